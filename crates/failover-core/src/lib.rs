@@ -1,0 +1,8 @@
+//! Every failover decision as a pure function: what is stored and the time go in, a verdict with its reason and
+//! numbers comes out. No async, no client, no clock, no randomness.
+
+pub mod affinity;
+pub mod cluster_health;
+pub mod eviction;
+pub mod graceful;
+pub mod taint_policy;
