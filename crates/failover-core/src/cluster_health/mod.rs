@@ -1,1 +1,39 @@
-//! cluster_health
+//! What a cluster's Ready condition says, from what probes saw.
+//!
+//! Two pure steps. [`probe`] turns one answer, or the lack of one, into an [`Observation`]. [`threshold`] turns
+//! observations into the condition: it follows an observation only after that held for its threshold, whatever made
+//! it, so that a single lost packet or a secret that is missing for a moment moves nothing.
+
+mod probe;
+mod threshold;
+
+pub use probe::{Health, HealthzStep, Observation, ProbeAnswer, ReadyzStep, after_healthz, after_readyz, cannot_connect};
+pub use threshold::{Memory, Settled, Step, StoredReady, Thresholds, Verdict, step, transition};
+
+/// Reasons and messages of the Ready condition; those that stock Karmada writes are spelled as there.
+pub mod words {
+    /// The member answers and says that it is healthy.
+    pub const READY: &str = "ClusterReady";
+    /// Message of [`READY`].
+    pub const READY_MESSAGE: &str = "cluster is healthy and ready to accept workloads";
+    /// The member answers, but not that it is healthy.
+    pub const NOT_READY: &str = "ClusterNotReady";
+    /// Message of [`NOT_READY`].
+    pub const NOT_READY_MESSAGE: &str = "cluster is reachable but health endpoint responded without ok";
+    /// The member does not answer.
+    pub const NOT_REACHABLE: &str = "ClusterNotReachable";
+    /// Message of [`NOT_REACHABLE`].
+    pub const NOT_REACHABLE_MESSAGE: &str = "cluster is not reachable";
+    /// No client can be made for the member: its secret or its spec is wrong.
+    pub const COLLECTION_FAILED: &str = "StatusCollectionFailed";
+    /// Nobody has looked at the member yet.
+    pub const NEVER_UPDATED: &str = "ClusterStatusNeverUpdated";
+    /// Message of [`NEVER_UPDATED`].
+    pub const NEVER_UPDATED_MESSAGE: &str = "Cluster status controller never posted cluster status.";
+    /// Who used to report on the member no longer does.
+    pub const UNKNOWN: &str = "ClusterStatusUnknown";
+    /// Message of [`UNKNOWN`].
+    pub const UNKNOWN_MESSAGE: &str = "Cluster status controller stopped posting cluster status.";
+    /// Reason of the event when Ready became Unknown.
+    pub const EVENT_UNKNOWN: &str = "ClusterUnknown";
+}
