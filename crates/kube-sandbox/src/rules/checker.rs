@@ -1,0 +1,444 @@
+//! The rules themselves, over what was seen of the API objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use api_types::cluster::Cluster;
+use api_types::names::annotation;
+use api_types::policy::PurgeMode;
+use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::work::{Binding, GracefulEvictionTask, ResourceHealth, task};
+use api_types::{BindingKey, ClusterName};
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::follow::Seen;
+use super::reference;
+
+/// What the checked system was configured to do, and how exactly it can be seen.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The highest eviction rate that was configured at any time, in evictions a second.
+    pub evictions_per_second: f64,
+    /// How much later or earlier than it happened a change may be seen: zero on the sandbox, where time stands still
+    /// meanwhile; about a second on real servers.
+    pub slack: SignedDuration,
+    /// For how long a cluster may stand in spec.clusters and in the tasks at once before it counts as settled.
+    pub settle: SignedDuration,
+}
+
+impl Settings {
+    /// For the sandbox under simulated time.
+    #[must_use]
+    pub fn exact(evictions_per_second: f64) -> Self {
+        Self { evictions_per_second, slack: SignedDuration::from_millis(100), settle: SignedDuration::from_secs(10) }
+    }
+
+    /// For servers that run in real time.
+    #[must_use]
+    pub fn real_time(evictions_per_second: f64) -> Self {
+        Self { evictions_per_second, slack: SignedDuration::from_millis(1500), settle: SignedDuration::from_secs(10) }
+    }
+}
+
+/// A rule that was broken, with the evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// Number of the rule, 1 to 8.
+    pub rule: u8,
+    /// When it was seen.
+    pub at: Timestamp,
+    /// What was seen.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule {} broken at {}: {}", self.rule, self.at, self.what)
+    }
+}
+
+/// Watches over the rules. Pure: it is told what was stored, and when.
+#[derive(Debug)]
+pub struct Checker {
+    settings: Settings,
+    clusters: BTreeMap<String, Cluster>,
+    policies: BTreeMap<String, ClusterTaintPolicy>,
+    bindings: BTreeMap<BindingKey, Binding>,
+    /// Since when the conditions of a policy hold on a cluster.
+    matching_since: BTreeMap<(String, String), Timestamp>,
+    /// Since when a cluster stands in both lists of a binding.
+    in_both_since: BTreeMap<(BindingKey, String), Timestamp>,
+    evictions: Vec<(Timestamp, BindingKey, String)>,
+    violations: Vec<Violation>,
+}
+
+impl Checker {
+    /// Nothing seen yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            clusters: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            bindings: BTreeMap::new(),
+            matching_since: BTreeMap::new(),
+            in_both_since: BTreeMap::new(),
+            evictions: Vec::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// Evictions seen so far: when, which binding, from where.
+    #[must_use]
+    pub fn evictions(&self) -> &[(Timestamp, BindingKey, String)] {
+        &self.evictions
+    }
+
+    /// A Cluster was stored or is gone.
+    pub fn see_cluster(&mut self, seen: Seen<Cluster>, now: Timestamp) {
+        match seen {
+            Seen::Gone(cluster) => {
+                self.clusters.remove(&cluster.name_any());
+                self.matching_since.retain(|(_, name), _| *name != cluster.name_any());
+            }
+            Seen::Stored(cluster) => {
+                let name = cluster.name_any();
+                let before = self.clusters.insert(name.clone(), cluster.clone());
+                self.note_matches(now);
+                if let Some(before) = before {
+                    self.check_taints(&before, &cluster, now);
+                }
+            }
+        }
+    }
+
+    /// A ClusterTaintPolicy was stored or is gone.
+    pub fn see_policy(&mut self, seen: Seen<ClusterTaintPolicy>, now: Timestamp) {
+        match seen {
+            Seen::Gone(policy) => {
+                self.policies.remove(&policy.name_any());
+            }
+            Seen::Stored(policy) => {
+                self.policies.insert(policy.name_any(), policy);
+            }
+        }
+        self.note_matches(now);
+    }
+
+    /// A binding was stored or is gone.
+    pub fn see_binding(&mut self, seen: Seen<Binding>, now: Timestamp) {
+        match seen {
+            Seen::Gone(binding) => {
+                let key = binding.key();
+                self.bindings.remove(&key);
+                self.in_both_since.retain(|(of, _), _| *of != key);
+            }
+            Seen::Stored(binding) => {
+                self.check_lists(&binding, now);
+                if let Some(before) = self.bindings.insert(binding.key(), binding.clone()) {
+                    self.check_evictions(&before, &binding, now);
+                    self.check_departures(&before, &binding, now);
+                    self.check_foreign_tasks(&before, &binding, now);
+                }
+            }
+        }
+    }
+
+    /// Every violation so far, with what can only be said at the end.
+    pub fn finish(&mut self, now: Timestamp) -> Vec<Violation> {
+        let overdue: Vec<_> = self
+            .in_both_since
+            .iter()
+            .filter(|(_, since)| now.duration_since(**since) > self.settings.settle)
+            .map(|((key, cluster), since)| format!("{key}: {cluster} stands in spec.clusters and in the tasks since {since}"))
+            .collect();
+        overdue.into_iter().for_each(|what| self.broken(3, now, what));
+        std::mem::take(&mut self.violations)
+    }
+
+    fn broken(&mut self, rule: u8, at: Timestamp, what: String) {
+        self.violations.push(Violation { rule, at, what });
+    }
+
+    fn note_matches(&mut self, now: Timestamp) {
+        for (policy_name, policy) in &self.policies {
+            for (cluster_name, cluster) in &self.clusters {
+                let key = (policy_name.clone(), cluster_name.clone());
+                if reference::conditions_match(policy, cluster) {
+                    self.matching_since.entry(key).or_insert(now);
+                } else {
+                    self.matching_since.remove(&key);
+                }
+            }
+        }
+    }
+
+    /// Rule 2 (no taint before its window) and rule 7 (a taint that we did not add is left alone).
+    fn check_taints(&mut self, before: &Cluster, after: &Cluster, now: Timestamp) {
+        let name = after.name_any();
+        let owned = |cluster: &Cluster, key: &str| {
+            cluster.annotations().get(annotation::MANAGED_TAINTS).is_some_and(|owned| owned.contains(key))
+        };
+        for taint in &after.spec.taints {
+            let is_new = !before.spec.taints.iter().any(|old| old.key == taint.key && old.effect == taint.effect);
+            if !is_new || !owned(after, &taint.key) {
+                continue;
+            }
+            let earliest = self
+                .policies
+                .iter()
+                .filter_map(|(policy_name, policy)| {
+                    let window = reference::window_seconds(policy, &taint.key, &taint.effect)?;
+                    let since = self.matching_since.get(&(policy_name.clone(), name.clone()))?;
+                    since.checked_add(SignedDuration::from_secs(window)).ok()
+                })
+                .min();
+            let shown = format!("{name}: taint {}:{} was added", taint.key, taint.effect);
+            match earliest {
+                None => self.broken(2, now, format!("{shown} although no policy's conditions match")),
+                Some(earliest) if now < earliest - self.settings.slack => {
+                    self.broken(2, now, format!("{shown} before its window ended at {earliest}"));
+                }
+                Some(_) => {}
+            }
+        }
+        for taint in before.spec.taints.iter().filter(|taint| !owned(before, &taint.key)) {
+            let same = after.spec.taints.iter().find(|new| new.key == taint.key && new.effect == taint.effect);
+            let stamped = taint.time_added.is_none();
+            if !same.is_some_and(|new| new.value == taint.value && (stamped || new.time_added == taint.time_added)) {
+                self.broken(7, now, format!("{name}: taint {}:{} is not ours and was changed or removed", taint.key, taint.effect));
+            }
+        }
+    }
+
+    /// Rule 3: at most one task for a cluster; not in both lists for longer than it takes to settle.
+    fn check_lists(&mut self, binding: &Binding, now: Timestamp) {
+        let key = binding.key();
+        let mut left = BTreeSet::new();
+        for task in &binding.spec.graceful_eviction_tasks {
+            if !left.insert(task.from_cluster.clone()) {
+                self.broken(3, now, format!("{key}: two tasks for {}", task.from_cluster));
+            }
+        }
+        for cluster in binding.spec.clusters.iter().map(|target| &target.name) {
+            let entry = (key.clone(), cluster.clone());
+            if left.contains(cluster) {
+                let since = *self.in_both_since.entry(entry).or_insert(now);
+                if now.duration_since(since) > self.settings.settle {
+                    self.broken(3, now, format!("{key}: {cluster} stands in spec.clusters and in the tasks since {since}"));
+                }
+            } else {
+                self.in_both_since.remove(&entry);
+            }
+        }
+        self.in_both_since.retain(|(of, cluster), _| {
+            *of != key || binding.spec.clusters.iter().any(|target| target.name == *cluster) && left.contains(cluster)
+        });
+    }
+
+    /// Rules 1 (rate) and 2 (no eviction before its due time, none without a cause).
+    fn check_evictions(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
+        let key = after.key();
+        let new_tasks = after.spec.graceful_eviction_tasks.iter().filter(|task| {
+            task.producer != task::DEPENDENCY_MIRROR && before.spec.task(&task.from_cluster.as_str().into()).is_none()
+        });
+        for task in new_tasks {
+            self.evictions.push((now, key.clone(), task.from_cluster.clone()));
+            self.check_rate(now);
+            if task.reason != task::TAINT_UNTOLERATED {
+                continue;
+            }
+            let due = self.clusters.get(&task.from_cluster).and_then(|cluster| reference::earliest_eviction(before, cluster));
+            let shown = format!("{key} was evicted from {}", task.from_cluster);
+            match due {
+                None => self.broken(2, now, format!("{shown} without a cause on the cluster")),
+                Some(due) if now < due - self.settings.slack => {
+                    self.broken(2, now, format!("{shown} before it was due at {due}"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn check_rate(&mut self, now: Timestamp) {
+        let slack = self.settings.slack.as_secs_f64();
+        let broken = self.evictions.iter().enumerate().find_map(|(index, (start, _, _))| {
+            let count = self.evictions.len() - index;
+            let window = now.duration_since(*start).as_secs_f64() + slack;
+            #[expect(clippy::cast_precision_loss, reason = "counts of evictions are small")]
+            let too_many = count as f64 > self.settings.evictions_per_second * window + 1.0 + 1e-6;
+            too_many.then(|| format!("{count} evictions within {window:.1} s at {} a second", self.settings.evictions_per_second))
+        });
+        if let Some(what) = broken {
+            self.broken(1, now, what);
+        }
+    }
+
+    /// Rule 4: a copy leaves for good only while another one runs, unless the owner said otherwise in words.
+    fn check_departures(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
+        if after.is_being_deleted() || after.replicas() == 0 && before.replicas() > 0 {
+            return;
+        }
+        let placed = |binding: &Binding| -> BTreeSet<String> {
+            let targets = binding.spec.clusters.iter().map(|target| target.name.clone());
+            targets.chain(binding.spec.graceful_eviction_tasks.iter().map(|task| task.from_cluster.clone())).collect()
+        };
+        let remaining = placed(after);
+        for cluster in placed(before).difference(&remaining) {
+            let name = ClusterName::from(cluster.as_str());
+            let was_running = before.status_on(&name).is_some_and(|item| item.applied && item.health != Some(ResourceHealth::Unhealthy));
+            let exists = self.clusters.contains_key(cluster);
+            let word = before.spec.task(&name).is_some_and(owner_gave_the_word);
+            let other_runs = remaining.iter().any(|other| {
+                after.status_on(&other.as_str().into()).is_some_and(|item| item.health == Some(ResourceHealth::Healthy))
+            });
+            if was_running && exists && !word && !other_runs {
+                self.broken(4, now, format!("{}: the copy on {cluster} was given up and no other copy is healthy", after.key()));
+            }
+        }
+    }
+
+    /// Rule 7: the content of a task that another producer wrote does not change; that it ends is our job.
+    fn check_foreign_tasks(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
+        let ours = [task::TAINT_MANAGER, task::DEPENDENCY_MIRROR];
+        for old in before.spec.graceful_eviction_tasks.iter().filter(|task| !ours.contains(&task.producer.as_str())) {
+            let Some(new) = after.spec.task(&old.from_cluster.as_str().into()) else { continue };
+            let mut stamped = old.clone();
+            stamped.creation_timestamp = old.creation_timestamp.clone().or_else(|| new.creation_timestamp.clone());
+            if stamped != *new {
+                self.broken(7, now, format!("{}: the task of {} for {} was changed", after.key(), old.producer, old.from_cluster));
+            }
+        }
+    }
+}
+
+fn owner_gave_the_word(task: &GracefulEvictionTask) -> bool {
+    task.effective_purge_mode() == PurgeMode::Directly
+        || task.grace_period_seconds.is_some()
+        || task.suppress_deletion == Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_000_000 + seconds).unwrap()
+    }
+
+    fn cluster(taints: &Value, ready: &str, owned: &str) -> Cluster {
+        serde_json::from_value(json!({
+            "metadata": {"name": "m1", "annotations": {annotation::MANAGED_TAINTS: owned}},
+            "spec": {"syncMode": "Push", "taints": taints},
+            "status": {"conditions": [{"type": "Ready", "status": ready, "reason": "", "message": "", "lastTransitionTime": at(0).to_string()}]}
+        }))
+        .unwrap()
+    }
+
+    fn binding(clusters: &[&str], tasks: &Value, healthy: &[&str]) -> Binding {
+        let targets: Vec<_> = clusters.iter().map(|name| json!({"name": name, "replicas": 1})).collect();
+        let items: Vec<_> = healthy.iter().map(|name| json!({"clusterName": name, "applied": true, "health": "Healthy"})).collect();
+        serde_json::from_value(json!({
+            "metadata": {"namespace": "default", "name": "nginx-deployment"},
+            "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx"}, "replicas": 1, "clusters": targets, "gracefulEvictionTasks": tasks},
+            "status": {"aggregatedStatus": items}
+        }))
+        .unwrap()
+    }
+
+    fn task(cluster: &str) -> Value {
+        json!({"fromCluster": cluster, "reason": "TaintUntolerated", "producer": "TaintManager", "purgeMode": "Gracefully"})
+    }
+
+    fn taint(added: i64) -> Value {
+        json!({"key": "k", "effect": "NoExecute", "timeAdded": at(added).to_string()})
+    }
+
+    fn rules(mut checker: Checker, now: Timestamp) -> Vec<u8> {
+        checker.finish(now).into_iter().map(|violation| violation.rule).collect()
+    }
+
+    #[test]
+    fn an_eviction_in_order_breaks_nothing() {
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+        checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(0));
+        checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(1));
+        checker.see_binding(Seen::Stored(binding(&["m2"], &json!([task("m1")]), &["m1", "m2"])), at(2));
+        checker.see_binding(Seen::Stored(binding(&["m2"], &json!([]), &["m2"])), at(3));
+        assert_eq!(rules(checker, at(100)), Vec::<u8>::new());
+    }
+
+    #[test]
+    fn an_eviction_without_a_cause_is_seen() {
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(0));
+        checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(0));
+        checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(1));
+        assert_eq!(rules(checker, at(2)), [2]);
+    }
+
+    #[test]
+    fn a_rate_above_the_configured_one_is_seen() {
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+        for (second, name) in [(1, "a"), (2, "b")] {
+            let named = |mut b: Binding| {
+                b.metadata.name = Some(name.to_owned());
+                b
+            };
+            checker.see_binding(Seen::Stored(named(binding(&["m1"], &json!([]), &[]))), at(0));
+            checker.see_binding(Seen::Stored(named(binding(&[], &json!([task("m1")]), &[]))), at(second));
+        }
+        assert_eq!(rules(checker, at(3)), [1]);
+    }
+
+    #[test]
+    fn the_last_copy_that_goes_is_seen() {
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+        checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(0));
+        checker.see_binding(Seen::Stored(binding(&[], &json!([]), &["m1"])), at(9));
+        assert_eq!(rules(checker, at(10)), [4]);
+    }
+
+    #[rstest]
+    #[case::too_early(5, vec![2])]
+    #[case::in_time(10, vec![])]
+    fn a_taint_waits_for_its_window(#[case] second: i64, #[case] expected: Vec<u8>) {
+        let policy: ClusterTaintPolicy = serde_json::from_value(json!({
+            "metadata": {"name": "p"},
+            "spec": {"matchConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False"]}],
+                     "taintsToAdd": [{"key": "k", "effect": "NoExecute", "addOnMatchSeconds": 10}]}
+        }))
+        .unwrap();
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_policy(Seen::Stored(policy), at(0));
+        checker.see_cluster(Seen::Stored(cluster(&json!([]), "False", "")), at(0));
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(second)]), "False", "k")), at(second));
+        assert_eq!(rules(checker, at(60)), expected);
+    }
+
+    #[test]
+    fn a_cluster_in_both_lists_may_settle_but_not_stay() {
+        let both = || Seen::Stored(binding(&["m1"], &json!([task("m1")]), &["m1"]));
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_binding(both(), at(0));
+        checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(5));
+        assert_eq!(rules(checker, at(60)), Vec::<u8>::new());
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_binding(both(), at(0));
+        assert_eq!(rules(checker, at(60)), [3]);
+    }
+
+    #[test]
+    fn a_taint_of_a_person_is_left_alone() {
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
+        checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(1));
+        assert_eq!(rules(checker, at(2)), [7]);
+    }
+}

@@ -1,0 +1,20 @@
+//! The correctness rules of the whole system, checked on what is stored: a watch over the API objects of any control
+//! plane, in process or real, that says which rule was broken, when and by what.
+//!
+//! 1. In any window the evictions are at most rate × window + 1.
+//! 2. No taint before its window, no eviction before its due time or without a cause on the cluster.
+//! 3. A cluster is in spec.clusters or in the tasks, not in both once settled; at most one task for a cluster.
+//! 4. The last running copy is never given up without its owner's explicit word.
+//! 5. A restart changes nothing but time: two runs are compared by the tests that restart.
+//! 6. Everything queued is in the end evicted, abandoned or visibly held: read off the queue at the end of a test.
+//! 7. Taints and tasks that others wrote are never changed.
+//! 8. No write without the version that was read: the sandbox's write log shows it.
+
+mod checker;
+mod follow;
+mod reference;
+mod watching;
+
+pub use checker::{Checker, Settings, Violation};
+pub use follow::{Seen, follow};
+pub use watching::{Now, Watching};

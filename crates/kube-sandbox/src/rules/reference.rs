@@ -1,0 +1,87 @@
+//! A second, plain writing of the rules that evictions and taints follow, independent of the code that is checked.
+
+use api_types::cluster::{Cluster, effect};
+use api_types::placement::SetOperator;
+use api_types::taint_policy::{ClusterTaintPolicy, MatchCondition};
+use api_types::work::Binding;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Taint, Toleration};
+
+/// The earliest time at which `binding` may be evicted from `cluster`; `None`: never, as things stand.
+pub(super) fn earliest_eviction(binding: &Binding, cluster: &Cluster) -> Option<Timestamp> {
+    let deletion = cluster.metadata.deletion_timestamp.as_ref().map(|time| time.0);
+    let taints = cluster.spec.taints.iter().filter_map(|taint| due(binding, taint));
+    taints.chain(deletion).min()
+}
+
+fn due(binding: &Binding, taint: &Taint) -> Option<Timestamp> {
+    let added = taint.time_added.as_ref()?.0;
+    match taint.effect.as_str() {
+        effect::NO_EXECUTE => {
+            let tolerations = binding.spec.placement.iter().flat_map(|placement| &placement.cluster_tolerations);
+            let matching: Vec<_> = tolerations.filter(|toleration| tolerates(toleration, taint)).collect();
+            if matching.is_empty() {
+                return Some(added);
+            }
+            // The most permissive toleration counts; one without seconds bears the taint for ever.
+            let seconds: Option<Vec<i64>> = matching.iter().map(|toleration| toleration.toleration_seconds).collect();
+            seconds.and_then(|seconds| seconds.into_iter().max()).map(|s| after(added, s.max(0)))
+        }
+        effect::PREFER_NO_EXECUTE => {
+            let behaviour = binding.spec.failover.as_ref()?.cluster.as_ref()?;
+            Some(after(added, i64::from(behaviour.toleration_seconds.unwrap_or(300))))
+        }
+        _ => None,
+    }
+}
+
+fn after(start: Timestamp, seconds: i64) -> Timestamp {
+    start.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
+}
+
+fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
+    let given = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
+    if given(&toleration.effect).is_some_and(|effect| effect != taint.effect) {
+        return false;
+    }
+    let key = given(&toleration.key);
+    if key.as_deref().is_some_and(|key| key != taint.key) {
+        return false;
+    }
+    match given(&toleration.operator).as_deref() {
+        Some("Exists") => true,
+        None | Some("Equal") => key.is_some() && given(&toleration.value) == given(&taint.value),
+        Some(_) => false,
+    }
+}
+
+/// How long each condition must have matched before this policy adds (key, effect), in seconds; `None`: the policy does
+/// not name the taint. Stock's form has no windows.
+pub(super) fn window_seconds(policy: &ClusterTaintPolicy, key: &str, effect: &str) -> Option<i64> {
+    let spec = &policy.spec;
+    let ours = spec.taints_to_add.iter().filter(|t| t.key == key && t.effect.as_str() == effect);
+    let stock = spec.taints.iter().filter(|t| t.key == key && t.effect.as_str() == effect);
+    ours.map(|taint| i64::from(taint.add_on_match_seconds)).chain(stock.map(|_| 0)).min()
+}
+
+/// Whether the policy's adding conditions hold on `cluster`. Who is targeted is not looked at: it can only make the
+/// checked code add less.
+pub(super) fn conditions_match(policy: &ClusterTaintPolicy, cluster: &Cluster) -> bool {
+    match &policy.spec.match_conditions {
+        Some(conditions) => conditions.iter().all(|condition| holds(condition, cluster)),
+        None => {
+            let conditions = &policy.spec.add_on_conditions;
+            !conditions.is_empty() && conditions.iter().all(|condition| holds(condition, cluster))
+        }
+    }
+}
+
+fn holds(wanted: &MatchCondition, cluster: &Cluster) -> bool {
+    let Some(condition) = cluster.condition(&wanted.condition_type) else { return false };
+    let listed = wanted.status_values.iter().any(|value| value.as_str() == condition.status);
+    match wanted.operator {
+        SetOperator::In => listed,
+        SetOperator::NotIn => !listed,
+        SetOperator::Other(_) => false,
+    }
+}
