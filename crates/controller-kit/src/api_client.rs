@@ -1,0 +1,176 @@
+//! What every request of ours passes through on its way to the API server.
+//!
+//! Guarantees: a request that is not a watch ends within its time limit; a controller's write leaves the process only
+//! while its lease is fresh; every request is counted by controller, verb, resource and outcome.
+
+use std::time::Duration;
+
+use http::{Method, Request, Response};
+use kube::Client;
+use kube::client::Body;
+use tower::{BoxError, service_fn};
+
+use crate::leader::Leadership;
+use crate::metrics::Metrics;
+
+/// A write that was not sent, because the lease of its controller could not be renewed in time.
+#[derive(Debug, thiserror::Error)]
+#[error("{method} {path} not sent: the lease of {controller} has not been renewed in time")]
+pub struct NotLeading {
+    method: Method,
+    path: String,
+    controller: String,
+}
+
+/// A request that took too long.
+#[derive(Debug, thiserror::Error)]
+#[error("{method} {path}: no answer within {}", crate::durations::format_duration(*limit))]
+pub struct TimedOut {
+    method: Method,
+    path: String,
+    limit: Duration,
+}
+
+/// Ends every request that is not a watch or an upgrade after `limit`, body included.
+#[must_use]
+pub fn with_time_limit(client: Client, limit: Duration) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    Client::new(
+        service_fn(move |request: Request<Body>| {
+            let client = client.clone();
+            async move {
+                let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+                let endless = is_watch(&request) || request.headers().contains_key(http::header::UPGRADE);
+                let answer = async {
+                    let response = client.send(request).await?;
+                    if endless {
+                        return Ok(response);
+                    }
+                    let (parts, body) = response.into_parts();
+                    Ok(Response::from_parts(parts, Body::from(body.collect_bytes().await?)))
+                };
+                match tokio::time::timeout(limit, answer).await {
+                    Ok(result) => result.map_err(|error: kube::Error| BoxError::from(error)),
+                    Err(_) => Err(BoxError::from(TimedOut { method, path, limit })),
+                }
+            }
+        }),
+        namespace,
+    )
+}
+
+/// The client that a controller gets: counted, and with its writes bound to the lease.
+pub(crate) fn for_controller(
+    client: Client,
+    controller: &'static str,
+    leadership: Leadership,
+    metrics: Metrics,
+) -> Client {
+    let namespace = client.default_namespace().to_owned();
+    Client::new(
+        service_fn(move |request: Request<Body>| {
+            let (client, leadership, metrics) = (client.clone(), leadership.clone(), metrics.clone());
+            async move {
+                let verb = verb(&request);
+                let resource = resource(request.uri().path()).to_owned();
+                let count = |outcome: &str| {
+                    let labels =
+                        [("controller", controller), ("verb", verb), ("resource", &resource), ("code", outcome)];
+                    metrics.counter("failover_api_requests_total", &labels).increment(1);
+                };
+                if !matches!(verb, "read" | "watch") && !leadership.is_fresh() {
+                    count("not_leading");
+                    return Err(BoxError::from(NotLeading {
+                        method: request.method().clone(),
+                        path: request.uri().path().to_owned(),
+                        controller: controller.to_owned(),
+                    }));
+                }
+                match client.send(request).await {
+                    Ok(response) => {
+                        count(response.status().as_str());
+                        Ok(response)
+                    }
+                    Err(error) => {
+                        count("unreachable");
+                        Err(BoxError::from(error))
+                    }
+                }
+            }
+        }),
+        namespace,
+    )
+}
+
+fn is_watch<B>(request: &Request<B>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1" | "follow=true"))
+}
+
+fn verb<B>(request: &Request<B>) -> &'static str {
+    match *request.method() {
+        Method::GET | Method::HEAD | Method::OPTIONS if is_watch(request) => "watch",
+        Method::GET | Method::HEAD | Method::OPTIONS => "read",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        _ => "other",
+    }
+}
+
+/// The plural resource name in an API path; `other` for paths that have none.
+fn resource(path: &str) -> &str {
+    let mut parts = path.trim_matches('/').split('/');
+    let skipped = match parts.next() {
+        Some("api") => 1,
+        Some("apis") => 2,
+        _ => return "other",
+    };
+    let mut rest = parts.skip(skipped);
+    match (rest.next(), rest.next(), rest.next()) {
+        (Some("namespaces"), Some(_), Some(resource)) if !matches!(resource, "status" | "finalize") => resource,
+        (Some(resource), ..) => resource,
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("/api/v1/pods", "pods")]
+    #[case("/api/v1/namespaces", "namespaces")]
+    #[case("/api/v1/namespaces/a", "namespaces")]
+    #[case("/api/v1/namespaces/a/status", "namespaces")]
+    #[case("/api/v1/namespaces/a/pods/b", "pods")]
+    #[case("/apis/work.karmada.io/v1alpha2/namespaces/a/resourcebindings/b/status", "resourcebindings")]
+    #[case("/apis/cluster.karmada.io/v1alpha1/clusters/m", "clusters")]
+    #[case("/apis", "other")]
+    #[case("/version", "other")]
+    fn resources(#[case] path: &str, #[case] expected: &str) {
+        assert_eq!(resource(path), expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_server_ends_the_request_but_not_a_watch() {
+        let silent = Client::new(
+            service_fn(|_: Request<Body>| async {
+                std::future::pending::<()>().await;
+                Ok::<_, BoxError>(Response::new(Body::empty()))
+            }),
+            "default",
+        );
+        let client = with_time_limit(silent, Duration::from_secs(30));
+        let get = |uri: &str| Request::get(uri).body(Vec::new()).unwrap();
+        let error = client.request_text(get("/api/v1/pods")).await.unwrap_err();
+        assert_eq!(
+            crate::api_errors::one_line(&error),
+            "no answer from the API server: GET /api/v1/pods: no answer within 30s"
+        );
+        // A watch gets as long to answer; what it then sends is not limited here.
+        assert!(client.request_text(get("/api/v1/pods?watch=true")).await.is_err());
+    }
+}

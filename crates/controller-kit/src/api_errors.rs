@@ -1,0 +1,96 @@
+//! What an API error means, asked by name instead of by number.
+
+use kube::Error;
+
+fn code(error: &Error) -> Option<u16> {
+    match error {
+        Error::Api(status) => Some(status.code),
+        _ => None,
+    }
+}
+
+/// 404: the object, or the kind, is not there.
+#[must_use]
+pub fn is_not_found(error: &Error) -> bool {
+    code(error) == Some(404)
+}
+
+/// 409 on an update: the object changed since it was read.
+#[must_use]
+pub fn is_conflict(error: &Error) -> bool {
+    matches!(error, Error::Api(status) if status.code == 409 && status.reason != "AlreadyExists")
+}
+
+/// 409 on a create: somebody else was first.
+#[must_use]
+pub fn is_already_exists(error: &Error) -> bool {
+    matches!(error, Error::Api(status) if status.code == 409 && status.reason == "AlreadyExists")
+}
+
+/// 410: the version or the page asked for is no longer kept; only a new list helps.
+#[must_use]
+pub fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::Api(status) if status.code == 410 || status.reason == "Expired" || status.reason == "Gone")
+}
+
+/// 401 or 403: the credentials are wrong or not enough.
+#[must_use]
+pub fn is_denied(error: &Error) -> bool {
+    matches!(code(error), Some(401 | 403))
+}
+
+/// No answer from the server, or one that says "later": trying again may help.
+#[must_use]
+pub fn is_transient(error: &Error) -> bool {
+    match error {
+        Error::Api(status) => matches!(status.code, 429 | 500 | 502 | 503 | 504),
+        Error::Service(_) | Error::HyperError(_) | Error::ReadEvents(_) => true,
+        _ => false,
+    }
+}
+
+/// A short word for logs and metric labels.
+#[must_use]
+pub fn label(error: &Error) -> &'static str {
+    match error {
+        Error::Api(status) => match status.code {
+            401 | 403 => "denied",
+            404 => "not_found",
+            409 => "conflict",
+            410 => "gone",
+            429 => "throttled",
+            500..=599 => "server_error",
+            _ => "api_error",
+        },
+        Error::Service(_) | Error::HyperError(_) => "unreachable",
+        Error::ReadEvents(_) => "stream_broken",
+        Error::SerdeError(_) => "unreadable",
+        _ => "other",
+    }
+}
+
+/// The error in one line, without the debug output that `Display` of [`kube::Error`] adds.
+#[must_use]
+pub fn one_line(error: &Error) -> String {
+    match error {
+        Error::Api(status) if status.message.is_empty() => format!("HTTP {} {}", status.code, status.reason),
+        Error::Api(status) => format!("HTTP {}: {}", status.code, status.message),
+        Error::Service(cause) => format!("no answer from the API server: {}", chain(cause.as_ref())),
+        Error::HyperError(cause) => format!("no answer from the API server: {}", chain(cause)),
+        other => other.to_string(),
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let part = next.to_string();
+        if !text.contains(&part) {
+            text.push_str(": ");
+            text.push_str(&part);
+        }
+        cause = next.source();
+    }
+    text
+}

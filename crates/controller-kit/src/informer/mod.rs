@@ -1,0 +1,395 @@
+//! Informers: what the API server holds, kept in memory and followed.
+//!
+//! Guarantees: one list and watch per kind, scope and process, shared by all who ask; an unsynced cache cannot be
+//! read, because only [`Informer::synced`] gives a [`Store`]; reads are ordered; subscribers miss no object.
+
+mod cache;
+mod changes;
+mod key;
+mod reflect;
+mod status;
+
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use k8s_openapi::serde::de::DeserializeOwned;
+use kube::{Client, Resource};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+pub use self::changes::{Change, Changes};
+pub use self::key::{ObjectKey, Scope};
+
+use self::cache::Cache;
+use self::reflect::Reflector;
+use self::status::{Stage, Status};
+use crate::metrics::{Family, Metrics};
+use crate::random::Random;
+use crate::readiness::Readiness;
+use crate::tasks::Tasks;
+
+/// Timing and sizes of list and watch.
+#[derive(Debug, Clone, Copy)]
+pub struct InformerOptions {
+    /// Objects a page of a list.
+    pub page_size: u32,
+    /// How long the server is asked to keep a watch open.
+    pub watch_timeout: Duration,
+    /// How often everything is listed again, to find what a watch missed.
+    pub relist_every: Duration,
+    /// Time limit of a list page, and of the answer to a watch request.
+    pub request_timeout: Duration,
+    /// Wait after the first failure; doubles with each further one.
+    pub retry_base: Duration,
+    /// The longest wait after a failure.
+    pub retry_max: Duration,
+}
+
+impl Default for InformerOptions {
+    fn default() -> Self {
+        Self {
+            page_size: 500,
+            watch_timeout: Duration::from_secs(290),
+            relist_every: Duration::from_secs(30 * 60),
+            request_timeout: Duration::from_secs(60),
+            retry_base: Duration::from_millis(500),
+            retry_max: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The informer no longer runs, because its process or its member connection stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the informer has stopped")]
+pub struct Stopped;
+
+/// What an informer follows, for logs, metrics and readiness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reflected {
+    /// `resourcebindings.work.karmada.io`, with the scope where it is not everything.
+    pub(crate) kind: String,
+    /// The member cluster's name, empty for the control plane.
+    pub(crate) member: String,
+}
+
+/// The informers of one API server in one process. Clones are the same set.
+#[derive(Clone)]
+pub struct Informers {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    member: String,
+    seed: String,
+    tasks: Tasks,
+    metrics: Metrics,
+    readiness: Option<Readiness>,
+    options: InformerOptions,
+    stop: CancellationToken,
+    known: Mutex<BTreeMap<(String, TypeId), Known>>,
+}
+
+struct Known {
+    reflected: Reflected,
+    status: Arc<Status>,
+    count: Arc<dyn Fn() -> usize + Send + Sync>,
+    informer: Arc<dyn Any + Send + Sync>,
+}
+
+impl Informers {
+    /// The informers of the control plane. `seed` makes the jitter of this process its own.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        tasks: &Tasks,
+        metrics: &Metrics,
+        readiness: &Readiness,
+        options: InformerOptions,
+        seed: &str,
+    ) -> Self {
+        metrics.describe("failover_informer_relists_total", "Lists after the first one, by reason.");
+        metrics.describe("failover_informer_errors_total", "Failed lists and watches, by reason.");
+        Self::build(client, String::new(), tasks.clone(), metrics.clone(), Some(readiness.clone()), options, seed)
+    }
+
+    /// Informers over a member cluster's API server. Readiness does not wait for them: a member that is down must not
+    /// take the process out of service. They run until [`Informers::stop`].
+    #[must_use]
+    pub fn for_member(&self, member: &str, client: Client) -> Self {
+        let parent = &self.inner;
+        let (tasks, metrics) = (parent.tasks.clone(), parent.metrics.clone());
+        Self::build(client, member.to_owned(), tasks, metrics, None, parent.options, &parent.seed)
+    }
+
+    fn build(
+        client: Client,
+        member: String,
+        tasks: Tasks,
+        metrics: Metrics,
+        readiness: Option<Readiness>,
+        options: InformerOptions,
+        seed: &str,
+    ) -> Self {
+        let inner = Arc::new(Inner {
+            client,
+            member,
+            seed: seed.to_owned(),
+            stop: tasks.shutdown().child_token(),
+            tasks,
+            metrics,
+            readiness,
+            options,
+            known: Mutex::default(),
+        });
+        let weak = Arc::downgrade(&inner);
+        inner.metrics.collector(format!("informers/{}", inner.member), move || collect(&weak));
+        Self { inner }
+    }
+
+    /// The informer of a kind whose type says everything about it.
+    #[must_use]
+    pub fn of<K>(&self) -> Informer<K>
+    where
+        K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
+        K::DynamicType: Default,
+    {
+        self.get(Scope::all(), &K::DynamicType::default())
+    }
+
+    /// The informer of a kind and scope; started by the first call, shared from then on.
+    #[must_use]
+    pub fn get<K>(&self, scope: Scope, dyntype: &K::DynamicType) -> Informer<K>
+    where
+        K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
+    {
+        let url = K::url_path(dyntype, scope.namespace.as_deref());
+        let id = format!(
+            "{url}?{}&{}",
+            scope.labels.as_deref().unwrap_or_default(),
+            scope.fields.as_deref().unwrap_or_default()
+        );
+        let mut known = self.inner.known.lock();
+        if let Some(found) = known.get(&(id.clone(), TypeId::of::<K>()))
+            && let Ok(shared) = found.informer.clone().downcast::<Shared<K>>()
+        {
+            return Informer { shared };
+        }
+        let reflected =
+            Reflected { kind: kind_label::<K>(dyntype, &scope), member: self.inner.member.clone() };
+        let shared = self.start::<K>(scope, url, reflected.clone());
+        let counted = shared.cache.clone();
+        known.insert(
+            (id, TypeId::of::<K>()),
+            Known {
+                reflected,
+                status: shared.status.clone(),
+                count: Arc::new(move || counted.len()),
+                informer: shared.clone(),
+            },
+        );
+        Informer { shared }
+    }
+
+    /// Ends all informers of this set: their subscribers get an end, waiting for sync gets [`Stopped`].
+    pub fn stop(&self) {
+        self.inner.stop.cancel();
+        self.inner.metrics.remove_collector(&format!("informers/{}", self.inner.member));
+    }
+
+    fn start<K>(&self, scope: Scope, url: String, reflected: Reflected) -> Arc<Shared<K>>
+    where
+        K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
+    {
+        let inner = &self.inner;
+        let shared = Arc::new(Shared { cache: Arc::new(Cache::new()), status: Arc::new(Status::new()) });
+        if let Some(readiness) = &inner.readiness {
+            let status = shared.status.clone();
+            readiness.check(format!("informer {}", reflected.kind), move || status.check());
+        }
+        let reflector = Reflector {
+            client: inner.client.clone(),
+            random: Random::from_text(&[&inner.seed, &inner.member, &reflected.kind]),
+            reflected: reflected.clone(),
+            scope,
+            request: kube::core::Request::new(url),
+            cache: shared.cache.clone(),
+            status: shared.status.clone(),
+            options: inner.options,
+            metrics: inner.metrics.clone(),
+            newest_version: None,
+        };
+        let stop = inner.stop.clone();
+        let end = Ending { cache: shared.cache.clone(), status: shared.status.clone() };
+        inner.tasks.spawn(format!("informer {} {}", reflected.kind, reflected.member), async move {
+            // Dropped with the task, so that nobody waits for a sync that will not come.
+            let _end = end;
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = reflector.run() => {}
+            }
+        });
+        shared
+    }
+}
+
+/// Tells subscribers and waiters that the informer is over, however its task ended.
+struct Ending<K: Resource> {
+    cache: Arc<Cache<K>>,
+    status: Arc<Status>,
+}
+
+impl<K: Resource> Drop for Ending<K> {
+    fn drop(&mut self) {
+        self.status.stop();
+        self.cache.close();
+    }
+}
+
+struct Shared<K> {
+    cache: Arc<Cache<K>>,
+    status: Arc<Status>,
+}
+
+/// One kind, followed. Clones are the same informer.
+pub struct Informer<K> {
+    shared: Arc<Shared<K>>,
+}
+
+impl<K> Clone for Informer<K> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<K: Resource> Informer<K> {
+    /// Waits for the first complete list and gives the store, the only way to read.
+    ///
+    /// # Errors
+    /// [`Stopped`] when the process or the member connection stops first.
+    pub async fn synced(&self) -> Result<Store<K>, Stopped> {
+        match self.shared.status.settled().await {
+            Stage::Synced => Ok(Store { shared: self.shared.clone() }),
+            Stage::Unsynced | Stage::Stopped => Err(Stopped),
+        }
+    }
+
+    /// The store, when there was a complete list already.
+    #[must_use]
+    pub fn store_if_synced(&self) -> Option<Store<K>> {
+        (self.shared.status.stage() == Stage::Synced).then(|| Store { shared: self.shared.clone() })
+    }
+
+    /// Everything known, each as a change with nothing before it, and then what changes.
+    ///
+    /// May be called before and after sync. Subscribed after [`Informer::synced`], the first changes are a complete
+    /// picture.
+    #[must_use]
+    pub fn changes(&self) -> Changes<K> {
+        self.shared.cache.subscribe()
+    }
+
+    /// Adds a secondary index: an object is found under each value the function returns for it. The function must
+    /// depend on the object alone. Another index of the same name is ignored: the first one counts.
+    pub fn index(&self, name: &'static str, values_of: impl Fn(&K) -> Vec<String> + Send + Sync + 'static) {
+        self.shared.cache.add_index(name, Box::new(values_of));
+    }
+
+    /// Time since the server was last heard from (an event, a bookmark, or a list).
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.shared.status.age()
+    }
+}
+
+/// Read access to an informer that has synced.
+pub struct Store<K> {
+    shared: Arc<Shared<K>>,
+}
+
+impl<K> Clone for Store<K> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+impl<K: Resource> Store<K> {
+    /// The object, or `None` when there is none.
+    #[must_use]
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.shared.cache.get(key)
+    }
+
+    /// All objects, ordered by key.
+    #[must_use]
+    pub fn list(&self) -> Vec<Arc<K>> {
+        self.shared.cache.list()
+    }
+
+    /// All keys in order.
+    #[must_use]
+    pub fn keys(&self) -> Vec<ObjectKey> {
+        self.shared.cache.keys()
+    }
+
+    /// How many objects.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.cache.len()
+    }
+
+    /// Whether there is no object.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The objects under a value of an index, ordered by key.
+    ///
+    /// Asking for an index that was never added is a mistake in the program: it fails in debug builds and is an error
+    /// in the log otherwise.
+    #[must_use]
+    pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<K>> {
+        let found = self.shared.cache.by_index(index, value);
+        debug_assert!(found.is_some(), "no index {index:?}");
+        found.unwrap_or_else(|| {
+            tracing::error!(index, "no such index");
+            Vec::new()
+        })
+    }
+
+    /// Time since the server was last heard from.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.shared.status.age()
+    }
+}
+
+fn kind_label<K: Resource>(dyntype: &K::DynamicType, scope: &Scope) -> String {
+    let (plural, group) = (K::plural(dyntype), K::group(dyntype));
+    let mut label = if group.is_empty() { plural.into_owned() } else { format!("{plural}.{group}") };
+    for part in [&scope.namespace, &scope.labels, &scope.fields].into_iter().flatten() {
+        label.push(' ');
+        label.push_str(part);
+    }
+    label
+}
+
+fn collect(inner: &Weak<Inner>) -> Vec<Family> {
+    let Some(inner) = inner.upgrade() else { return Vec::new() };
+    let mut age = Family::gauge("failover_informer_age_seconds", "Time since the API server was last heard from.");
+    let mut objects = Family::gauge("failover_informer_objects", "Objects held.");
+    let mut synced = Family::gauge("failover_informer_synced", "1 once a complete list was seen.");
+    for known in inner.known.lock().values() {
+        let labels = [("kind", known.reflected.kind.as_str()), ("member", &known.reflected.member)];
+        age = age.with(&labels, known.status.age().as_secs_f64());
+        #[allow(clippy::cast_precision_loss, reason = "nobody holds 2^52 objects")]
+        let count = (known.count)() as f64;
+        objects = objects.with(&labels, count);
+        synced = synced.with(&labels, if known.status.stage() == Stage::Synced { 1.0 } else { 0.0 });
+    }
+    vec![age, objects, synced]
+}

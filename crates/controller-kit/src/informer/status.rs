@@ -1,0 +1,91 @@
+//! How an informer is doing: synced or not, when it last heard from the server, what its last error was.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// The stages of an informer's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The first list is not complete.
+    Unsynced,
+    /// The cache held a complete list at least once and is kept up to date.
+    Synced,
+    /// Nothing is kept up to date any more.
+    Stopped,
+}
+
+pub(crate) struct Status {
+    stage: watch::Sender<Stage>,
+    heard: Mutex<Heard>,
+}
+
+struct Heard {
+    last: Instant,
+    error: Option<String>,
+}
+
+impl Status {
+    pub(crate) fn new() -> Self {
+        Self {
+            stage: watch::Sender::new(Stage::Unsynced),
+            heard: Mutex::new(Heard { last: Instant::now(), error: None }),
+        }
+    }
+
+    pub(crate) fn contact(&self) {
+        self.heard.lock().last = Instant::now();
+    }
+
+    /// A complete list is in the cache.
+    pub(crate) fn listed(&self) {
+        *self.heard.lock() = Heard { last: Instant::now(), error: None };
+        self.stage.send_if_modified(|stage| {
+            let first = *stage == Stage::Unsynced;
+            if first {
+                *stage = Stage::Synced;
+            }
+            first
+        });
+    }
+
+    pub(crate) fn failed(&self, error: &str) {
+        self.heard.lock().error = Some(error.to_owned());
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stage.send_replace(Stage::Stopped);
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        *self.stage.borrow()
+    }
+
+    /// Waits for the first list or the stop.
+    pub(crate) async fn settled(&self) -> Stage {
+        let mut stages = self.stage.subscribe();
+        match stages.wait_for(|stage| *stage != Stage::Unsynced).await {
+            Ok(stage) => *stage,
+            Err(_) => Stage::Stopped,
+        }
+    }
+
+    /// Time since the server was last heard from.
+    pub(crate) fn age(&self) -> Duration {
+        self.heard.lock().last.elapsed()
+    }
+
+    /// For readiness: what is missing.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.stage() {
+            Stage::Synced => Ok(()),
+            Stage::Stopped => Err("stopped".to_owned()),
+            Stage::Unsynced => Err(match &self.heard.lock().error {
+                Some(error) => format!("not synced: {error}"),
+                None => "not synced: listing".to_owned(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What every binary of karmada-failover shares: the shell around its controllers.
+//!
+//! A controller is a name and an async function of a [`Context`]; a [`Process`] runs a choice of them. The kit gives
+//! them time that tests can move ([`Clock`]), tasks that end together ([`Tasks`]), what the API server holds
+//! ([`informer`]), a queue of keys that need a look ([`WorkQueue`]), a lease each ([`leader`]), events, metrics,
+//! health and logs. Nothing in here is global, so that several processes can live in one test runtime.
+
+pub mod api_client;
+pub mod api_errors;
+pub mod backoff;
+pub mod clock;
+pub mod connect;
+pub mod context;
+pub mod deprecated;
+pub mod durations;
+pub mod events;
+pub mod gates;
+pub mod informer;
+pub mod kinds;
+pub mod leader;
+pub mod members;
+pub mod metrics;
+pub mod process;
+pub mod queue;
+pub mod random;
+pub mod readiness;
+pub mod selection;
+pub mod tasks;
+pub mod telemetry;
+
+mod admin;
+
+pub use self::clock::Clock;
+pub use self::context::Context;
+pub use self::events::{EventRecorder, EventType};
+pub use self::gates::{FeatureGates, Gate, GateValue};
+pub use self::informer::{Change, Changes, Informer, Informers, ObjectKey, Scope, Store};
+pub use self::kinds::{RequireError, RequiredKind, require_kinds};
+pub use self::leader::{Epoch, Leadership};
+pub use self::members::{ConnectMember, MemberError, MemberTarget};
+pub use self::metrics::Metrics;
+pub use self::process::{Controller, Ended, KitFlags, Process, Running, main};
+pub use self::queue::{Next, WorkQueue};
+pub use self::tasks::Tasks;
+
+/// The version of this build: the package's, or what the build sets in `KARMADA_FAILOVER_VERSION` (with the commit, as
+/// in `0.1.0+3f2a91c`).
+pub const VERSION: &str = match option_env!("KARMADA_FAILOVER_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};

@@ -1,0 +1,96 @@
+//! A controller as a process sees it: a name and something to run.
+
+use std::future::Future;
+
+use futures::future::BoxFuture;
+
+use crate::context::Context;
+use crate::selection::DefaultState;
+
+type Run = Box<dyn FnOnce(Context) -> BoxFuture<'static, Result<(), anyhow::Error>> + Send>;
+
+/// Whether a controller runs on one replica or on all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Election {
+    /// Only where its lease is held.
+    Leader,
+    /// On every replica.
+    EveryReplica,
+}
+
+/// One controller of a binary.
+pub struct Controller {
+    pub(crate) name: &'static str,
+    pub(crate) default: DefaultState,
+    pub(crate) election: Election,
+    pub(crate) run: Run,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) problems: Vec<String>,
+}
+
+impl Controller {
+    /// A controller that is on by default and runs where its lease is held.
+    ///
+    /// `run` works until `ctx.shutdown` is cancelled, finishes what it has begun, and returns `Ok`. An error, or an
+    /// end before that, ends the process.
+    #[must_use]
+    pub fn new<R, F>(name: &'static str, run: R) -> Self
+    where
+        R: FnOnce(Context) -> F + Send + 'static,
+        F: Future<Output = Result<(), anyhow::Error>> + Send + 'static,
+    {
+        Self {
+            name,
+            default: DefaultState::On,
+            election: Election::Leader,
+            run: Box::new(move |ctx| Box::pin(run(ctx))),
+            warnings: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Runs on every replica, without a lease.
+    #[must_use]
+    pub fn without_leader_election(mut self) -> Self {
+        self.election = Election::EveryReplica;
+        self
+    }
+
+    /// Runs only when `--controllers` names it.
+    #[must_use]
+    pub fn off_by_default(mut self) -> Self {
+        self.default = DefaultState::Off;
+        self
+    }
+
+    /// Things to warn about at start, such as flags without effect. Said whether the controller is selected or not.
+    #[must_use]
+    pub fn warn(mut self, warnings: impl IntoIterator<Item = String>) -> Self {
+        self.warnings.extend(warnings);
+        self
+    }
+
+    /// Mistakes in the controller's flags. They keep the process from starting when the controller is selected, and
+    /// are reported together with all others.
+    #[must_use]
+    pub fn problems(mut self, problems: impl IntoIterator<Item = String>) -> Self {
+        self.problems.extend(problems);
+        self
+    }
+
+    /// The name, as in `--controllers`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl std::fmt::Debug for Controller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Controller")
+            .field("name", &self.name)
+            .field("default", &self.default)
+            .field("election", &self.election)
+            .finish_non_exhaustive()
+    }
+}

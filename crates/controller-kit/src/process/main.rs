@@ -1,0 +1,156 @@
+//! What the `main` of every binary comes to.
+
+use std::process::ExitCode;
+
+use super::{Controller, Ended, KitFlags, Process, Running};
+use crate::connect::{connect, find_config};
+use crate::tasks::Failure;
+use crate::telemetry::Telemetry;
+
+/// Exit code when the process could not start or could not go on.
+pub const EXIT_FAILURE: u8 = 1;
+/// Exit code for a command line that cannot be right.
+pub const EXIT_USAGE: u8 = 2;
+/// Exit code when a lease was lost. Nothing is wrong with the program: another replica leads, this one is to be
+/// restarted as a candidate.
+pub const EXIT_LEASE_LOST: u8 = 10;
+
+/// Runs a component until it is asked to end (SIGTERM, SIGINT) or cannot go on, and returns its exit code:
+/// 0 after a graceful end, [`EXIT_USAGE`] for mistakes in flags, [`EXIT_LEASE_LOST`] when a lease was lost,
+/// [`EXIT_FAILURE`] otherwise. A second signal ends it at once.
+#[must_use]
+pub fn main(component: &'static str, flags: KitFlags, controllers: Vec<Controller>) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(component, EXIT_FAILURE, &[format!("cannot start threads: {error}")]),
+    };
+    let code = runtime.block_on(run(component, flags, controllers));
+    // Nothing of ours is left; what a library still does is not waited for.
+    runtime.shutdown_background();
+    code
+}
+
+async fn run(component: &'static str, flags: KitFlags, controllers: Vec<Controller>) -> ExitCode {
+    let telemetry = match Telemetry::install(component, &flags) {
+        Ok(telemetry) => telemetry,
+        Err(error) => return complain(component, EXIT_USAGE, &[error.to_string()]),
+    };
+    let code = run_logged(component, flags, controllers).await;
+    telemetry.finish();
+    code
+}
+
+async fn run_logged(component: &'static str, flags: KitFlags, controllers: Vec<Controller>) -> ExitCode {
+    let client = match find_config(flags.kubeconfig.as_deref(), flags.context.as_deref()).await {
+        Ok(config) => connect(config, flags.request_timeout),
+        Err(error) => Err(error),
+    };
+    let (client, connection_problem) = match client {
+        Ok(client) => (client, None),
+        // Mistakes in flags are still looked for, to report all at once.
+        Err(error) => (unconnected(), Some(error.to_string())),
+    };
+    let process = Process::builder(component, client)
+        .flags(flags)
+        .identity(unique_identity())
+        .controllers(controllers);
+    let mut problems = process.problems();
+    problems.extend(connection_problem);
+    if !problems.is_empty() {
+        return complain(component, EXIT_USAGE, &problems);
+    }
+    tracing::info!(component, version = crate::VERSION, "starting");
+    let running = match process.start().await {
+        Ok(running) => running,
+        Err(error) => return complain(component, EXIT_FAILURE, &[error.to_string()]),
+    };
+    tokio::select! {
+        biased;
+        ended = running.ended() => exit_code(&ended),
+        () = signal() => stop(&running).await,
+    }
+}
+
+async fn stop(running: &Running) -> ExitCode {
+    tokio::select! {
+        biased;
+        ended = running.stop() => exit_code(&ended),
+        () = signal() => {
+            tracing::warn!("second signal: ending at once");
+            running.crash();
+            ExitCode::from(EXIT_FAILURE)
+        }
+    }
+}
+
+fn exit_code(ended: &Ended) -> ExitCode {
+    match ended {
+        Ended::Stopped => ExitCode::SUCCESS,
+        Ended::Failed(Failure::LeaseLost { controller, reason }) => {
+            tracing::error!(
+                controller,
+                reason,
+                exit_code = EXIT_LEASE_LOST,
+                "ending, because the lease was lost: another replica takes over, this one starts again as a candidate"
+            );
+            ExitCode::from(EXIT_LEASE_LOST)
+        }
+        Ended::Failed(failure) => {
+            tracing::error!(%failure, exit_code = EXIT_FAILURE, "ending, because of a failure");
+            ExitCode::from(EXIT_FAILURE)
+        }
+        Ended::Crashed => ExitCode::from(EXIT_FAILURE),
+    }
+}
+
+/// Whatever the log level and format: what keeps a program from starting goes to standard error as it is.
+#[allow(clippy::print_stderr, reason = "the one place where a program speaks without a log")]
+fn complain(component: &str, code: u8, problems: &[String]) -> ExitCode {
+    for problem in problems {
+        eprintln!("{component}: error: {problem}");
+    }
+    if code == EXIT_USAGE {
+        eprintln!("{component}: see --help");
+    }
+    ExitCode::from(code)
+}
+
+/// Host name (the pod's name) and something random: unique per process.
+fn unique_identity() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .map(|name| name.trim().to_owned())
+        .or_else(|| std::env::var("HOSTNAME").ok())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "localhost".to_owned());
+    format!("{host}_{}", uuid::Uuid::new_v4())
+}
+
+/// A client that reaches nothing, to look for further mistakes with.
+fn unconnected() -> kube::Client {
+    let nothing = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+        Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("not connected"))
+    });
+    kube::Client::new(nothing, "default")
+}
+
+#[cfg(unix)]
+async fn signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        tracing::error!("cannot listen to signals");
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        biased;
+        _ = term.recv() => tracing::info!("SIGTERM"),
+        _ = interrupt.recv() => tracing::info!("SIGINT"),
+    }
+}
+
+#[cfg(not(unix))]
+async fn signal() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

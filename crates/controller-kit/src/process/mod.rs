@@ -1,0 +1,498 @@
+//! A process: controllers, their leases, and everything they share.
+//!
+//! Guarantees: it starts completely or not at all, and names every mistake in its configuration at once; it ends
+//! gracefully within [`STOP_LIMIT`]; the first failure of any task ends it, and a lost lease ends it before another
+//! process can hold that lease. Nothing is global: several processes may live in one runtime.
+
+mod controller;
+mod flags;
+mod main;
+mod seat;
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+pub use self::controller::{Controller, Election};
+pub use self::flags::{AdminAddress, DEFAULT_SYSTEM_NAMESPACE, KitFlags, LogFormat};
+pub use self::main::{EXIT_FAILURE, EXIT_LEASE_LOST, EXIT_USAGE, main};
+
+use self::seat::Seat;
+use crate::api_client;
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::events::EventRecorder;
+use crate::gates::FeatureGates;
+use crate::informer::{InformerOptions, Informers};
+use crate::leader::{
+    CONTROLLERS_ANNOTATION, Elector, GATES_ANNOTATION, Leadership, LeaseTiming, VERSION_ANNOTATION, lease_name,
+};
+use crate::members::{ConnectMember, HttpMembers};
+use crate::metrics::{Family, Metrics};
+use crate::readiness::Readiness;
+use crate::selection::{Known, select};
+use crate::tasks::{Failure, Tasks};
+
+/// A graceful stop takes no longer than this.
+pub const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long controllers may take to finish what they have begun.
+const DRAIN_LIMIT: Duration = Duration::from_secs(6);
+/// How long handing back the leases may take.
+const RELEASE_LIMIT: Duration = Duration::from_secs(2);
+/// How long writing the last events may take.
+const FLUSH_LIMIT: Duration = Duration::from_secs(1);
+
+/// Why a process did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration is wrong; one sentence for each mistake.
+    #[error("{}", _0.join("\n"))]
+    Config(Vec<String>),
+    /// The admin address cannot be served.
+    #[error("cannot serve /healthz, /readyz and /metrics at {address}: {why}; change --admin-bind-address")]
+    Admin {
+        /// The address.
+        address: SocketAddr,
+        /// The operating system's complaint.
+        why: String,
+    },
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// It was asked to, and all is in order.
+    Stopped,
+    /// It could not go on.
+    Failed(Failure),
+    /// It was made to end without any order, by [`Running::crash`].
+    Crashed,
+}
+
+/// A process that has not started.
+pub struct Process {
+    component: &'static str,
+    flags: KitFlags,
+    controllers: Vec<Controller>,
+    client: Client,
+    clock: Clock,
+    identity: String,
+    members: Arc<dyn ConnectMember>,
+    informer_options: Option<InformerOptions>,
+}
+
+/// What a configuration comes to, once it is found to be right.
+struct Settings {
+    selected: BTreeSet<&'static str>,
+    gates: FeatureGates,
+    timing: LeaseTiming,
+    warnings: Vec<String>,
+}
+
+impl Process {
+    /// A process of `component` that talks to the control plane through `client`. Everything else has a default.
+    #[must_use]
+    pub fn builder(component: &'static str, client: Client) -> Self {
+        Self {
+            component,
+            flags: KitFlags::default(),
+            controllers: Vec::new(),
+            client,
+            clock: Clock::system(),
+            identity: component.to_owned(),
+            members: HttpMembers::new(),
+            informer_options: None,
+        }
+    }
+
+    /// The common flags.
+    #[must_use]
+    pub fn flags(mut self, flags: KitFlags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The controllers to choose from. Called again it adds to them.
+    #[must_use]
+    pub fn controllers(mut self, controllers: impl IntoIterator<Item = Controller>) -> Self {
+        self.controllers.extend(controllers);
+        self
+    }
+
+    /// The wall clock; the machine's if not given.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The process's identity: unique among all replicas and restarts. It is also the seed of all jitter.
+    #[must_use]
+    pub fn identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = identity.into();
+        self
+    }
+
+    /// How member clusters are reached; over HTTP if not given.
+    #[must_use]
+    pub fn members(mut self, members: Arc<dyn ConnectMember>) -> Self {
+        self.members = members;
+        self
+    }
+
+    /// Timing of informers; by the flags if not given.
+    #[must_use]
+    pub fn informer_options(mut self, options: InformerOptions) -> Self {
+        self.informer_options = Some(options);
+        self
+    }
+
+    /// Every mistake in the configuration, one sentence each; empty = none.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        self.settings().err().unwrap_or_default()
+    }
+
+    fn settings(&self) -> Result<Settings, Vec<String>> {
+        let mut problems = Vec::new();
+        let known: Vec<Known> = self
+            .controllers
+            .iter()
+            .map(|controller| Known { name: controller.name, default: controller.default })
+            .collect();
+        let selected = select(&self.flags.controllers, &known).unwrap_or_else(|error| {
+            problems.push(error.to_string());
+            BTreeSet::new()
+        });
+        if selected.is_empty() && problems.is_empty() {
+            problems.push("--controllers selects no controller: there is nothing to run".to_owned());
+        }
+        let (gates, gate_warnings) = FeatureGates::parse(&self.flags.feature_gates).unwrap_or_else(|error| {
+            problems.push(error.to_string());
+            (FeatureGates::defaults(), Vec::new())
+        });
+        let timing = self.flags.lease_timing();
+        problems.extend(timing.problem());
+        if self.flags.relist_interval.is_zero() {
+            problems.push("--relist-interval must be above 0".to_owned());
+        }
+        let mut warnings = gate_warnings;
+        for controller in &self.controllers {
+            // Controllers of one component share their component's flags: each complaint once.
+            for warning in &controller.warnings {
+                if !warnings.contains(warning) {
+                    warnings.push(warning.clone());
+                }
+            }
+            if selected.contains(controller.name) {
+                for problem in &controller.problems {
+                    if !problems.contains(problem) {
+                        problems.push(problem.clone());
+                    }
+                }
+            }
+        }
+        if problems.is_empty() { Ok(Settings { selected, gates, timing, warnings }) } else { Err(problems) }
+    }
+
+    /// Starts everything. Must be called inside the runtime, under the tracing subscriber that the process is to use.
+    ///
+    /// # Errors
+    /// [`StartError`], with nothing left running.
+    pub async fn start(mut self) -> Result<Running, StartError> {
+        let settings = self.settings().map_err(StartError::Config)?;
+        let root = Tasks::new();
+        let metrics = Metrics::new();
+        let readiness = Readiness::default();
+        let admin_address = match self.flags.admin_bind_address {
+            AdminAddress::Off => None,
+            AdminAddress::At(address) => Some(
+                crate::admin::serve(address, &root, metrics.clone(), readiness.clone())
+                    .await
+                    .map_err(|why| StartError::Admin { address, why: why.to_string() })?,
+            ),
+        };
+        for warning in &settings.warnings {
+            tracing::warn!("{warning}");
+        }
+        let controllers = root.subgroup();
+        let events = EventRecorder::new(self.clock.clone(), self.component, &self.identity, metrics.clone());
+        let shared = Shared {
+            informers: Informers::new(
+                self.client.clone(),
+                &root,
+                &metrics,
+                &readiness,
+                self.informer_options.unwrap_or_else(|| self.flags.informer_options()),
+                &self.identity,
+            ),
+            client: self.client.clone(),
+            clock: self.clock.clone(),
+            metrics: metrics.clone(),
+            events: events.clone(),
+            gates: settings.gates.clone(),
+            identity: self.identity.clone().into(),
+            system_namespace: self.flags.system_namespace.clone().into(),
+            members: self.members.clone(),
+            readiness: readiness.clone(),
+        };
+        let upkeep = metrics.clone();
+        root.spawn("metrics upkeep", async move {
+            loop {
+                tokio::time::sleep(crate::metrics::UPKEEP_EVERY).await;
+                upkeep.upkeep();
+            }
+        });
+        let (writer, client) = (events.clone(), self.client.clone());
+        root.spawn("events", async move { writer.run(client).await });
+
+        let mut seats = Vec::new();
+        for controller in std::mem::take(&mut self.controllers) {
+            if settings.selected.contains(controller.name) {
+                let elector = self.elector(&controller, &settings);
+                let seat = Seat { controller, elector, process: root.clone(), controllers: controllers.clone() };
+                seats.push(shared.clone().seat(&root, seat));
+            }
+        }
+        let (ended, ending) = watch::channel(None);
+        let stop = CancellationToken::new();
+        let overseer = Tasks::new();
+        let oversight = Oversight {
+            root: root.clone(),
+            controllers,
+            seats,
+            events,
+            client: self.client.clone(),
+            stop: stop.clone(),
+        };
+        overseer.spawn("overseer", async move {
+            let outcome = oversight.run().await;
+            ended.send_replace(Some(outcome));
+        });
+        Ok(Running { root, overseer, stop, ending, metrics, readiness, admin_address })
+    }
+
+    fn elector(&self, controller: &Controller, settings: &Settings) -> Option<Elector> {
+        if controller.election == Election::EveryReplica || !self.flags.leader_elect {
+            return None;
+        }
+        let namespace = &self.flags.system_namespace;
+        let api: Api<Lease> = Api::namespaced(self.client.clone(), namespace);
+        let selected: Vec<&str> = settings.selected.iter().copied().collect();
+        let about = [
+            (VERSION_ANNOTATION, crate::VERSION.to_owned()),
+            (GATES_ANNOTATION, settings.gates.to_string()),
+            (CONTROLLERS_ANNOTATION, selected.join(",")),
+        ];
+        Some(Elector {
+            api,
+            name: lease_name(controller.name),
+            namespace: namespace.clone(),
+            identity: self.identity.clone(),
+            timing: settings.timing,
+            clock: self.clock.clone(),
+            about: about.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        })
+    }
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Process")
+            .field("component", &self.component)
+            .field("controllers", &self.controllers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What all controllers of a process have in common.
+#[derive(Clone)]
+struct Shared {
+    client: Client,
+    clock: Clock,
+    informers: Informers,
+    metrics: Metrics,
+    events: EventRecorder,
+    gates: FeatureGates,
+    identity: Arc<str>,
+    system_namespace: Arc<str>,
+    members: Arc<dyn ConnectMember>,
+    readiness: Readiness,
+}
+
+impl Shared {
+    fn seat(self, root: &Tasks, seat: Seat) -> crate::tasks::Task {
+        let name = seat.controller.name;
+        root.spawn(format!("seat of {name}"), async move {
+            seat.run(move |leadership, tasks| self.context(name, leadership, tasks)).await;
+        })
+    }
+
+    fn context(self, controller: &'static str, leadership: Leadership, tasks: Tasks) -> Context {
+        let watched = leadership.clone();
+        self.metrics.collector(format!("leader/{controller}"), move || {
+            let leads = if watched.is_fresh() { 1.0 } else { 0.0 };
+            vec![
+                Family::gauge("failover_leader", "1 while this process runs the controller with a fresh lease.")
+                    .with(&[("controller", controller)], leads),
+            ]
+        });
+        self.metrics.describe("failover_api_requests_total", "Requests to the control plane, by outcome.");
+        Context {
+            controller,
+            client: api_client::for_controller(self.client, controller, leadership.clone(), self.metrics.clone()),
+            clock: self.clock,
+            informers: self.informers,
+            metrics: self.metrics,
+            events: self.events,
+            shutdown: tasks.shutdown().clone(),
+            tasks,
+            gates: self.gates,
+            identity: self.identity,
+            system_namespace: self.system_namespace,
+            members: self.members,
+            leadership,
+            readiness: self.readiness,
+        }
+    }
+}
+
+/// Waits for a failure or the wish to stop, and sees to an orderly end.
+struct Oversight {
+    root: Tasks,
+    controllers: Tasks,
+    seats: Vec<crate::tasks::Task>,
+    events: EventRecorder,
+    client: Client,
+    stop: CancellationToken,
+}
+
+impl Oversight {
+    async fn run(mut self) -> Ended {
+        let failure = tokio::select! {
+            biased;
+            failure = self.root.failed() => Some(failure),
+            () = self.stop.cancelled() => self.drain().await,
+        };
+        if failure.is_some() {
+            // Whatever still writes must not go on; the seats hand back the leases that are not lost.
+            self.controllers.abort();
+            let _ = timeout(RELEASE_LIMIT, Self::all_ended(&mut self.seats)).await;
+        }
+        let _ = timeout(FLUSH_LIMIT, self.events.flush(self.client.clone())).await;
+        self.root.abort();
+        self.root.ended().await;
+        match failure {
+            Some(failure) => Ended::Failed(failure),
+            None => Ended::Stopped,
+        }
+    }
+
+    /// Lets the controllers finish; returns a failure that came in between.
+    async fn drain(&mut self) -> Option<Failure> {
+        tracing::info!("stopping");
+        self.controllers.shutdown().cancel();
+        tokio::select! {
+            biased;
+            _ = timeout(DRAIN_LIMIT + RELEASE_LIMIT, Self::all_ended(&mut self.seats)) => None,
+            failure = self.root.failed() => Some(failure),
+        }
+    }
+
+    async fn all_ended(seats: &mut [crate::tasks::Task]) {
+        for seat in seats {
+            seat.ended().await;
+        }
+    }
+}
+
+/// A process that runs. Dropping it is a crash.
+pub struct Running {
+    root: Tasks,
+    overseer: Tasks,
+    stop: CancellationToken,
+    ending: watch::Receiver<Option<Ended>>,
+    metrics: Metrics,
+    readiness: Readiness,
+    admin_address: Option<SocketAddr>,
+}
+
+impl Running {
+    /// Asks for a graceful end and waits for it, [`STOP_LIMIT`] at most.
+    pub async fn stop(&self) -> Ended {
+        self.stop.cancel();
+        self.ended().await
+    }
+
+    /// Ends all tasks as they are, as `kill -9` would: nothing is finished, handed back or written.
+    pub fn crash(&self) {
+        self.overseer.abort();
+        self.root.abort();
+    }
+
+    /// Waits for the end, whatever its cause.
+    pub async fn ended(&self) -> Ended {
+        let mut ending = self.ending.clone();
+        match ending.wait_for(Option::is_some).await {
+            Ok(ended) => ended.clone().unwrap_or(Ended::Crashed),
+            Err(_) => {
+                self.root.ended().await;
+                Ended::Crashed
+            }
+        }
+    }
+
+    /// How it ended, when it has.
+    #[must_use]
+    pub fn has_ended(&self) -> Option<Ended> {
+        self.ending.borrow().clone()
+    }
+
+    /// Stops polling every task, as a stopped or suspended machine would, until [`Running::thaw`].
+    pub fn freeze(&self) {
+        self.root.freeze();
+    }
+
+    /// Ends a [`Running::freeze`].
+    pub fn thaw(&self) {
+        self.root.thaw();
+    }
+
+    /// The process's metrics.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// What `/readyz` says.
+    #[must_use]
+    pub fn readiness(&self) -> &Readiness {
+        &self.readiness
+    }
+
+    /// Where `/healthz`, `/readyz` and `/metrics` are served, with the port that was found for port 0.
+    #[must_use]
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin_address
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.crash();
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Running").field("ended", &self.has_ended()).finish_non_exhaustive()
+    }
+}
