@@ -1,0 +1,122 @@
+//! Amounts of resources in Kubernetes' notation, exact to a thousandth, enough to add up requests.
+
+use std::fmt;
+
+/// An amount in thousandths, and the notation that it prints in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Amount {
+    thousandths: i128,
+    binary: bool,
+}
+
+impl Amount {
+    /// The sum; prints in powers of two if either does.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            thousandths: self.thousandths.saturating_add(other.thousandths),
+            binary: self.binary || other.binary,
+        }
+    }
+}
+
+const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
+const DECIMAL: [(&str, u32); 6] = [("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
+
+/// Reads such as `250m`, `1.5`, `128Mi`, `2G` and `1e3`. Finer than a thousandth is rounded up.
+///
+/// # Errors
+/// When the text is no quantity.
+pub fn parse(text: &str) -> Result<Amount, String> {
+    let bad = || format!("{text:?} is no quantity");
+    let (number, scale, binary) = if let Some((suffix, bits)) = BINARY.iter().find(|(s, _)| text.ends_with(s)) {
+        (&text[..text.len() - suffix.len()], 1_i128 << bits, true)
+    } else if let Some((suffix, zeros)) = DECIMAL.iter().find(|(s, _)| text.ends_with(s)) {
+        (&text[..text.len() - suffix.len()], 10_i128.pow(*zeros), false)
+    } else if let Some((number, exponent)) = text.split_once(['e', 'E']) {
+        (
+            number,
+            10_i128.pow(exponent.parse().ok().filter(|e| *e <= 18).ok_or_else(bad)?),
+            false,
+        )
+    } else {
+        (text, 1, false)
+    };
+    let (number, divisor) = match number.strip_suffix(['m', 'u', 'n']) {
+        Some(rest) if scale == 1 => (
+            rest,
+            if number.ends_with('m') {
+                1_000
+            } else if number.ends_with('u') {
+                1_000_000
+            } else {
+                1_000_000_000
+            },
+        ),
+        _ => (number, 1_i128),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{whole}{fraction}");
+    if digits.trim_start_matches(['+', '-']).is_empty() || fraction.len() > 9 {
+        return Err(bad());
+    }
+    let units: i128 = digits.parse().map_err(|_| bad())?;
+    let scaled = units
+        .checked_mul(scale)
+        .and_then(|n| n.checked_mul(1_000))
+        .ok_or_else(bad)?;
+    let divisor = divisor * 10_i128.pow(u32::try_from(fraction.len()).map_err(|_| bad())?);
+    let up = i128::from(scaled > 0 && scaled % divisor != 0);
+    Ok(Amount {
+        thousandths: scaled / divisor + up,
+        binary,
+    })
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.thousandths % 1_000 != 0 {
+            return write!(f, "{}m", self.thousandths);
+        }
+        let whole = self.thousandths / 1_000;
+        let fitting = BINARY
+            .iter()
+            .rev()
+            .find(|(_, bits)| whole != 0 && whole % (1_i128 << bits) == 0);
+        match fitting.filter(|_| self.binary) {
+            Some((suffix, bits)) => write!(f, "{}{suffix}", whole >> bits),
+            None => write!(f, "{whole}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("250m", "250m")]
+    #[case("1000m", "1")]
+    #[case("1.5", "1500m")]
+    #[case("0.1Gi", "107374182400m")]
+    #[case("128Mi", "128Mi")]
+    #[case("1024Ki", "1Mi")]
+    #[case("2G", "2000000000")]
+    #[case("1e3", "1000")]
+    #[case("1u", "1m")]
+    fn reads_and_prints(#[case] written: &str, #[case] printed: &str) {
+        assert_eq!(parse(written).unwrap().to_string(), printed);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,24}") {
+            if let Ok(amount) = parse(&text) {
+                prop_assert_eq!(parse(&amount.to_string()).unwrap().thousandths, amount.thousandths);
+            }
+        }
+    }
+}
