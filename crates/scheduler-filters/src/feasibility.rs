@@ -1,0 +1,306 @@
+//! The dry run of the scheduler before an eviction: would the workload find a place?
+//!
+//! It runs filter, select and divide on the binding as it would be after the eviction of one cluster. Only clusters
+//! with Ready=True that are not being deleted count as a place, those in the result included.
+//!
+//! Rules: a Duplicated workload (and what has no replicas) must gain a cluster that is not in its result now, one for
+//! each copy that is on its way out and not replaced yet, and keep the `minGroups` of its spread constraint without the
+//! faulty cluster; so of several failed clusters as many are left as there are candidates. The replicas of a Divided
+//! workload must all find a place, on new clusters or on those that remain.
+
+use api_types::ClusterName;
+use api_types::work::{Binding, GracefulEvictionTask, ResourceHealth, TargetCluster, condition};
+use jiff::Timestamp;
+
+use crate::fleet::Fleet;
+use crate::plugin::Plugins;
+use crate::request::{Refusal, Refusals, Rules};
+use crate::schedule::{Decision, Failure, Scheduling, StartFrom, schedule};
+use crate::strategy::{self, Strategy};
+
+/// The name that refusals of the dry run itself carry.
+pub const NAME: &str = "Feasibility";
+
+/// How much is checked before an eviction (`--pre-eviction-check`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PreEvictionCheck {
+    /// Whether a cluster may take the workload; whether it has room is not judged.
+    #[default]
+    Affinity,
+    /// Nothing: every eviction goes through.
+    Off,
+}
+
+/// Whether a Duplicated workload may leave a cluster although nothing replaces the copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FewerCopies {
+    /// It may not.
+    #[default]
+    Refused,
+    /// It may when a healthy copy runs elsewhere: the cluster is being deleted, or its drain taint says
+    /// `accept-fewer-copies`.
+    AcceptedIfOneIsHealthy,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The binding, as it is stored now.
+    pub binding: &'a Binding,
+    /// The cluster that it would leave.
+    pub leaving: &'a ClusterName,
+    /// All clusters.
+    pub fleet: &'a Fleet,
+    /// The plugins of the scheduler that the binding names.
+    pub plugins: &'a Plugins,
+    /// Settings of that scheduler.
+    pub rules: Rules,
+    /// How much is checked.
+    pub check: PreEvictionCheck,
+    /// Whether fewer copies will do.
+    pub fewer_copies: FewerCopies,
+    /// The time of the decision.
+    pub now: Timestamp,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feasibility {
+    /// Whether the workload would find a place.
+    pub outcome: Outcome,
+    /// Every cluster that would not take it, with the reason.
+    pub refusals: Refusals,
+    /// When it is worth asking again although nothing changed: the end of the first block or toleration that refuses a
+    /// cluster. Only with [`Outcome::NoTarget`].
+    pub recheck_at: Option<Timestamp>,
+}
+
+/// Whether the workload would find a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It would.
+    Fits {
+        /// The result that the scheduler would write, by cluster name; empty where nothing was checked.
+        result: Vec<TargetCluster>,
+        /// Clusters of it that are not in the result now.
+        gained: Vec<ClusterName>,
+        /// Why this is enough, in words.
+        why: String,
+    },
+    /// It would not: the eviction has to wait.
+    NoTarget {
+        /// Why, in words.
+        why: String,
+    },
+}
+
+impl Feasibility {
+    /// Whether the eviction may go on.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        matches!(self.outcome, Outcome::Fits { .. })
+    }
+
+    /// The reason, whichever way it went.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        match &self.outcome {
+            Outcome::Fits { why, .. } | Outcome::NoTarget { why } => why,
+        }
+    }
+
+    fn fit(result: Vec<TargetCluster>, gained: Vec<ClusterName>, refusals: Refusals, why: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Fits {
+                result,
+                gained,
+                why: why.into(),
+            },
+            refusals,
+            recheck_at: None,
+        }
+    }
+
+    fn no_target(refusals: Refusals, why: impl Into<String>) -> Self {
+        Self {
+            recheck_at: refusals.ends_at(),
+            outcome: Outcome::NoTarget { why: why.into() },
+            refusals,
+        }
+    }
+}
+
+/// Whether the workload would find a place if it left `question.leaving` now.
+#[must_use]
+pub fn feasibility(question: &Question<'_>) -> Feasibility {
+    if question.check == PreEvictionCheck::Off {
+        return Feasibility::fit(
+            vec![],
+            vec![],
+            Refusals::default(),
+            "--pre-eviction-check=off: nothing is checked",
+        );
+    }
+    let after = after_eviction(question.binding, question.leaving);
+    let places = question
+        .fleet
+        .only(|name, cluster| name != question.leaving && cluster.is_ready() && !cluster.is_being_deleted());
+    let answer = schedule(&Scheduling {
+        binding: &after,
+        fleet: &places,
+        plugins: question.plugins,
+        rules: question.rules,
+        start: StartFrom::GroupInUse,
+        now: question.now,
+    });
+    match answer {
+        Ok(decision) => judge(question, &after, decision),
+        Err(failure) => fewer_copies(question).unwrap_or_else(|| no_placement(question, &failure)),
+    }
+}
+
+/// The binding as the eviction would leave it.
+fn after_eviction(binding: &Binding, leaving: &ClusterName) -> Binding {
+    let mut after = binding.clone();
+    after.spec.clusters.retain(|target| target.name != leaving.as_str());
+    if after.spec.task(leaving).is_none() {
+        after.spec.graceful_eviction_tasks.push(GracefulEvictionTask {
+            from_cluster: leaving.to_string(),
+            ..GracefulEvictionTask::default()
+        });
+    }
+    after
+}
+
+fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasibility {
+    let refusals = with_excluded(question, decision.refusals);
+    let gained: Vec<ClusterName> = decision
+        .clusters
+        .iter()
+        .map(|target| ClusterName::from(target.name.as_str()))
+        .filter(|name| question.binding.spec.target(name).is_none())
+        .collect();
+    let placement = after.spec.placement.clone().unwrap_or_default();
+    if matches!(strategy::of(&after.spec, &placement), Ok(Strategy::StaticWeight(_))) {
+        let placed: i64 = decision.clusters.iter().map(|target| i64::from(target.replicas)).sum();
+        let wanted = i64::from(after.replicas());
+        return if placed >= wanted {
+            Feasibility::fit(
+                decision.clusters,
+                gained,
+                refusals,
+                format!("all {wanted} replicas find a place"),
+            )
+        } else {
+            Feasibility::no_target(refusals, format!("only {placed} of {wanted} replicas find a place"))
+        };
+    }
+    let owed = unreplaced(question) + 1;
+    if gained.len() >= owed {
+        let names: Vec<&str> = gained.iter().map(AsRef::as_ref).collect();
+        let why = format!("{} can take it", names.join(", "));
+        return Feasibility::fit(decision.clusters, gained, refusals, why);
+    }
+    if let Some(accepted) = fewer_copies(question) {
+        return accepted;
+    }
+    let why = match (gained.len(), owed) {
+        (0, _) => format!("no other cluster can take it: {}", said(&refusals)),
+        (candidates, owed) => {
+            format!(
+                "{candidates} clusters can take it, and {owed} copies want one until the scheduler has placed those before"
+            )
+        }
+    };
+    Feasibility::no_target(refusals, why)
+}
+
+/// Copies on their way out for which the scheduler has not looked yet: each wants one of the candidates.
+fn unreplaced(question: &Question<'_>) -> usize {
+    let binding = question.binding;
+    let observed = binding
+        .status
+        .as_ref()
+        .and_then(|status| status.scheduler_observed_generation);
+    let current = observed.is_some() && observed == binding.metadata.generation;
+    let placed = current
+        && binding
+            .condition(condition::SCHEDULED)
+            .is_some_and(|c| c.status == "True");
+    if placed {
+        return 0;
+    }
+    binding
+        .spec
+        .graceful_eviction_tasks
+        .iter()
+        .filter(|task| task.from_cluster != question.leaving.as_str())
+        .count()
+}
+
+/// A copy that is applied and healthy on another cluster of the result that is Ready.
+fn fewer_copies(question: &Question<'_>) -> Option<Feasibility> {
+    if question.fewer_copies == FewerCopies::Refused || is_divided(question.binding) {
+        return None;
+    }
+    let elsewhere = question.binding.spec.clusters.iter().find(|target| {
+        target.name != question.leaving.as_str()
+            && question
+                .fleet
+                .get(&target.name)
+                .is_some_and(|cluster| cluster.is_ready() && !cluster.is_being_deleted())
+            && question
+                .binding
+                .status_on(&ClusterName::from(target.name.as_str()))
+                .is_some_and(|item| item.applied && item.health == Some(ResourceHealth::Healthy))
+    })?;
+    Some(Feasibility::fit(
+        after_eviction(question.binding, question.leaving).spec.clusters,
+        vec![],
+        Refusals::default(),
+        format!(
+            "fewer copies are accepted, and a healthy one runs on {}",
+            elsewhere.name
+        ),
+    ))
+}
+
+fn is_divided(binding: &Binding) -> bool {
+    let placement = binding.spec.placement.clone().unwrap_or_default();
+    binding.spec.is_workload() && placement.scheduling_type() != api_types::placement::ReplicaSchedulingType::Duplicated
+}
+
+fn no_placement(question: &Question<'_>, failure: &Failure) -> Feasibility {
+    let refusals = with_excluded(question, failure.refusals().cloned().unwrap_or_default());
+    let why = match failure {
+        Failure::NoClusterFit { .. } => format!("no other cluster can take it: {}", said(&refusals)),
+        Failure::Spread { error, .. } => format!("{error}, not counting {}", question.leaving),
+        Failure::Unsupported(unsupported) => unsupported.to_string(),
+    };
+    Feasibility::no_target(refusals, why)
+}
+
+/// Adds those that the dry run left out of the fleet.
+fn with_excluded(question: &Question<'_>, mut refusals: Refusals) -> Refusals {
+    for (name, cluster) in question.fleet.iter() {
+        let reason = if name == question.leaving {
+            "cluster(s) is the one to be left"
+        } else if cluster.is_being_deleted() {
+            "cluster(s) is being deleted"
+        } else if !cluster.is_ready() {
+            "cluster(s) is not Ready"
+        } else {
+            continue;
+        };
+        refusals.0.insert(name.clone(), Refusal::new(NAME, reason));
+    }
+    refusals
+}
+
+fn said(refusals: &Refusals) -> String {
+    if refusals.0.is_empty() {
+        "there is none".to_owned()
+    } else {
+        refusals.histogram()
+    }
+}

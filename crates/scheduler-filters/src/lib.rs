@@ -1,0 +1,28 @@
+//! Where a workload may run: filter and score plugins, selection, division of replicas, and [`feasibility()`], the dry
+//! run of the scheduler that is asked before an eviction.
+//!
+//! Guarantees: everything here is a pure function of the objects and the time passed in; two runs over the same
+//! inputs give the same result, whatever the order in which clusters are handed over; a refusal names the plugin and
+//! the reason; a placement that this version cannot do is refused with a message and never done wrongly.
+//!
+//! A plugin implements [`Filter`] or [`Score`] and is added to a [`Registry`] by its name.
+
+pub mod baseline;
+pub mod divide;
+pub mod feasibility;
+pub mod fleet;
+pub mod plugin;
+pub mod plugins;
+pub mod request;
+pub mod schedule;
+pub mod select;
+pub mod strategy;
+
+#[cfg(test)]
+mod testing;
+
+pub use feasibility::{Feasibility, FewerCopies, Outcome, PreEvictionCheck, Question, feasibility};
+pub use fleet::Fleet;
+pub use plugin::{DefaultState, Filter, PluginInfo, Plugins, Registry, Score};
+pub use request::{DeletionBy, Refusal, Refusals, Request, Rules};
+pub use schedule::{Decision, Failure, Scheduling, schedule};

@@ -1,0 +1,221 @@
+//! The scheduler as a function: filter, score, select, divide, over the groups of clusters in their order.
+
+use api_types::placement::{ClusterAffinity, Placement};
+use api_types::work::{Binding, TargetCluster};
+use jiff::Timestamp;
+
+use crate::baseline;
+use crate::divide::{self, TieOrder};
+use crate::fleet::Fleet;
+use crate::plugin::Plugins;
+use crate::request::{Refusals, Request, Rules};
+use crate::select::{self, Candidate, SelectError};
+use crate::strategy::{self, Strategy, Unsupported};
+
+/// What is scheduled, and with what.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheduling<'a> {
+    /// The binding, as it is stored or as it would be.
+    pub binding: &'a Binding,
+    /// All clusters.
+    pub fleet: &'a Fleet,
+    /// The plugins that are on.
+    pub plugins: &'a Plugins,
+    /// Settings.
+    pub rules: Rules,
+    /// Whether the placement starts from scratch (`rescheduleTriggeredAt`): the first affinity group is tried again.
+    pub start: StartFrom,
+    /// The time of the decision.
+    pub now: Timestamp,
+}
+
+/// At which affinity group a scheduling begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StartFrom {
+    /// At the group in use. Nothing goes back to an earlier group by itself.
+    #[default]
+    GroupInUse,
+    /// At the first group, because a person asked for a fresh placement.
+    FirstGroup,
+}
+
+/// A placement that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Clusters and replicas, by name. Empty only for a workload of no replicas that runs nowhere.
+    pub clusters: Vec<TargetCluster>,
+    /// The affinity group that was used, where the placement has such groups.
+    pub affinity_name: Option<String>,
+    /// The clusters that were refused in that group.
+    pub refusals: Refusals,
+}
+
+/// No placement was found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// No cluster passed the filters.
+    #[error("0/{clusters} clusters are available: {}.", if *clusters == 0 { "no cluster exists".to_owned() } else { refusals.histogram() })]
+    NoClusterFit {
+        /// Clusters of the fleet.
+        clusters: usize,
+        /// Why each was refused.
+        refusals: Refusals,
+    },
+    /// The spread constraint cannot be met by the clusters that fit.
+    #[error("{error}")]
+    Spread {
+        /// How it is missed.
+        error: SelectError,
+        /// Why the other clusters were refused.
+        refusals: Refusals,
+    },
+    /// The placement asks for something that this version does not do.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+}
+
+impl Failure {
+    /// The reason of the condition `Scheduled`, one of stock's.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NoClusterFit { .. } => "NoClusterFit",
+            Self::Spread { .. } | Self::Unsupported(_) => "SchedulerError",
+        }
+    }
+
+    /// Why clusters were refused.
+    #[must_use]
+    pub fn refusals(&self) -> Option<&Refusals> {
+        match self {
+            Self::NoClusterFit { refusals, .. } | Self::Spread { refusals, .. } => Some(refusals),
+            Self::Unsupported(_) => None,
+        }
+    }
+
+    /// When a refusal ends by itself, so that it is worth looking again.
+    #[must_use]
+    pub fn recheck_at(&self) -> Option<Timestamp> {
+        self.refusals()?.ends_at()
+    }
+}
+
+/// Places a binding.
+///
+/// Ordered groups (`clusterAffinities`) are tried from the one in use on; the first that fits counts.
+///
+/// # Errors
+/// [`Failure`] of the first group that was tried, when none fits.
+pub fn schedule(scheduling: &Scheduling<'_>) -> Result<Decision, Failure> {
+    let anywhere = Placement::default();
+    let placement = scheduling.binding.spec.placement.as_ref().unwrap_or(&anywhere);
+    let strategy = strategy::of(&scheduling.binding.spec, placement)?;
+    if placement.cluster_affinities.is_empty() {
+        return one_group(scheduling, placement, strategy, placement.cluster_affinity.as_ref());
+    }
+    let first = first_group(scheduling, placement);
+    let mut failure = None;
+    for term in &placement.cluster_affinities[first..] {
+        match one_group(scheduling, placement, strategy, Some(&term.cluster_affinity)) {
+            Ok(decision) => {
+                return Ok(Decision {
+                    affinity_name: Some(term.affinity_name.clone()),
+                    ..decision
+                });
+            }
+            Err(later) => failure = failure.or(Some(later)),
+        }
+    }
+    Err(failure.unwrap_or_else(|| Failure::NoClusterFit {
+        clusters: scheduling.fleet.len(),
+        refusals: Refusals::default(),
+    }))
+}
+
+fn first_group(scheduling: &Scheduling<'_>, placement: &Placement) -> usize {
+    let in_use = match scheduling.start {
+        StartFrom::FirstGroup => None,
+        StartFrom::GroupInUse => scheduling
+            .binding
+            .status
+            .as_ref()
+            .and_then(|status| status.scheduler_observed_affinity_name.as_ref()),
+    };
+    in_use
+        .and_then(|name| {
+            placement
+                .cluster_affinities
+                .iter()
+                .position(|term| &term.affinity_name == name)
+        })
+        .unwrap_or(0)
+}
+
+fn one_group(
+    scheduling: &Scheduling<'_>,
+    placement: &Placement,
+    strategy: Strategy<'_>,
+    affinity: Option<&ClusterAffinity>,
+) -> Result<Decision, Failure> {
+    let Scheduling {
+        binding,
+        fleet,
+        plugins,
+        rules,
+        now,
+        ..
+    } = *scheduling;
+    let groups = strategy::groups(strategy, placement)?;
+    let request = Request {
+        binding,
+        placement,
+        affinity,
+        fleet,
+        rules,
+        now,
+    };
+    let mut refusals = Refusals::default();
+    let mut candidates = Vec::new();
+    for (name, cluster) in fleet.iter() {
+        match baseline::check(&request, cluster).and_then(|()| plugins.filter(&request, cluster)) {
+            Ok(()) => candidates.push(Candidate {
+                cluster,
+                score: plugins.score(&request, cluster),
+            }),
+            Err(refusal) => {
+                refusals.0.insert(name.clone(), refusal);
+            }
+        }
+    }
+    if candidates.is_empty() {
+        return Err(Failure::NoClusterFit {
+            clusters: fleet.len(),
+            refusals,
+        });
+    }
+    match select::select(candidates, groups) {
+        Ok(chosen) => Ok(Decision {
+            clusters: assign(binding, strategy, &chosen),
+            affinity_name: None,
+            refusals,
+        }),
+        Err(error) => Err(Failure::Spread { error, refusals }),
+    }
+}
+
+fn assign(binding: &Binding, strategy: Strategy<'_>, chosen: &[&api_types::cluster::Cluster]) -> Vec<TargetCluster> {
+    let replicas = binding.replicas();
+    match strategy {
+        Strategy::NoReplicas => divide::duplicated(chosen, 0),
+        // A workload scaled to nothing stays where it is, at nothing: taking it away would need no words.
+        Strategy::Duplicated | Strategy::StaticWeight(_) if replicas <= 0 => divide::duplicated(chosen, 0)
+            .into_iter()
+            .filter(|target| binding.spec.clusters.iter().any(|present| present.name == target.name))
+            .collect(),
+        Strategy::Duplicated => divide::duplicated(chosen, replicas),
+        Strategy::StaticWeight(rules) => {
+            let tie = TieOrder::of_template(binding.spec.resource.uid.as_deref().unwrap_or_default());
+            divide::static_weight(chosen, rules, replicas, tie)
+        }
+    }
+}
