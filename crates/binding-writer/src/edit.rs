@@ -1,0 +1,359 @@
+//! What to change on a binding, as a value: operations of a JSON Patch computed against the binding as it was read.
+//!
+//! The edit keeps a shadow of the lists that it changes, so that several steps of one edit see each other and the
+//! indexes in the patch are right at the moment the server gets to them.
+
+use api_types::ClusterName;
+use api_types::work::{Binding, EvictionHistoryItem, GracefulEvictionTask, TargetCluster};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::{Value, json};
+
+/// The most items that `activeEvictionHistory` holds; the oldest goes first.
+const HISTORY_LIMIT: usize = 32;
+
+const CLUSTERS: &str = "/spec/clusters";
+const TASKS: &str = "/spec/gracefulEvictionTasks";
+const HISTORY: &str = "/spec/activeEvictionHistory";
+
+/// Changes to the spec of one binding, written together or not at all.
+///
+/// Every step returns whether it changed anything: what is as wanted already adds nothing, and an edit without
+/// changes is not sent.
+#[derive(Clone, Debug)]
+pub struct BindingEdit<'a> {
+    read: &'a Binding,
+    clusters: Vec<String>,
+    tasks: Vec<GracefulEvictionTask>,
+    history: Vec<String>,
+    operations: Vec<Value>,
+}
+
+impl<'a> BindingEdit<'a> {
+    /// An edit of the binding as it was read.
+    #[must_use]
+    pub fn of(read: &'a Binding) -> Self {
+        let spec = &read.spec;
+        Self {
+            read,
+            clusters: spec.clusters.iter().map(|target| target.name.clone()).collect(),
+            tasks: spec.graceful_eviction_tasks.clone(),
+            history: spec.active_eviction_history.iter().map(|item| item.cluster_name.clone()).collect(),
+            operations: Vec::new(),
+        }
+    }
+
+    /// The binding that this edits.
+    #[must_use]
+    pub fn read(&self) -> &'a Binding {
+        self.read
+    }
+
+    /// Whether there is nothing to write.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Moves a cluster from `spec.clusters` into `spec.gracefulEvictionTasks`: `task.fromCluster` names it.
+    ///
+    /// Changes nothing when the cluster is not in `spec.clusters` or a task for it is there: there are never two tasks
+    /// for one cluster.
+    pub fn evict(&mut self, task: &GracefulEvictionTask) -> bool {
+        let cluster = ClusterName::from(task.from_cluster.as_str());
+        if self.task_index(&cluster).is_some() || !self.remove_target(&cluster) {
+            return false;
+        }
+        let item = json!(task);
+        self.append(TASKS, self.tasks.is_empty(), item);
+        self.tasks.push(task.clone());
+        true
+    }
+
+    /// Adds a cluster to `spec.activeEvictionHistory`; an older item of the same cluster goes, and the oldest of all
+    /// when there would be more than 32.
+    pub fn remember(&mut self, cluster: &ClusterName, at: Timestamp) -> bool {
+        self.forget(cluster);
+        while self.history.len() >= HISTORY_LIMIT {
+            self.history.remove(0);
+            self.remove(format!("{HISTORY}/0"));
+        }
+        let item = json!(EvictionHistoryItem { cluster_name: cluster.to_string(), creation_timestamp: Time(at) });
+        self.append(HISTORY, self.history.is_empty(), item);
+        self.history.push(cluster.to_string());
+        true
+    }
+
+    /// Removes the items of a cluster from `spec.activeEvictionHistory`.
+    pub fn forget(&mut self, cluster: &ClusterName) -> bool {
+        let mut changed = false;
+        while let Some(index) = self.history.iter().position(|name| name == cluster.as_str()) {
+            self.history.remove(index);
+            self.remove(format!("{HISTORY}/{index}"));
+            changed = true;
+        }
+        changed
+    }
+
+    /// Removes the task of each of these clusters; tasks of others, and the other fields, stay.
+    pub fn remove_tasks<'c>(&mut self, clusters: impl IntoIterator<Item = &'c ClusterName>) -> bool {
+        let mut changed = false;
+        for cluster in clusters {
+            changed |= self.remove_task(cluster).is_some();
+        }
+        changed
+    }
+
+    /// Puts a cluster back as it was before the eviction: into `spec.clusters` with the task's replicas, the task and
+    /// the cluster's history away. Changes nothing when there is no task.
+    pub fn restore(&mut self, cluster: &ClusterName) -> bool {
+        let Some(task) = self.remove_task(cluster) else { return false };
+        if !self.clusters.iter().any(|name| name == cluster.as_str()) {
+            let target = TargetCluster {
+                name: cluster.to_string(),
+                replicas: task.replicas.unwrap_or(0),
+                components: Vec::new(),
+            };
+            self.append(CLUSTERS, self.clusters.is_empty(), json!(target));
+            self.clusters.push(cluster.to_string());
+        }
+        self.forget(cluster);
+        true
+    }
+
+    /// Takes a cluster out of `spec.clusters` and leaves its task: the mending of a cluster that stands in both lists
+    /// while its cause stands.
+    pub fn remove_target(&mut self, cluster: &ClusterName) -> bool {
+        let Some(index) = self.clusters.iter().position(|name| name == cluster.as_str()) else { return false };
+        self.clusters.remove(index);
+        self.remove(format!("{CLUSTERS}/{index}"));
+        true
+    }
+
+    /// Fills in `creationTimestamp` of every task that lacks it.
+    pub fn stamp_tasks(&mut self, now: Timestamp) -> bool {
+        let mut changed = false;
+        for index in 0..self.tasks.len() {
+            if self.tasks[index].creation_timestamp.is_none() {
+                self.tasks[index].creation_timestamp = Some(Time(now));
+                self.operations.push(json!({
+                    "op": "add", "path": format!("{TASKS}/{index}/creationTimestamp"), "value": Time(now),
+                }));
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// The patch, with its tests for the object that was read; `None` when there is nothing to write.
+    #[must_use]
+    pub fn patch(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| conditional(self.read, self.operations.clone()))
+    }
+
+    fn task_index(&self, cluster: &ClusterName) -> Option<usize> {
+        self.tasks.iter().position(|task| task.from_cluster == cluster.as_str())
+    }
+
+    fn remove_task(&mut self, cluster: &ClusterName) -> Option<GracefulEvictionTask> {
+        let index = self.task_index(cluster)?;
+        self.remove(format!("{TASKS}/{index}"));
+        Some(self.tasks.remove(index))
+    }
+
+    fn remove(&mut self, path: String) {
+        self.operations.push(json!({"op": "remove", "path": path}));
+    }
+
+    /// An empty list may be absent in the object, so it is added whole.
+    fn append(&mut self, list: &str, list_is_empty: bool, item: Value) {
+        self.operations.push(if list_is_empty {
+            json!({"op": "add", "path": list, "value": [item]})
+        } else {
+            json!({"op": "add", "path": format!("{list}/-"), "value": item})
+        });
+    }
+}
+
+/// `operations` on exactly the object that was read.
+pub(crate) fn conditional(read: &Binding, operations: Vec<Value>) -> Value {
+    let mut patch = vec![
+        json!({"op": "test", "path": "/metadata/uid", "value": read.metadata.uid}),
+        json!({"op": "test", "path": "/metadata/resourceVersion", "value": read.metadata.resource_version}),
+    ];
+    patch.extend(operations);
+    Value::Array(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A binding with fields that this version does not know, in the object and in items of lists.
+    fn stored() -> Value {
+        json!({
+            "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
+            "metadata": {"name": "b", "namespace": "n", "uid": "u", "resourceVersion": "7"},
+            "spec": {
+                "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "b", "newer": 1},
+                "newer": {"kept": true},
+                "clusters": [{"name": "m1", "replicas": 2, "newer": 1}, {"name": "m2", "replicas": 3, "newer": 2}],
+                "gracefulEvictionTasks": [
+                    {"fromCluster": "m3", "reason": "TaintUntolerated", "producer": "x", "replicas": 4, "newer": 3},
+                    {"fromCluster": "m4", "reason": "TaintUntolerated", "producer": "x", "newer": 4},
+                ],
+            },
+        })
+    }
+
+    fn read(stored: &Value) -> Binding {
+        serde_json::from_value(stored.clone()).unwrap()
+    }
+
+    fn written(stored: &Value, edit: &BindingEdit<'_>) -> Value {
+        let patch: json_patch::Patch = serde_json::from_value(edit.patch().unwrap()).unwrap();
+        let mut after = stored.clone();
+        json_patch::patch(&mut after, &patch).unwrap();
+        after
+    }
+
+    fn task(cluster: &str) -> GracefulEvictionTask {
+        GracefulEvictionTask {
+            from_cluster: cluster.to_owned(),
+            reason: "TaintUntolerated".to_owned(),
+            producer: "TaintManager".to_owned(),
+            ..GracefulEvictionTask::default()
+        }
+    }
+
+    #[test]
+    fn an_eviction_moves_one_cluster_and_keeps_unknown_fields() {
+        let stored = stored();
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.evict(&task("m1")));
+        let after = written(&stored, &edit);
+        assert_eq!(after["spec"]["clusters"], json!([{"name": "m2", "replicas": 3, "newer": 2}]));
+        let tasks = after["spec"]["gracefulEvictionTasks"].as_array().unwrap();
+        assert_eq!(tasks[..2], stored["spec"]["gracefulEvictionTasks"].as_array().unwrap()[..]);
+        assert_eq!(tasks[2]["fromCluster"], "m1");
+        assert_eq!(after["spec"]["newer"], json!({"kept": true}));
+    }
+
+    #[test]
+    fn an_eviction_is_not_needed_twice_or_where_the_cluster_is_not() {
+        let stored = stored();
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(!edit.evict(&task("m3")), "has a task");
+        assert!(!edit.evict(&task("m9")), "is not there");
+        assert!(edit.is_empty() && edit.patch().is_none());
+        assert!(edit.evict(&task("m1")));
+        assert!(!edit.evict(&task("m1")), "steps of one edit see each other");
+    }
+
+    #[test]
+    fn lists_that_are_absent_are_made() {
+        let mut stored = stored();
+        stored["spec"].as_object_mut().unwrap().remove("gracefulEvictionTasks");
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.evict(&task("m2")));
+        assert!(edit.remember(&"m2".into(), "2026-01-01T00:00:00Z".parse().unwrap()));
+        let after = written(&stored, &edit);
+        assert_eq!(after["spec"]["gracefulEvictionTasks"][0]["fromCluster"], "m2");
+        assert_eq!(
+            after["spec"]["activeEvictionHistory"],
+            json!([{"clusterName": "m2", "creationTimestamp": "2026-01-01T00:00:00Z"}])
+        );
+    }
+
+    #[test]
+    fn removing_tasks_leaves_the_others_as_they_are() {
+        let stored = stored();
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.remove_tasks(&[ClusterName::from("m3"), "m9".into()]));
+        let after = written(&stored, &edit);
+        assert_eq!(after["spec"]["gracefulEvictionTasks"], json!([stored["spec"]["gracefulEvictionTasks"][1]]));
+        assert!(edit.remove_tasks(&["m4".into()]));
+        assert_eq!(written(&stored, &edit)["spec"]["gracefulEvictionTasks"], json!([]));
+    }
+
+    #[test]
+    fn restoring_gives_back_replicas_and_forgets_the_history() {
+        let mut stored = stored();
+        stored["spec"]["activeEvictionHistory"] = json!([
+            {"clusterName": "m3", "creationTimestamp": "2026-01-01T00:00:00Z"},
+            {"clusterName": "m4", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        ]);
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.restore(&"m3".into()));
+        assert!(!edit.restore(&"m1".into()), "there is no task");
+        let after = written(&stored, &edit);
+        assert_eq!(after["spec"]["clusters"][2], json!({"name": "m3", "replicas": 4}));
+        assert_eq!(after["spec"]["gracefulEvictionTasks"].as_array().unwrap().len(), 1);
+        assert_eq!(after["spec"]["activeEvictionHistory"].as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_cluster_in_both_lists_is_not_listed_twice_by_a_restore() {
+        let mut stored = stored();
+        stored["spec"]["clusters"][0]["name"] = json!("m3");
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.restore(&"m3".into()));
+        assert_eq!(written(&stored, &edit)["spec"]["clusters"], stored["spec"]["clusters"]);
+
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.remove_target(&"m3".into()));
+        let after = written(&stored, &edit);
+        assert_eq!(after["spec"]["clusters"], json!([stored["spec"]["clusters"][1]]));
+        assert_eq!(after["spec"]["gracefulEvictionTasks"], stored["spec"]["gracefulEvictionTasks"]);
+    }
+
+    #[test]
+    fn tasks_without_a_time_get_one() {
+        let mut stored = stored();
+        stored["spec"]["gracefulEvictionTasks"][0]["creationTimestamp"] = json!("2025-01-01T00:00:00Z");
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.stamp_tasks("2026-01-01T00:00:00Z".parse().unwrap()));
+        assert!(!edit.stamp_tasks("2026-01-02T00:00:00Z".parse().unwrap()));
+        let tasks = written(&stored, &edit)["spec"]["gracefulEvictionTasks"].clone();
+        assert_eq!(tasks[0]["creationTimestamp"], "2025-01-01T00:00:00Z");
+        assert_eq!(tasks[1]["creationTimestamp"], "2026-01-01T00:00:00Z");
+        assert_eq!(tasks[1]["newer"], 4);
+    }
+
+    #[test]
+    fn the_history_keeps_the_newest_32() {
+        let mut stored = stored();
+        stored["spec"]["activeEvictionHistory"] = (0..32)
+            .map(|n| json!({"clusterName": format!("c{n}"), "creationTimestamp": "2026-01-01T00:00:00Z"}))
+            .collect();
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        edit.remember(&"c5".into(), "2026-01-02T00:00:00Z".parse().unwrap());
+        edit.remember(&"new".into(), "2026-01-02T00:00:00Z".parse().unwrap());
+        let after = written(&stored, &edit);
+        let names: Vec<_> =
+            after["spec"]["activeEvictionHistory"].as_array().unwrap().iter().map(|i| i["clusterName"].clone()).collect();
+        assert_eq!((names.len(), names.first(), names.last()), (32, Some(&json!("c1")), Some(&json!("new"))));
+    }
+
+    #[test]
+    fn a_patch_lands_only_on_what_was_read() {
+        let stored = stored();
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        edit.evict(&task("m1"));
+        let patch: json_patch::Patch = serde_json::from_value(edit.patch().unwrap()).unwrap();
+        for (field, value) in [("resourceVersion", "8"), ("uid", "other")] {
+            let mut changed = stored.clone();
+            changed["metadata"][field] = json!(value);
+            assert!(json_patch::patch(&mut changed, &patch).is_err());
+        }
+    }
+}

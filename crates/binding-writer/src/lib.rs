@@ -1,0 +1,14 @@
+//! Conditional writes on bindings, for every controller that moves a copy from one cluster to another.
+//!
+//! Guarantees: each write is one JSON Patch that tests the resource version and the UID that were read, so it lands on
+//! exactly the object it was computed from or not at all; list items are removed and added one by one, so that fields
+//! of items and of the object that this version does not know survive; a write that would change nothing is not sent.
+//!
+//! [`BindingEdit`] says what to change, as a value; [`BindingWriter`] sends it and says what became of it.
+
+mod condition;
+mod edit;
+mod writer;
+
+pub use edit::BindingEdit;
+pub use writer::{BindingWriter, WriteError, WriteOutcome};

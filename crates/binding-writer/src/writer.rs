@@ -1,0 +1,193 @@
+//! Sends edits and says what became of them.
+
+use api_types::ClusterName;
+use api_types::conditions::Say;
+use api_types::work::{Binding, GracefulEvictionTask};
+use jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use crate::condition;
+use crate::edit::BindingEdit;
+
+/// What became of a write.
+#[derive(Clone, Debug)]
+pub enum WriteOutcome {
+    /// Written; the binding as the server stores it now.
+    Written(Box<Binding>),
+    /// Nothing was sent: the binding is as wanted.
+    NotNeeded,
+    /// Nothing was written: the binding changed since it was read. Read it again and decide anew.
+    Conflict,
+    /// Nothing was written: the binding is gone, or another one has its name.
+    Gone,
+}
+
+/// A write that failed. Whether it took effect is known only where the server answered.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The server refused the change, and would again.
+    #[error("the API server refuses the change of binding {binding}: {source}")]
+    Refused {
+        /// The binding.
+        binding: String,
+        /// The server's answer.
+        source: Box<kube::Error>,
+    },
+    /// The server did not answer, or answered that it cannot now. The write may have taken effect: read before you
+    /// decide.
+    #[error("cannot write binding {binding}: {source}")]
+    Unknown {
+        /// The binding.
+        binding: String,
+        /// What happened.
+        source: Box<kube::Error>,
+    },
+}
+
+/// Writes bindings of both kinds.
+#[derive(Clone)]
+pub struct BindingWriter {
+    client: Client,
+}
+
+impl std::fmt::Debug for BindingWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BindingWriter")
+    }
+}
+
+impl BindingWriter {
+    /// A writer that uses this client.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    /// Sends an edit of the spec.
+    ///
+    /// # Errors
+    /// [`WriteError`] when the server refuses the change or does not answer.
+    pub async fn write(&self, edit: &BindingEdit<'_>) -> Result<WriteOutcome, WriteError> {
+        match edit.patch() {
+            None => Ok(WriteOutcome::NotNeeded),
+            Some(patch) => self.send(edit.read(), patch, Part::Spec).await,
+        }
+    }
+
+    /// Moves `task.fromCluster` out of `spec.clusters` and adds the task: [`BindingEdit::evict`] alone.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn evict(&self, read: &Binding, task: &GracefulEvictionTask) -> Result<WriteOutcome, WriteError> {
+        let mut edit = BindingEdit::of(read);
+        edit.evict(task);
+        self.write(&edit).await
+    }
+
+    /// Removes exactly the tasks of these clusters: [`BindingEdit::remove_tasks`] alone.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn remove_tasks(&self, read: &Binding, clusters: &[ClusterName]) -> Result<WriteOutcome, WriteError> {
+        let mut edit = BindingEdit::of(read);
+        edit.remove_tasks(clusters);
+        self.write(&edit).await
+    }
+
+    /// Puts a cluster back as it was before its eviction: [`BindingEdit::restore`] alone.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn restore(&self, read: &Binding, cluster: &ClusterName) -> Result<WriteOutcome, WriteError> {
+        let mut edit = BindingEdit::of(read);
+        edit.restore(cluster);
+        self.write(&edit).await
+    }
+
+    /// Takes a cluster that has a task out of `spec.clusters` again: [`BindingEdit::remove_target`] alone.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn remove_target(&self, read: &Binding, cluster: &ClusterName) -> Result<WriteOutcome, WriteError> {
+        let mut edit = BindingEdit::of(read);
+        edit.remove_target(cluster);
+        self.write(&edit).await
+    }
+
+    /// Fills in `creationTimestamp` of tasks that lack it: [`BindingEdit::stamp_tasks`] alone.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn stamp_tasks(&self, read: &Binding, now: Timestamp) -> Result<WriteOutcome, WriteError> {
+        let mut edit = BindingEdit::of(read);
+        edit.stamp_tasks(now);
+        self.write(&edit).await
+    }
+
+    /// Writes one condition of the status; `observedGeneration` is that of the binding read, and the transition time
+    /// moves only with the condition's status. The other conditions are left as they are.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn set_condition(&self, read: &Binding, say: Say<'_>, now: Timestamp) -> Result<WriteOutcome, WriteError> {
+        match condition::set(read, say, now) {
+            None => Ok(WriteOutcome::NotNeeded),
+            Some(patch) => self.send(read, patch, Part::Status).await,
+        }
+    }
+
+    /// Removes one condition from the status.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn clear_condition(&self, read: &Binding, type_: &str) -> Result<WriteOutcome, WriteError> {
+        match condition::clear(read, type_) {
+            None => Ok(WriteOutcome::NotNeeded),
+            Some(patch) => self.send(read, patch, Part::Status).await,
+        }
+    }
+
+    async fn send(&self, read: &Binding, patch: Value, part: Part) -> Result<WriteOutcome, WriteError> {
+        let key = read.key();
+        let refused = |source| WriteError::Refused { binding: key.to_string(), source: Box::new(source) };
+        let unknown = |source| WriteError::Unknown { binding: key.to_string(), source: Box::new(source) };
+        let patch = serde_json::from_value(patch).map_err(|error| refused(kube::Error::SerdeError(error)))?;
+        let patch: Patch<()> = Patch::Json(patch);
+        let api: Api<Binding> = match &key.namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &key.kind()),
+            None => Api::all_with(self.client.clone(), &key.kind()),
+        };
+        let sent = match part {
+            Part::Spec => api.patch(&key.name, &PatchParams::default(), &patch).await,
+            Part::Status => api.patch_status(&key.name, &PatchParams::default(), &patch).await,
+        };
+        let error = match sent {
+            Ok(written) => return Ok(WriteOutcome::Written(Box::new(written))),
+            Err(error) => error,
+        };
+        match &error {
+            kube::Error::Api(status) if status.code == 404 => Ok(WriteOutcome::Gone),
+            kube::Error::Api(status) if status.code == 409 => Ok(WriteOutcome::Conflict),
+            // A failed test of the patch is answered like any other change that is not valid: look which it was.
+            kube::Error::Api(status) if matches!(status.code, 400 | 422) => match api.get_opt(&key.name).await {
+                Err(reading) => Err(unknown(reading)),
+                Ok(None) => Ok(WriteOutcome::Gone),
+                Ok(Some(now)) if now.metadata.uid != read.metadata.uid => Ok(WriteOutcome::Gone),
+                Ok(Some(now)) if now.metadata.resource_version != read.metadata.resource_version => {
+                    Ok(WriteOutcome::Conflict)
+                }
+                Ok(Some(_)) => Err(refused(error)),
+            },
+            kube::Error::Api(status) if matches!(status.code, 401 | 403 | 405 | 413) => Err(refused(error)),
+            _ => Err(unknown(error)),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Spec,
+    Status,
+}
