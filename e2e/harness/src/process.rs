@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use tokio::time::{Instant, sleep};
 
 use crate::error::Error;
@@ -234,7 +234,16 @@ impl Process {
     /// # Errors
     /// [`Error::NotRunning`] when it does not run.
     pub fn pause(&self) -> Result<(), Error> {
-        self.signal(Signal::STOP)
+        self.signal(Signal::STOP)?;
+        // The signal is on its way: the last thread stops a moment later. Looked at, not taken: the end of the process
+        // stays to be waited for.
+        let look = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(self.pid()?), look)
+            .map(drop)
+            .map_err(|error| Error::System {
+                what: format!("cannot pause {}", self.launch.name),
+                source: error.into(),
+            })
     }
 
     /// Lets it go on after [`Process::pause`].
@@ -246,16 +255,19 @@ impl Process {
     }
 
     fn signal(&self, signal: Signal) -> Result<(), Error> {
+        // The child has not been waited for, so the id is still its own.
+        kill_process(self.pid()?, signal).map_err(|error| Error::System {
+            what: format!("cannot signal {}", self.launch.name),
+            source: error.into(),
+        })
+    }
+
+    fn pid(&self) -> Result<Pid, Error> {
         let id = self
             .child
             .as_ref()
             .and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
-        let id = id.ok_or_else(|| Error::NotRunning(self.launch.name.clone()))?;
-        // The child has not been waited for, so the id is still its own.
-        kill_process(id, signal).map_err(|error| Error::System {
-            what: format!("cannot signal {}", self.launch.name),
-            source: error.into(),
-        })
+        id.ok_or_else(|| Error::NotRunning(self.launch.name.clone()))
     }
 }
 

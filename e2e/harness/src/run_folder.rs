@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
 
-/// Deaf to what a terminal sends to all its processes, or it would be gone when it is needed.
+/// `$1` is the folder. Deaf to what a terminal sends to all its processes, or it would be gone when it is needed.
 const GUARD: &str = r#"
 trap '' HUP INT TERM
 list=

@@ -1,4 +1,8 @@
 //! The harness on real programs: what it promises holds, and how long its starts take is printed.
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,0 +1,74 @@
+# syntax=docker/dockerfile:1
+# One image per program: docker build --target NAME .
+# The programs are NAME of each `FROM runtime AS NAME` below; without --target it is karmada-failover, all controllers
+# in one program (without the demo and its in-memory API server).
+
+FROM rust:1.95.0-bookworm AS build
+WORKDIR /src
+COPY . .
+# One command for all: the programs share nearly all they are made of. Of these packages only karmada-failover has
+# default features, and only the demo among them.
+RUN --mount=type=cache,target=/usr/local/cargo/registry \
+    --mount=type=cache,target=/src/target \
+    cargo build --release --locked --no-default-features --bins \
+        --package karmada-failover \
+        --package failoverctl \
+        --package taint-policy-controller \
+        --package cluster-health-controller \
+        --package taint-manager \
+        --package eviction-queue \
+        --package graceful-eviction-controller \
+        --package scheduler \
+        --package propagation-controllers \
+    && mkdir /out \
+    && for program in karmada-failover \
+        failoverctl \
+        taint-policy-controller \
+        cluster-health-controller \
+        taint-manager \
+        eviction-queue \
+        graceful-eviction-controller \
+        scheduler \
+        propagation-controllers; \
+    do cp "target/release/$program" /out/; done
+
+# glibc and nothing else: no shell, no package manager, a user without rights.
+FROM gcr.io/distroless/cc-debian12:nonroot AS runtime
+USER 65532:65532
+
+FROM runtime AS failoverctl
+COPY --from=build /out/failoverctl /usr/local/bin/failoverctl
+ENTRYPOINT ["/usr/local/bin/failoverctl"]
+
+FROM runtime AS taint-policy-controller
+COPY --from=build /out/taint-policy-controller /usr/local/bin/taint-policy-controller
+ENTRYPOINT ["/usr/local/bin/taint-policy-controller"]
+
+FROM runtime AS cluster-health-controller
+COPY --from=build /out/cluster-health-controller /usr/local/bin/cluster-health-controller
+ENTRYPOINT ["/usr/local/bin/cluster-health-controller"]
+
+FROM runtime AS taint-manager
+COPY --from=build /out/taint-manager /usr/local/bin/taint-manager
+ENTRYPOINT ["/usr/local/bin/taint-manager"]
+
+FROM runtime AS eviction-queue
+COPY --from=build /out/eviction-queue /usr/local/bin/eviction-queue
+ENTRYPOINT ["/usr/local/bin/eviction-queue"]
+
+FROM runtime AS graceful-eviction-controller
+COPY --from=build /out/graceful-eviction-controller /usr/local/bin/graceful-eviction-controller
+ENTRYPOINT ["/usr/local/bin/graceful-eviction-controller"]
+
+FROM runtime AS scheduler
+COPY --from=build /out/scheduler /usr/local/bin/scheduler
+ENTRYPOINT ["/usr/local/bin/scheduler"]
+
+FROM runtime AS propagation-controllers
+COPY --from=build /out/propagation-controllers /usr/local/bin/propagation-controllers
+ENTRYPOINT ["/usr/local/bin/propagation-controllers"]
+
+# The last one is what `docker build .` makes.
+FROM runtime AS karmada-failover
+COPY --from=build /out/karmada-failover /usr/local/bin/karmada-failover
+ENTRYPOINT ["/usr/local/bin/karmada-failover"]

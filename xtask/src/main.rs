@@ -1,0 +1,81 @@
+//! The project's tasks: `cargo xtask --help`.
+#![allow(clippy::print_stdout, reason = "what a task prints is its result")]
+
+mod control_plane;
+mod crds;
+mod demo;
+mod deny;
+mod e2e;
+mod run;
+mod stage;
+mod suite;
+mod totals;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+/// What a contributor and CI run: checks, tests, generated files, the programs of a real control plane.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything that has to hold before a change lands: formatting, lints, licences, all tests, the demo, and the
+    /// worked example on real API servers. Ends with a line `N passed, N failed`.
+    Test {
+        /// The long ones too: known vulnerabilities of the dependencies.
+        #[arg(long)]
+        full: bool,
+    },
+    /// Writes the CustomResourceDefinitions into charts/control-plane/crds.
+    Crds {
+        /// Writes nothing: fails and names the files when they are stale.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Builds etcd, the Kubernetes servers, kwok, kubectl and grpcurl into a cache, unless they are there, and prints
+    /// the folder.
+    ControlPlane,
+    /// Runs a scenario with our programs on a real control plane with real members.
+    E2e {
+        /// The scenario, for example worked-example.
+        name: String,
+    },
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::find()?;
+    match Cli::parse().task {
+        Task::Test { full } => {
+            let extent = if full {
+                suite::Extent::Full
+            } else {
+                suite::Extent::Usual
+            };
+            return Ok(if suite::run(&workspace, extent)? {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            });
+        }
+        Task::Crds { check } => {
+            let mode = if check { crds::Mode::Check } else { crds::Mode::Write };
+            crds::run(&workspace, mode)?;
+        }
+        Task::ControlPlane => println!("{}", control_plane::build()?.folder().display()),
+        Task::E2e { name } => {
+            control_plane::build()?;
+            workspace.build()?;
+            e2e::run(&workspace, &name)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

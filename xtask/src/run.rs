@@ -1,0 +1,115 @@
+//! Running a command: its output is shown as it comes, read, and its time is limited.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use xshell::Cmd;
+
+use crate::stage::Stopwatch;
+
+/// How a command went.
+pub struct Finished {
+    /// The lines of its standard output.
+    pub lines: Vec<String>,
+    /// Whether its exit status was 0.
+    pub succeeded: bool,
+    /// The command, for messages.
+    pub command: String,
+}
+
+/// Runs a command that has to succeed and gives back the lines of its standard output.
+pub fn run(command: Cmd<'_>, limit: Duration) -> Result<Vec<String>> {
+    let finished = run_to_end(command, limit)?;
+    ensure!(finished.succeeded, "failed: {}", finished.command);
+    Ok(finished.lines)
+}
+
+/// Runs a command. Its standard error goes where ours goes. An error means that it could not be run or took longer
+/// than `limit`, in which case it is killed.
+pub fn run_to_end(command: Cmd<'_>, limit: Duration) -> Result<Finished> {
+    let name = command.to_string();
+    let watch = Stopwatch::start();
+    let mut child = Command::from(command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .with_context(|| format!("cannot run {name}"))?;
+    let stdout = child.stdout.take().context("the command has no standard output")?;
+    let coming = read_lines(stdout);
+    let mut lines = Vec::new();
+    loop {
+        match coming.recv_timeout(limit.saturating_sub(watch.elapsed())) {
+            Ok(line) => {
+                println!("{line}");
+                lines.push(line);
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill().with_context(|| format!("cannot kill {name}"))?;
+                child.wait()?;
+                bail!("took longer than {} s and was killed: {name}", limit.as_secs());
+            }
+        }
+    }
+    let succeeded = child
+        .wait()
+        .with_context(|| format!("cannot wait for {name}"))?
+        .success();
+    Ok(Finished {
+        lines,
+        succeeded,
+        command: name,
+    })
+}
+
+/// The lines come from a thread, so that the reader can stop waiting for them.
+fn read_lines(stdout: ChildStdout) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).split(b'\n') {
+            // A read error is the end, as is a reader that has gone.
+            let Ok(line) = line else { break };
+            if sender
+                .send(String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned())
+                .is_err()
+            {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use xshell::{Shell, cmd};
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn output_and_status_are_told() {
+        let shell = Shell::new().unwrap();
+        let script = "echo one; echo two; exit 3";
+        let finished = run_to_end(cmd!(shell, "sh -c {script}"), SOON).unwrap();
+        assert_eq!(finished.lines, ["one", "two"]);
+        assert!(!finished.succeeded);
+        let error = run(cmd!(shell, "sh -c {script}"), SOON).unwrap_err().to_string();
+        assert!(error.starts_with("failed: sh -c"), "{error}");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_killed() {
+        let shell = Shell::new().unwrap();
+        let error = run(cmd!(shell, "sleep 1000"), Duration::from_millis(50))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("was killed: sleep 1000"), "{error}");
+    }
+}
