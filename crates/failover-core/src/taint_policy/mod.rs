@@ -1,1 +1,32 @@
-//! taint_policy
+//! ClusterTaintPolicies: which cluster conditions, held for how long, put which taints on a Cluster.
+//!
+//! One pure function, [`evaluate`]: all policies, one Cluster with what it records, what this process observed before,
+//! the Failover gate and the time go in; taints to add and remove, annotations to write, the next moment at which
+//! anything can change, a report per policy and things worth an event come out. [`status::of_policy`] folds the reports
+//! of all clusters into a policy's status.
+//!
+//! Guarantees: no taint before its window, none later than the next look says; a blip shorter than a window leaves
+//! nothing; what somebody else put on the Cluster is neither changed nor removed; the order in which policies are given
+//! plays no part; what runs is stored on the Cluster, so that a restart changes nothing but time.
+
+mod conditions;
+mod engine;
+mod flaps;
+mod form;
+mod ownership;
+mod records;
+mod report;
+pub mod status;
+mod wanted;
+mod windows;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+
+pub use engine::{AnnotationChange, Evaluation, FailoverGate, Input, TaintChange, evaluate};
+pub use flaps::FlapScore;
+pub use records::{DismissedAt, ManagedTaint, ManagedTaints, RecordError, SeenCondition, TaintId, Window, Windows};
+pub use report::{Missing, Notice, Report};
+pub use windows::Memory;

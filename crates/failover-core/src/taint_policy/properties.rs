@@ -1,0 +1,247 @@
+//! Rules of the engine on arbitrary histories: conditions that come and go, restarts, other people's taints, edits.
+
+use std::collections::BTreeMap;
+
+use api_types::taint_policy::ClusterTaintPolicy;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Taint;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::tests::{World, at, policy};
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Event {
+    Condition(&'static str, &'static str),
+    Restart,
+    TheirTaint(&'static str),
+    Nothing,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        6 => (prop_oneof![Just("Ready"), Just("Disk")], prop_oneof![Just("True"), Just("False"), Just("Unknown")])
+            .prop_map(|(t, s)| Event::Condition(t, s)),
+        1 => Just(Event::Restart),
+        1 => prop_oneof![Just("k1"), Just("k2"), Just("theirs")].prop_map(Event::TheirTaint),
+        2 => Just(Event::Nothing),
+    ]
+}
+
+fn history() -> impl Strategy<Value = Vec<(i64, Event)>> {
+    prop::collection::vec((1_i64..400, event()), 1..40)
+}
+
+fn policies() -> impl Strategy<Value = Vec<ClusterTaintPolicy>> {
+    let one = (
+        prop_oneof![Just("Ready"), Just("Disk")],
+        prop::sample::subsequence(vec!["True", "False", "Unknown"], 1..3),
+        prop_oneof![Just("In"), Just("NotIn")],
+        prop_oneof![Just("k1"), Just("k2")],
+        prop_oneof![Just("a"), Just("b")],
+        1_i64..300,
+        1_i64..300,
+        0_i64..3,
+    );
+    prop::collection::vec(one, 1..4).prop_map(|all| {
+        let make = |(index, (type_, values, operator, key, value, add, remove, created))| {
+            let spec = json!({
+                "matchConditions": [{"conditionType": type_, "operator": operator, "statusValues": values}],
+                "taintsToAdd": [{"key": key, "value": value, "effect": "NoExecute", "addOnMatchSeconds": add, "removeOnMismatchSeconds": remove}]
+            });
+            policy(&format!("p{index}"), created, spec)
+        };
+        all.into_iter().enumerate().map(make).collect()
+    })
+}
+
+/// For how long a policy has been matching (or not), by the conditions alone.
+struct Oracle {
+    matching: BTreeMap<String, (bool, Timestamp)>,
+}
+
+impl Oracle {
+    fn look(&mut self, world: &World) {
+        for policy in &world.policies {
+            let conditions = policy.spec.match_conditions.as_deref().unwrap();
+            let matching = super::conditions::all_hold(conditions, &world.cluster);
+            let name = policy.metadata.name.clone().unwrap();
+            let entry = self.matching.entry(name).or_insert((matching, world.now));
+            if entry.0 != matching {
+                *entry = (matching, world.now);
+            }
+        }
+    }
+}
+
+fn apply(world: &mut World, event: &Event) {
+    match event {
+        Event::Condition(type_, status) => world.condition(type_, status),
+        Event::Restart => world.restart(),
+        Event::TheirTaint(key) => {
+            let taken = world
+                .cluster
+                .spec
+                .taints
+                .iter()
+                .any(|t| t.key == *key && t.effect == "NoExecute");
+            if !taken {
+                let time_added = Some(Time(at(-77)));
+                world.cluster.spec.taints.push(Taint {
+                    key: (*key).to_owned(),
+                    value: Some("theirs".to_owned()),
+                    effect: "NoExecute".to_owned(),
+                    time_added,
+                });
+            }
+        }
+        Event::Nothing => {}
+    }
+}
+
+fn theirs(world: &World) -> Vec<Taint> {
+    world
+        .cluster
+        .spec
+        .taints
+        .iter()
+        .filter(|t| t.value.as_deref() == Some("theirs"))
+        .cloned()
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// A taint appears only for a policy that has matched for its window, and goes only when each policy for which it
+    /// stood has not matched for its window; with the engine's wake-ups alone both happen on the second; what others
+    /// added is never touched.
+    #[test]
+    fn never_early_never_late_never_theirs(policies in policies(), history in history()) {
+        let mut world = World::new(&policies);
+        let mut oracle = Oracle { matching: BTreeMap::new() };
+        let mut second = 0;
+        for (gap, event) in history {
+            // Second by second, looking only when the engine asked to.
+            let until = second + gap;
+            while second < until {
+                second += 1;
+                world.now = at(second);
+                if world.last.as_ref().and_then(|e| e.next_look).is_some_and(|next| next <= world.now) {
+                    check_look(&mut world, &mut oracle)?;
+                }
+            }
+            let before = theirs(&world);
+            apply(&mut world, &event);
+            check_look(&mut world, &mut oracle)?;
+            let after = theirs(&world);
+            prop_assert!(before.iter().all(|taint| after.contains(taint)));
+        }
+    }
+
+    /// The order in which policies are listed plays no part.
+    #[test]
+    fn any_order_of_policies_gives_the_same(policies in policies(), history in history()) {
+        let mut forward = World::new(&policies);
+        let mut reversed = World::new(&policies.iter().rev().cloned().collect::<Vec<_>>());
+        let mut second = 0;
+        for (gap, event) in history {
+            second += gap;
+            for world in [&mut forward, &mut reversed] {
+                world.now = at(second);
+                apply(world, &event);
+                world.look();
+            }
+            prop_assert_eq!(forward.last.as_ref(), reversed.last.as_ref());
+            prop_assert_eq!(&forward.cluster, &reversed.cluster);
+        }
+    }
+
+    /// Looking again at the same moment changes nothing, with or without a restart in between.
+    #[test]
+    fn a_second_look_writes_nothing(policies in policies(), history in history()) {
+        let mut world = World::new(&policies);
+        let mut second = 0;
+        for (gap, event) in history {
+            second += gap;
+            world.now = at(second);
+            apply(&mut world, &event);
+            world.look();
+            let again = world.evaluate();
+            prop_assert!(!again.has_changes(), "{:?} {:?}", again.taints, again.annotations);
+            world.restart();
+            let after_restart = world.evaluate();
+            prop_assert!(!after_restart.has_changes(), "{:?}", after_restart.annotations);
+            prop_assert_eq!(again.next_look, after_restart.next_look);
+        }
+    }
+
+    /// Whatever stands in the annotations is answered.
+    #[test]
+    fn any_annotation_is_answered(windows in ".*", managed in ".*", flaps in ".*", policies in policies()) {
+        use api_types::names::annotation;
+        let mut world = World::new(&policies);
+        world.condition("Ready", "False");
+        world.set_annotation(annotation::TAINT_WINDOWS, &windows);
+        world.set_annotation(annotation::MANAGED_TAINTS, &managed);
+        world.set_annotation(annotation::FLAP_SCORE, &flaps);
+        world.look();
+        prop_assert!(!world.evaluate().has_changes());
+    }
+}
+
+/// One look, judged by the conditions alone.
+fn check_look(world: &mut World, oracle: &mut Oracle) -> Result<(), TestCaseError> {
+    oracle.look(world);
+    let now = world.now;
+    let managed_before = ManagedTaints::read(world.cluster.metadata.annotations.as_ref()).unwrap();
+    let held_for = |name: &str| {
+        let (matching, since) = oracle.matching[name];
+        (matching, now.duration_since(since).as_secs())
+    };
+    let seconds = |policy: &ClusterTaintPolicy| {
+        let t = &policy.spec.taints_to_add[0];
+        (
+            i64::from(t.add_on_match_seconds),
+            i64::from(t.remove_on_mismatch_seconds),
+        )
+    };
+    let evaluation = world.look().clone();
+    for change in &evaluation.taints {
+        match change {
+            TaintChange::Add { taint, .. } => {
+                let reason = world.policies.iter().any(|policy| {
+                    let (matching, held) = held_for(policy.metadata.name.as_deref().unwrap());
+                    policy.spec.taints_to_add[0].key == taint.key && matching && held >= seconds(policy).0
+                });
+                prop_assert!(reason, "{taint:?} at {now} without a reason");
+            }
+            TaintChange::Remove { id, .. } => {
+                for name in managed_before.taints[id].policies.keys() {
+                    let policy = world
+                        .policies
+                        .iter()
+                        .find(|p| p.metadata.name.as_ref() == Some(name))
+                        .unwrap();
+                    let (matching, held) = held_for(name);
+                    prop_assert!(
+                        !matching && held >= seconds(policy).1,
+                        "{id} removed at {now} too early for {name}"
+                    );
+                }
+            }
+            TaintChange::SetValue { id, .. } => prop_assert!(managed_before.taints.contains_key(id)),
+            TaintChange::Stamp { .. } => prop_assert!(false, "every taint here has its time"),
+        }
+    }
+    // Never late: what has matched for its window by this process's own observation stands now.
+    for (name, report) in &evaluation.reports {
+        prop_assert!(
+            report.fires_at.is_none_or(|fires_at| fires_at > now),
+            "{name} is overdue"
+        );
+    }
+    Ok(())
+}

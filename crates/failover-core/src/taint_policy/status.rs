@@ -1,0 +1,164 @@
+//! A policy's status from the reports of all clusters. A projection: it says nothing that is not on the Clusters.
+
+use api_types::conditions::{self, Say};
+use api_types::taint_policy::{ClusterTaintPolicy, ClusterTaintPolicyStatus, PolicyClusterStatus};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::engine::FailoverGate;
+use super::form::Form;
+use super::report::Report;
+
+/// How many clusters `status.clusters` names at most; the rest is counted.
+const MOST_CLUSTERS: usize = 500;
+
+/// Condition types of a policy.
+pub mod condition {
+    /// Whether the policy does what it says.
+    pub const READY: &str = "Ready";
+    /// Whether another policy wants another value for the same taint of a cluster.
+    pub const CONFLICTING: &str = "Conflicting";
+    /// Whether it is suspended.
+    pub const SUSPENDED: &str = "Suspended";
+}
+
+/// The status that `policy` is to have. `reports` are those of all Clusters it targets, by name.
+#[must_use]
+pub fn of_policy(
+    policy: &ClusterTaintPolicy,
+    reports: &[(&str, &Report)],
+    gate: FailoverGate,
+    now: Timestamp,
+) -> ClusterTaintPolicyStatus {
+    let form = Form::read(policy);
+    let generation = policy.metadata.generation;
+    let mut conditions = policy.status.as_ref().map(|s| s.conditions.clone()).unwrap_or_default();
+    let (status, reason, message) = ready(&form, reports, gate);
+    let say = Say {
+        type_: condition::READY,
+        status,
+        reason,
+        message: &message,
+    };
+    conditions::set(&mut conditions, say, generation, now);
+
+    let conflicts: Vec<String> = reports
+        .iter()
+        .filter_map(|(name, r)| r.conflict.as_ref().map(|c| format!("{name}: {c}")))
+        .collect();
+    let message = match &conflicts[..] {
+        [] => "no other policy wants another value".to_owned(),
+        [only] => only.clone(),
+        [first, rest @ ..] => format!("{first}; and on {} more clusters", rest.len()),
+    };
+    let (status, reason) = if conflicts.is_empty() {
+        ("False", "NoConflict")
+    } else {
+        ("True", "DifferentValues")
+    };
+    let say = Say {
+        type_: condition::CONFLICTING,
+        status,
+        reason,
+        message: &message,
+    };
+    conditions::set(&mut conditions, say, generation, now);
+
+    let (status, reason, message) = if form.suspended {
+        (
+            "True",
+            "Suspended",
+            "spec.suspended is set: conditions are evaluated, taints are neither added nor removed",
+        )
+    } else {
+        ("False", "Active", "taints are added and removed")
+    };
+    conditions::set(
+        &mut conditions,
+        Say {
+            type_: condition::SUSPENDED,
+            status,
+            reason,
+            message,
+        },
+        generation,
+        now,
+    );
+
+    let count = |counts: fn(&Report) -> bool| {
+        i32::try_from(reports.iter().filter(|(_, report)| counts(report)).count()).unwrap_or(i32::MAX)
+    };
+    let mut clusters: Vec<PolicyClusterStatus> = reports
+        .iter()
+        .filter_map(|(name, report)| {
+            Some(PolicyClusterStatus {
+                name: (*name).to_owned(),
+                state: report.state.clone()?,
+                since: report.since.map(whole_second),
+                fires_at: report.fires_at.map(whole_second_up),
+                message: report.message.chars().take(1024).collect(),
+            })
+        })
+        .collect();
+    clusters.sort_by(|a, b| a.name.cmp(&b.name));
+    let omitted = clusters.len().saturating_sub(MOST_CLUSTERS);
+    clusters.truncate(MOST_CLUSTERS);
+    ClusterTaintPolicyStatus {
+        observed_generation: generation,
+        conditions,
+        target_clusters: count(|_| true),
+        matching: count(|r| r.matching),
+        tainted: count(|r| r.tainted),
+        pending: count(|r| r.fires_at.is_some()),
+        clusters,
+        clusters_omitted: i32::try_from(omitted).unwrap_or(i32::MAX),
+    }
+}
+
+fn ready(form: &Form<'_>, reports: &[(&str, &Report)], gate: FailoverGate) -> (&'static str, &'static str, String) {
+    if let Some(why) = &form.invalid {
+        return ("False", "Invalid", why.clone());
+    }
+    let moves = form.taints.iter().any(super::form::PolicyTaint::moves_workloads);
+    if gate == FailoverGate::Disabled && moves {
+        let held = reports.iter().filter(|(_, report)| report.held_by_gate).count();
+        let message = format!(
+            "feature gate Failover is off: NoExecute and PreferNoExecute taints are not added ({held} clusters would have one now); \
+             start the taint-policy-controller with --feature-gates=Failover=true to change that"
+        );
+        return ("False", "FailoverGateOff", message);
+    }
+    let mut missing: Vec<&String> = reports.iter().flat_map(|(_, report)| &report.missing).collect();
+    missing.sort();
+    let mut types = missing.clone();
+    types.dedup();
+    let counts: Vec<String> = types
+        .into_iter()
+        .map(|type_| {
+            format!(
+                "{} of {} clusters lack condition {type_}",
+                missing.iter().filter(|t| **t == type_).count(),
+                reports.len()
+            )
+        })
+        .collect();
+    match &counts[..] {
+        [] => ("True", "Evaluated", "evaluated on every targeted cluster".to_owned()),
+        counts => (
+            "True",
+            "ConditionsMissing",
+            format!("{}: a cluster without the condition never matches", counts.join(", ")),
+        ),
+    }
+}
+
+/// Stored times have whole seconds: a fraction would look like a change after the next read.
+fn whole_second(time: Timestamp) -> Time {
+    Time(Timestamp::from_second(time.as_second()).unwrap_or(time))
+}
+
+/// The end of a window, rounded up: nothing happens before it.
+fn whole_second_up(time: Timestamp) -> Time {
+    let seconds = time.as_second() + i64::from(time.subsec_nanosecond() > 0);
+    Time(Timestamp::from_second(seconds).unwrap_or(time))
+}

@@ -1,0 +1,127 @@
+//! Since when a policy has been matching a Cluster, or has stopped to.
+//!
+//! *Matching since* is when the engine first observed that all conditions hold together. While a process runs, it is
+//! kept as long as they keep holding, also when a condition goes from one listed value to another. A condition whose
+//! value is the same but whose `lastTransitionTime` is not was somewhere else in between: then the window starts anew.
+//! A restarted process keeps a stored window only if no condition of the policy has changed its `lastTransitionTime`.
+
+use std::collections::BTreeMap;
+
+use api_types::cluster::Cluster;
+use jiff::Timestamp;
+
+use super::conditions::{all_hold, snapshot};
+use super::form::{Form, Rule};
+use super::records::{SeenCondition, Window};
+
+/// What a process remembers of one Cluster between two looks; lost with the process, and then made up for by what is
+/// stored on the Cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// UID of the Cluster that this speaks of.
+    pub(super) cluster: String,
+    /// Windows by policy UID, as observed, whether or not they could be written.
+    pub(super) windows: BTreeMap<String, Window>,
+    /// How often each policy began or ceased to match, by policy UID.
+    pub(super) transitions: BTreeMap<String, u64>,
+    /// Whether Ready was True at the last look, once that was ever said.
+    pub(super) ready: Option<bool>,
+}
+
+impl Memory {
+    /// How often the policy began or ceased to match while this process looked.
+    #[must_use]
+    pub fn transitions(&self, policy_uid: &str) -> u64 {
+        self.transitions.get(policy_uid).copied().unwrap_or_default()
+    }
+}
+
+/// Where the previous window comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// This process observed it.
+    Observed,
+    /// It was stored on the Cluster by an earlier process.
+    Stored,
+}
+
+/// Whether a policy has taints on the Cluster now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stands {
+    Something,
+    Nothing,
+}
+
+/// The window after a look at the Cluster.
+pub(super) fn step(
+    form: &Form<'_>,
+    cluster: &Cluster,
+    previous: Option<&Window>,
+    source: Source,
+    stands: Stands,
+    now: Timestamp,
+) -> Window {
+    let was_matching = previous.map(|w| w.matching);
+    let (matching, conditions) = match form.rule {
+        Rule::Matching(wanted) => (all_hold(wanted, cluster), snapshot(wanted, cluster)),
+        Rule::Latched { add, remove } => {
+            let latched = if !remove.is_empty() && all_hold(remove, cluster) {
+                false
+            } else {
+                (!add.is_empty() && all_hold(add, cluster)) || was_matching.unwrap_or(stands == Stands::Something)
+            };
+            // A latch needs no proof that the conditions held in between.
+            (latched, BTreeMap::new())
+        }
+    };
+    let rule = form.rule_text();
+    let kept = previous.filter(|w| {
+        w.matching == matching
+            && (matches!(form.rule, Rule::Latched { .. })
+                || (w.rule == rule && unbroken(&w.conditions, &conditions, source)))
+    });
+    let now_in_millis = round_up_to_millis(now);
+    // A clock that was set back while nobody ran must not make a window longer than it is.
+    let since = kept.map_or(now_in_millis, |w| w.since.min(now_in_millis));
+    let mut dismissed = previous.map(|w| w.dismissed.clone()).unwrap_or_default();
+    dismissed.retain(|id, at| at.generation == form.generation && form.taint(id).is_some());
+    if !matching {
+        dismissed.retain(|id, _| form.taint(id).is_some_and(|t| now < after(since, t.remove_after)));
+    }
+    Window {
+        policy: form.name.to_owned(),
+        matching,
+        since,
+        rule,
+        conditions,
+        dismissed,
+    }
+}
+
+/// Whether the conditions can have stayed as they were between two looks.
+fn unbroken(before: &BTreeMap<String, SeenCondition>, now: &BTreeMap<String, SeenCondition>, source: Source) -> bool {
+    before.len() == now.len()
+        && now.iter().all(|(type_, now)| {
+            before.get(type_).is_some_and(|before| {
+                let same_time = before.last_transition_time.0.as_second() == now.last_transition_time.0.as_second();
+                match source {
+                    Source::Stored => same_time,
+                    Source::Observed => same_time || before.status != now.status,
+                }
+            })
+        })
+}
+
+/// Stored times have milliseconds; rounded up, so that no window ends early by what was cut off.
+fn round_up_to_millis(time: Timestamp) -> Timestamp {
+    let nanos = time.as_nanosecond();
+    Timestamp::from_millisecond(
+        i64::try_from(nanos.div_euclid(1_000_000) + i128::from(nanos % 1_000_000 != 0)).unwrap_or(i64::MAX),
+    )
+    .unwrap_or(time)
+}
+
+/// `since + duration`, at most the end of time.
+pub(super) fn after(since: Timestamp, duration: jiff::SignedDuration) -> Timestamp {
+    since.checked_add(duration).unwrap_or(Timestamp::MAX)
+}
