@@ -1,0 +1,89 @@
+//! Who may talk to the server: a list of bearer tokens, anonymous or not. There is no authorization: whoever is let in
+//! may do everything; reviews of access answer so.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::registry::ResourceDef;
+use crate::request::{Incoming, Verb, decode};
+use crate::status::ApiError;
+
+/// What the server does with requests that carry no token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Anonymous {
+    /// Served like any other.
+    #[default]
+    Allowed,
+    /// 401, except for health and version.
+    Refused,
+}
+
+/// The tokens that are known, each with its user name, and what happens without one.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// User name by token.
+    pub tokens: BTreeMap<String, String>,
+    /// Requests without a token.
+    pub anonymous: Anonymous,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct User {
+    pub name: String,
+    pub groups: Vec<String>,
+}
+
+impl User {
+    pub(crate) fn admin() -> Self {
+        Self { name: "system:admin".into(), groups: vec!["system:masters".into(), "system:authenticated".into()] }
+    }
+}
+
+impl Access {
+    pub(crate) fn authenticate(&self, request: &Incoming) -> Result<User, ApiError> {
+        let token = request.authorization.as_deref().and_then(|a| a.strip_prefix("Bearer ")).map(str::trim);
+        match token {
+            Some(token) => match self.tokens.get(token) {
+                Some(name) => {
+                    Ok(User { name: name.clone(), groups: vec!["system:authenticated".into()] })
+                }
+                // Without any known token, tokens are not looked at.
+                None if self.tokens.is_empty() => Ok(User::admin()),
+                None => Err(unauthorized()),
+            },
+            None if self.anonymous == Anonymous::Allowed => Ok(User::admin()),
+            None => Err(unauthorized()),
+        }
+    }
+}
+
+fn unauthorized() -> ApiError {
+    ApiError::new(401, "Unauthorized", "Unauthorized")
+}
+
+/// Answers the kinds that are questions; `None` for all others.
+pub(crate) fn review(
+    def: &ResourceDef,
+    verb: Verb,
+    request: &Incoming,
+    user: &User,
+    access: &Access,
+) -> Result<Option<Value>, ApiError> {
+    if verb != Verb::Create || def.verbs != ["create"] {
+        return Ok(None);
+    }
+    let mut answer = decode(&request.body)?;
+    answer["apiVersion"] = def.api_version().into();
+    answer["kind"] = def.kind.clone().into();
+    answer["status"] = match def.kind.as_str() {
+        "TokenReview" => match access.tokens.get(answer["spec"]["token"].as_str().unwrap_or_default()) {
+            Some(name) => json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}}),
+            None => json!({"user": {}, "error": "[invalid bearer token]"}),
+        },
+        "SelfSubjectReview" => json!({"userInfo": {"username": user.name, "groups": user.groups}}),
+        _ => json!({"allowed": true, "reason": "the sandbox has no authorization"}),
+    };
+    Ok(Some(answer))
+}

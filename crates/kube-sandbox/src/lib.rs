@@ -1,0 +1,53 @@
+//! An in-memory Kubernetes API server and simulated member clusters.
+//!
+//! The ground that the other crates' tests, the simulation and the demo stand on. In process it is the tower service
+//! behind a [`kube::Client`], without threads, sockets or a clock of its own, so that a test under paused tokio time
+//! repeats exactly; over loopback HTTP it also serves kubectl and any other client.
+//!
+//! What it does is what a real API server does, in the same words, for what controllers need: versions, lists,
+//! watches, optimistic concurrency, patches, subresources, finalizers, CRDs with pruning, defaults, validation and
+//! CEL rules, discovery and tables. What it leaves out on purpose:
+//!
+//! * server-side apply creates or merges; it tracks no field owners and therefore never conflicts or removes fields;
+//!   `managedFields` are not stored;
+//! * no authorization, no admission webhooks, no conversion webhooks, no protobuf;
+//! * strategic merge patch knows the merge keys of the built-in kinds that are served.
+
+mod auth;
+mod builtin;
+mod builtin_types;
+mod crd;
+mod discovery;
+mod events;
+mod faults;
+mod jsonpath;
+mod lifecycle;
+mod link;
+mod meta;
+mod openapi;
+mod patch;
+mod read;
+mod registry;
+mod request;
+pub mod rules;
+mod sandbox;
+mod scale;
+mod schema;
+mod selectors;
+mod service;
+mod state;
+mod status;
+mod store;
+mod strategy;
+mod table;
+mod watch;
+mod write;
+
+pub use auth::{Access, Anonymous};
+pub use faults::{Effect, EventEffect, FaultId, Faults, Match, WriteRecord};
+pub use link::Reachability;
+pub use request::Verb;
+pub use sandbox::{Now, Sandbox, SandboxOptions};
+pub use service::{BodyError, ConnectionError, SandboxBody};
+pub use state::Housekeeping;
+pub use status::ApiError;
