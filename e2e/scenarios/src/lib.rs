@@ -1,1 +1,1 @@
-//! scenarios
+//! Stories told on real API servers, with the separate binaries as processes.
