@@ -52,8 +52,9 @@ fn take<'a>(value: &'a Value, step: &Step) -> Vec<&'a Value> {
                 let at = field.iter().try_fold(*item, |v, f| v.get(f));
                 match at {
                     Some(Value::String(text)) => text == wanted,
-                    Some(other) => other.to_string() == *wanted,
-                    None => false,
+                    Some(Value::Bool(truth)) => wanted == if *truth { "true" } else { "false" },
+                    Some(Value::Number(number)) => number.to_string().as_str() == wanted,
+                    _ => false,
                 }
             })
             .collect(),

@@ -14,15 +14,19 @@
 //! * strategic merge patch knows the merge keys of the built-in kinds that are served.
 
 mod auth;
+mod behaviour;
 mod builtin;
 mod builtin_types;
 mod crd;
 mod discovery;
 mod events;
 mod faults;
+mod fleet;
+mod http_server;
 mod jsonpath;
 mod lifecycle;
 mod link;
+mod member;
 mod meta;
 mod openapi;
 mod patch;
@@ -35,17 +39,23 @@ mod scale;
 mod schema;
 mod selectors;
 mod service;
+mod simulator;
 mod state;
 mod status;
 mod store;
 mod strategy;
 mod table;
 mod watch;
+mod workload_status;
 mod write;
 
 pub use auth::{Access, Anonymous};
+pub use behaviour::{Behaviour, Who};
 pub use faults::{Effect, EventEffect, FaultId, Faults, Match, WriteRecord};
+pub use fleet::{Fleet, MemberConnector, UnknownEndpoint};
+pub use http_server::Served;
 pub use link::Reachability;
+pub use member::{Member, MemberOptions};
 pub use request::Verb;
 pub use sandbox::{Now, Sandbox, SandboxOptions};
 pub use service::{BodyError, ConnectionError, SandboxBody};

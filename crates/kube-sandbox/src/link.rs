@@ -21,6 +21,8 @@ pub enum Reachability {
     Slow(Duration),
     /// Every request is answered with this HTTP code and nothing is done; open watches end.
     Failing(u16),
+    /// Health checks fail with 500, everything else works.
+    Unready,
     /// Every request is answered 200 with a body that is no JSON; open watches end.
     Garbage,
 }

@@ -11,18 +11,16 @@ pub(crate) fn time_text(now: jiff::Timestamp) -> String {
 
 /// The metadata map, made when missing.
 pub(crate) fn metadata(object: &mut Value) -> &mut Map<String, Value> {
-    if !object.is_object() {
-        *object = json!({});
+    fn as_map(value: &mut Value) -> &mut Map<String, Value> {
+        if !value.is_object() {
+            *value = Value::Object(Map::new());
+        }
+        match value {
+            Value::Object(map) => map,
+            _ => unreachable!("made an object just before"),
+        }
     }
-    let meta = &mut object["metadata"];
-    if !meta.is_object() {
-        *meta = json!({});
-    }
-    match meta {
-        Value::Object(map) => map,
-        // Made an object two lines above.
-        _ => unreachable!("metadata is an object"),
-    }
+    as_map(as_map(object).entry("metadata").or_insert(Value::Null))
 }
 
 pub(crate) fn name(object: &Value) -> &str {

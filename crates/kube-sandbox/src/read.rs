@@ -86,7 +86,7 @@ impl State {
                 return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
             }
             let token = Token::decode(token).ok_or_else(|| ApiError::bad_request("continue key is not valid"))?;
-            return self.page(def, namespace, &selector, token.rv, limit, Some(token));
+            return self.page(def, namespace, &selector, token.rv, limit, Some(&token));
         }
         let exact = match query.get("resourceVersionMatch") {
             Some("Exact") => true,
@@ -120,7 +120,7 @@ impl State {
         selector: &Selector,
         rv: u64,
         limit: Option<usize>,
-        token: Option<Token>,
+        token: Option<&Token>,
     ) -> Result<Page, ApiError> {
         let Some(table) = self.store.existing(&def.storage) else {
             return Ok(Page { items: Vec::new(), rv, next: None, remaining: None });
@@ -132,7 +132,7 @@ impl State {
                 "The resourceVersion for the provided list is too old."
             })
         })?;
-        if let (Some(name), None, None) = (selector.single_name(), &token, limit)
+        if let (Some(name), None, None) = (selector.single_name(), token, limit)
             && undo.is_empty()
             && (!def.namespaced || namespace.is_some())
         {
@@ -141,7 +141,7 @@ impl State {
             let items = table.get(&key).filter(|o| selector.matches(o)).cloned().into_iter().collect();
             return Ok(Page { items, rv, next: None, remaining: None });
         }
-        let after = token.as_ref().map(|t| Key::position(&t.after));
+        let after = token.map(|t| Key::position(&t.after));
         let mut all = Snapshot::new(table, namespace, after.as_ref(), &undo).filter(|o| selector.matches(o));
         let Some(limit) = limit else {
             return Ok(Page { items: all.collect(), rv, next: None, remaining: None });
@@ -151,7 +151,7 @@ impl State {
             return Ok(Page { items, rv, next: None, remaining: None });
         };
         let remaining = if selector.selects_everything() {
-            Some(match token.as_ref().and_then(|t| t.remaining) {
+            Some(match token.and_then(|t| t.remaining) {
                 Some(before) => before.saturating_sub(items.len() as u64),
                 None => all.count() as u64 + 1,
             })

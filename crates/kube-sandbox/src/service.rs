@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
@@ -174,7 +173,11 @@ impl Inner {
                 Ok(Some(refusal(&ApiError::new(code, reason, "the server is currently unable to handle the request"))))
             }
             Reachability::Garbage => Ok(Some(garbage())),
-            Reachability::Up | Reachability::Hanging => Ok(None),
+            Reachability::Unready if matches!(request.path.as_str(), "/readyz" | "/healthz" | "/livez") => {
+                let body = format!("[-]etcd failed: reason withheld\n{} check failed\n", request.path.trim_start_matches('/'));
+                Ok(Some(answer(500, "text/plain; charset=utf-8", body)))
+            }
+            Reachability::Up | Reachability::Unready | Reachability::Hanging => Ok(None),
         }
     }
 
@@ -396,5 +399,3 @@ fn delete_options(request: &Incoming) -> Result<(DeleteOptions, bool), ApiError>
     ))
 }
 
-/// A pause long enough to be seen as one, short enough to be no wait; kept in one place for the HTTP server.
-pub(crate) const REBIND_PAUSE: Duration = Duration::from_millis(20);

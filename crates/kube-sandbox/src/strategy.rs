@@ -237,8 +237,8 @@ pub(crate) fn first_status(def: &ResourceDef, object: &mut Value) {
         return;
     }
     let status = match def.kind.as_str() {
-        // A node registers itself together with its status.
-        "Node" => return,
+        // A node registers itself together with its status; that of a CRD is made by its own module.
+        "Node" | "CustomResourceDefinition" => return,
         "Namespace" => {
             map.insert("spec".into(), json!({"finalizers": ["kubernetes"]}));
             json!({"phase": "Active"})
@@ -251,8 +251,6 @@ pub(crate) fn first_status(def: &ResourceDef, object: &mut Value) {
         "DaemonSet" => json!({
             "currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0
         }),
-        // Made by the module for CRDs.
-        "CustomResourceDefinition" => return,
         _ => json!({}),
     };
     map.insert("status".into(), status);

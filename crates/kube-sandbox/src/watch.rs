@@ -22,7 +22,7 @@ use crate::selectors::Selector;
 use crate::service::BodyError;
 use crate::state::{State, bytes_of, render_value};
 use crate::status::ApiError;
-use crate::store::{Change, Stored};
+use crate::store::{Change, Stored, Table};
 use crate::table;
 
 /// Without `timeoutSeconds` the real server ends a watch after a random time between 30 and 60 minutes.
@@ -82,10 +82,7 @@ impl WatchPlan {
                 return Err(invalid("resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
             }
             (Some(_), Some("NotOlderThan")) | (None, None) => {}
-            (Some(_), None) => {
-                return Err(invalid("resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-            }
-            (Some(_), Some(_)) => {
+            (Some(_), _) => {
                 return Err(invalid("resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
             }
         }
@@ -113,7 +110,7 @@ impl WatchPlan {
         })
     }
 
-    fn line(&self, event: &str, object: Value) -> Bytes {
+    fn line(&self, event: &str, object: &Value) -> Bytes {
         let mut line = bytes_of(&json!({"type": event, "object": object})).to_vec();
         line.push(b'\n');
         line.into()
@@ -134,9 +131,9 @@ impl WatchPlan {
             Shape::Table(rows) => {
                 let meta = json!({"resourceVersion": object.rv.to_string()});
                 let one = [render_value(&self.def, object)];
-                self.line(event, table::table(&self.def, &one, &meta, rows, now))
+                self.line(event, &table::table(&self.def, &one, &meta, rows, now))
             }
-            Shape::Metadata => self.line(event, metadata_only(&object.value())),
+            Shape::Metadata => self.line(event, &metadata_only(&object.value())),
         }
     }
 
@@ -165,7 +162,7 @@ impl WatchPlan {
                         table::table(&self.def, &[last], &meta, rows, now)
                     }
                 };
-                Some(self.line("DELETED", object))
+                Some(self.line("DELETED", &object))
             }
             (false, false) => None,
         }
@@ -185,7 +182,7 @@ impl WatchPlan {
                 json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": meta})
             }
         };
-        self.line("BOOKMARK", object)
+        self.line("BOOKMARK", &object)
     }
 
     fn seen<'a>(&'a self, object: Option<&'a Stored>) -> Seen<'a> {
@@ -264,7 +261,7 @@ pub(crate) fn stream(inner: Arc<Inner>, plan: WatchPlan) -> impl Stream<Item = R
                 if !plan.observer {
                     match inner.passage(&plan.client).await {
                         Reachability::Slow(by) => tokio::time::sleep(by).await,
-                        Reachability::Up | Reachability::Hanging => {}
+                        Reachability::Up | Reachability::Unready | Reachability::Hanging => {}
                         Reachability::Stopped | Reachability::Failing(_) | Reachability::Garbage => {
                             yield Err(BodyError);
                             return;
@@ -284,7 +281,7 @@ pub(crate) fn stream(inner: Arc<Inner>, plan: WatchPlan) -> impl Stream<Item = R
             moved.as_mut().enable();
             if !plan.observer {
                 match inner.passage(&plan.client).await {
-                    Reachability::Up | Reachability::Slow(_) | Reachability::Hanging => {}
+                    Reachability::Up | Reachability::Unready | Reachability::Slow(_) | Reachability::Hanging => {}
                     Reachability::Stopped | Reachability::Failing(_) | Reachability::Garbage => {
                         yield Err(BodyError);
                         return;
@@ -303,14 +300,14 @@ pub(crate) fn stream(inner: Arc<Inner>, plan: WatchPlan) -> impl Stream<Item = R
                         Ok(found)
                     }
                     None => {
-                        let oldest = state.store.existing(&plan.def.storage).map_or(0, |t| t.compacted());
+                        let oldest = state.store.existing(&plan.def.storage).map_or(0, Table::compacted);
                         Err(ApiError::expired(format!("too old resource version: {cursor} ({oldest})")))
                     }
                 }
             };
             match next {
                 Err(gone) => {
-                    yield Ok(Frame::data(plan.line("ERROR", gone.to_status())));
+                    yield Ok(Frame::data(plan.line("ERROR", &gone.to_status())));
                     return;
                 }
                 Ok(found) if !found.is_empty() => {

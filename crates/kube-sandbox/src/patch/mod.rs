@@ -70,13 +70,12 @@ impl Patch {
                 merge(&mut object, patch);
                 Ok(object)
             }
-            Self::Strategic(patch) => Ok(merge_strategically(current, patch)),
             Self::Apply(patch) if def.is_custom() => {
                 let mut object = current.clone();
                 merge(&mut object, patch);
                 Ok(object)
             }
-            Self::Apply(patch) => Ok(merge_strategically(current, patch)),
+            Self::Strategic(patch) | Self::Apply(patch) => Ok(merge_strategically(current, patch)),
             Self::Json(patch) => {
                 let mut object = current.clone();
                 json_patch::patch(&mut object, patch).map_err(|_| {

@@ -140,8 +140,7 @@ fn merged_list<'p>(before: &[Value], patch: &'p [Value], path: &mut Vec<&'p str>
                     (Some("delete"), Some(i)) => {
                         result.remove(i);
                     }
-                    (Some("delete" | "replace"), None) => {}
-                    (Some("replace"), Some(_)) => {}
+                    (Some("delete"), None) | (Some("replace"), _) => {}
                     (_, Some(i)) => {
                         let value = merged(Some(&result[i]), item, path);
                         result[i] = value;
