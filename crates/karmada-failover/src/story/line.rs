@@ -1,0 +1,51 @@
+//! One line of the timeline, for people and for programs.
+
+use serde::Serialize;
+
+/// What can happen in the story of a cluster that fails and returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Step {
+    /// The workload runs where its policy says.
+    WorkloadRunning,
+    /// A member's API server stopped answering: seen by asking it.
+    ClusterFailed,
+    /// The Cluster's Ready condition left True.
+    ClusterNotReady,
+    /// A taint was put on the Cluster.
+    TaintAdded,
+    /// An entry stands in the eviction queue.
+    EvictionQueued,
+    /// The queue let the entry go.
+    EvictionReleased,
+    /// The cluster moved from spec.clusters to spec.gracefulEvictionTasks.
+    ClusterEvicted,
+    /// The scheduler chose anew.
+    Rescheduled,
+    /// The new copies are available in full.
+    ReplacementHealthy,
+    /// The task is done, and the old Work waits for its cluster.
+    OldCopyKept,
+    /// The Cluster's Ready condition is True again.
+    ClusterReturned,
+    /// A taint was taken off the Cluster.
+    TaintRemoved,
+    /// The old Work is gone.
+    OldCopyRemoved,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// What.
+    pub step: Step,
+    /// Seconds since the start.
+    pub at: f64,
+    /// Where, if it happened to a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
+    /// To which binding, if it happened to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binding: Option<String>,
+    /// Why, in the words of the object that it was read off.
+    pub why: String,
+}

@@ -1,0 +1,14 @@
+//! The worked example as a story that is read off the API objects and the queue, the same whether everything runs in
+//! one process on the sandbox or in separate processes on real API servers.
+
+pub mod example;
+pub mod expect;
+mod line;
+mod observer;
+pub mod print;
+pub mod script;
+mod teller;
+
+pub use line::{Line, Step};
+pub use observer::{Observer, Sources};
+pub use teller::{EntrySeen, EntryStands, Teller};

@@ -1,0 +1,178 @@
+//! Watches the API objects, the queue and the members, and lets the teller tell.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::work::{Binding, BindingKind, Work};
+use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
+use eviction_queue_api::v1::watch_entries_response::Message;
+use eviction_queue_api::v1::{self as queue, Entry, EntryState, WatchEntriesRequest};
+use futures::stream::{FuturesUnordered, StreamExt};
+use kube::{Api, Client};
+use kube_sandbox::rules::follow;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::line::Line;
+use super::teller::{EntrySeen, EntryStands, Teller};
+
+/// What the observer looks at.
+#[derive(Clone)]
+pub struct Sources {
+    /// The control plane.
+    pub control_plane: Client,
+    /// The members, by name: they are asked for `/readyz`, to see a failure before anybody acts on it.
+    pub members: Vec<(String, Client)>,
+    /// Where the eviction queue serves gRPC, as `host:port`.
+    pub queue: String,
+}
+
+/// How often a member is asked, and how long it may take to answer.
+const PROBE_EVERY: Duration = Duration::from_millis(500);
+const PROBE_WITHIN: Duration = Duration::from_secs(2);
+/// The pause before the queue is dialled again.
+const REDIAL: Duration = Duration::from_millis(300);
+
+/// Observes until it is dropped.
+pub struct Observer {
+    teller: Arc<Mutex<Teller>>,
+    changed: mpsc::UnboundedReceiver<()>,
+    handed_out: usize,
+    _tasks: JoinSet<()>,
+}
+
+#[derive(Clone)]
+struct Told {
+    teller: Arc<Mutex<Teller>>,
+    changed: mpsc::UnboundedSender<()>,
+    start: Instant,
+}
+
+impl Told {
+    fn tell(&self, see: impl FnOnce(&mut Teller, f64)) {
+        see(&mut self.teller.lock(), self.start.elapsed().as_secs_f64());
+        // Nobody listens any more only when the observer was dropped, and this task with it.
+        let _ = self.changed.send(());
+    }
+}
+
+impl Observer {
+    /// Starts to observe; times count from now.
+    #[must_use]
+    pub fn start(sources: Sources) -> Self {
+        let (changed, receiver) = mpsc::unbounded_channel();
+        let told = Told { teller: Arc::default(), changed, start: Instant::now() };
+        let mut tasks = JoinSet::new();
+        let client = &sources.control_plane;
+        {
+            let told = told.clone();
+            tasks.spawn(follow(Api::<Cluster>::all(client.clone()), move |seen| told.tell(|teller, at| teller.see_cluster(seen, at))));
+        }
+        for kind in BindingKind::ALL {
+            let (told, api) = (told.clone(), Api::<Binding>::all_with(client.clone(), &kind));
+            tasks.spawn(follow(api, move |seen| told.tell(|teller, at| teller.see_binding(seen, at))));
+        }
+        {
+            let told = told.clone();
+            tasks.spawn(follow(Api::<Work>::all(client.clone()), move |seen| told.tell(|teller, at| teller.see_work(&seen, at))));
+        }
+        tasks.spawn(ask_members(sources.members, told.clone()));
+        tasks.spawn(watch_queue(sources.queue, told.clone()));
+        Self { teller: told.teller, changed: receiver, handed_out: 0, _tasks: tasks }
+    }
+
+    /// The next line, when it is told. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Line> {
+        loop {
+            if let Some(line) = self.teller.lock().told().get(self.handed_out) {
+                self.handed_out += 1;
+                return Some(line.clone());
+            }
+            self.changed.recv().await?;
+        }
+    }
+
+    /// Looks at everything told so far.
+    pub fn look<T>(&self, look: impl FnOnce(&Teller) -> T) -> T {
+        look(&self.teller.lock())
+    }
+}
+
+async fn ask_members(members: Vec<(String, Client)>, told: Told) {
+    let askers = members.into_iter().map(|(name, client)| ask_member(name, client, told.clone()));
+    askers.collect::<FuturesUnordered<_>>().collect::<()>().await;
+}
+
+async fn ask_member(name: String, client: Client, told: Told) {
+    loop {
+        let answer = match http::Request::get("/readyz").body(Vec::new()) {
+            Ok(request) => match tokio::time::timeout(PROBE_WITHIN, client.request_text(request)).await {
+                Ok(Ok(_)) | Ok(Err(kube::Error::Api(_))) => Ok(()),
+                Ok(Err(error)) => Err(innermost(&error)),
+                Err(_) => Err(format!("no answer within {} s", PROBE_WITHIN.as_secs())),
+            },
+            Err(error) => Err(error.to_string()),
+        };
+        told.tell(|teller, at| teller.see_probe(&name, answer, at));
+        tokio::time::sleep(PROBE_EVERY).await;
+    }
+}
+
+/// The part of an error that a person can use: `Connection refused`, not the layers around it.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+async fn watch_queue(address: String, told: Told) {
+    loop {
+        // The queue moves with its leader: a broken stream is dialled again, and begins with all entries.
+        let _ = watch_queue_once(&address, &told).await;
+        tokio::time::sleep(REDIAL).await;
+    }
+}
+
+async fn watch_queue_once(address: &str, told: &Told) -> Result<(), tonic::Status> {
+    let mut client = QueueInspectionClient::connect(format!("http://{address}"))
+        .await
+        .map_err(|error| tonic::Status::unavailable(error.to_string()))?;
+    let mut steps = client.watch_entries(WatchEntriesRequest::default()).await?.into_inner();
+    while let Some(step) = steps.message().await? {
+        let (entry, is_evicted) = match step.message {
+            Some(Message::Changed(entry)) => (Some(entry), false),
+            Some(Message::Removed(removed)) => {
+                let is_evicted = removed.reason() == queue::RemovedReason::Evicted;
+                (removed.entry, is_evicted)
+            }
+            Some(Message::Synced(_)) | None => (None, false),
+        };
+        if let Some(entry) = entry {
+            see(&entry, is_evicted, told);
+        }
+    }
+    Ok(())
+}
+
+fn see(entry: &Entry, is_evicted: bool, told: &Told) {
+    let Some(published) = &entry.published else { return };
+    let Some(key) = &published.key else { return };
+    let binding = match key.namespace.as_str() {
+        "" => key.name.clone(),
+        namespace => format!("{namespace}/{}", key.name),
+    };
+    let seen = |stands, why: String| EntrySeen { cluster: key.cluster.clone(), binding: binding.clone(), stands, why };
+    told.tell(|teller, at| {
+        teller.see_entry(&seen(EntryStands::Queued, published.reason.clone()), at);
+        // An entry that was evicted was released, even if its lease was too short to be seen.
+        if entry.state() == EntryState::Leased || is_evicted {
+            let why = format!("its turn came; it will be evicted for {}", key.cause);
+            teller.see_entry(&seen(EntryStands::Released, why), at);
+        }
+    });
+}

@@ -1,1 +1,0 @@
-//! Stories told on real API servers, with the separate binaries as processes.
