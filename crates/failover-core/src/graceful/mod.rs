@@ -1,3 +1,19 @@
 //! After the decision: when a graceful eviction task may go, and when the state before the failure comes back.
+//!
+//! [`assess()`] judges every task of one binding; the plugins are in [`plugins`], the last-copy guard and the grace period
+//! in [`assess`]. Nothing here deletes: a verdict is a value with its reason.
 
+pub mod assess;
 pub mod cause;
+pub mod copies;
+pub mod freshness;
+pub mod placed;
+pub mod plugins;
+pub mod report;
+
+#[cfg(test)]
+mod tests;
+
+pub use assess::{Assessed, End, Fate, LastCopy, Settings, View, assess};
+pub use freshness::{Baseline, Found};
+pub use plugins::{Assessment, EvictPlugin, EvictPlugins};

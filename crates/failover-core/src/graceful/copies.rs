@@ -1,0 +1,115 @@
+//! Whether the copy on one cluster works, as far as the binding shows.
+//!
+//! The status of a cluster that is not Ready proves nothing, and a status that shows fewer replicas than were assigned
+//! is that of an earlier placement (karmada#3735).
+
+use std::fmt;
+
+use api_types::ClusterName;
+use api_types::cluster::Cluster;
+use api_types::work::{AggregatedStatusItem, Binding, ObjectReference, ResourceHealth, TargetCluster};
+use serde_json::Value;
+
+/// Kinds that report a health once they run: without a status they are not healthy yet.
+const KINDS_WITH_HEALTH: [&str; 10] = [
+    "Deployment",
+    "StatefulSet",
+    "ReplicaSet",
+    "DaemonSet",
+    "Job",
+    "Pod",
+    "Service",
+    "Ingress",
+    "PersistentVolumeClaim",
+    "PodDisruptionBudget",
+];
+
+/// Why a copy does not count as working.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotWorking {
+    /// The Cluster does not exist.
+    NoCluster,
+    /// The cluster's Ready is not True.
+    ClusterNotReady,
+    /// No status was collected.
+    NoStatus,
+    /// The object was not applied.
+    NotApplied,
+    /// The copy is Unhealthy or Unknown.
+    Health(ResourceHealth),
+    /// Fewer replicas than assigned.
+    Replicas {
+        /// Replicas that the status shows.
+        shown: i64,
+        /// Replicas assigned.
+        assigned: i64,
+    },
+}
+
+impl fmt::Display for NotWorking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCluster => f.write_str("does not exist"),
+            Self::ClusterNotReady => f.write_str("is not Ready"),
+            Self::NoStatus => f.write_str("has not reported the copy yet"),
+            Self::NotApplied => f.write_str("has not applied the copy yet"),
+            Self::Health(health) => write!(f, "reports the copy as {health}"),
+            Self::Replicas { shown, assigned } => write!(f, "shows {shown} of {assigned} replicas"),
+        }
+    }
+}
+
+/// Whether the copy of `target` works on `cluster`.
+///
+/// # Errors
+/// Why not.
+pub fn works(binding: &Binding, target: &TargetCluster, cluster: Option<&Cluster>) -> Result<(), NotWorking> {
+    let cluster = cluster.ok_or(NotWorking::NoCluster)?;
+    if !cluster.is_ready() {
+        return Err(NotWorking::ClusterNotReady);
+    }
+    let item = binding
+        .status_on(&ClusterName::from(target.name.as_str()))
+        .ok_or(NotWorking::NoStatus)?;
+    healthy(&binding.spec.resource, binding.spec.is_workload(), item)?;
+    match replicas_shown(&binding.spec.resource, item.status.as_ref()) {
+        Some(shown) if shown < i64::from(target.replicas) => Err(NotWorking::Replicas {
+            shown,
+            assigned: i64::from(target.replicas),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Kinds without a status or a health rule count as healthy when they are applied.
+fn healthy(resource: &ObjectReference, is_workload: bool, item: &AggregatedStatusItem) -> Result<(), NotWorking> {
+    if !item.applied {
+        return Err(NotWorking::NotApplied);
+    }
+    let reports_health = is_workload || KINDS_WITH_HEALTH.contains(&resource.kind.as_str());
+    match item.health.clone().unwrap_or(ResourceHealth::Unknown) {
+        ResourceHealth::Healthy => Ok(()),
+        ResourceHealth::Unknown if item.status.is_none() && !reports_health => Ok(()),
+        other => Err(NotWorking::Health(other)),
+    }
+}
+
+/// The replicas that a reflected status shows, where the kind reports any. Counts of zero are left out by Kubernetes.
+#[must_use]
+pub fn replicas_shown(resource: &ObjectReference, status: Option<&Value>) -> Option<i64> {
+    let count = |field: &str| status.and_then(|status| status.get(field)).and_then(Value::as_i64);
+    match resource.kind.as_str() {
+        "Deployment" | "ReplicaSet" | "StatefulSet" => Some(count("availableReplicas").unwrap_or(0)),
+        "Job" => {
+            let complete = status
+                .and_then(|status| status.get("conditions")?.as_array())
+                .is_some_and(|conditions| {
+                    conditions
+                        .iter()
+                        .any(|c| c["type"] == "Complete" && c["status"] == "True")
+                });
+            (!complete).then(|| count("active").unwrap_or(0) + count("succeeded").unwrap_or(0))
+        }
+        _ => count("availableReplicas").or_else(|| count("readyReplicas")),
+    }
+}

@@ -1,0 +1,37 @@
+//! Controller `scheduler`: places bindings on clusters and divides their replicas.
+//!
+//! What is chosen is decided by the pure crate `scheduler-filters`; here is when to look ([`trigger`], [`wake`]), what
+//! follows from the answer ([`plan`]) and the writes.
+//!
+//! Guarantees: every write is conditional on the version that was read, and a conflict places anew from fresh state; a
+//! result that would be empty never replaces one that is there; the status says which generation was looked at also
+//! when nothing fits; nothing is written and no event repeated when nothing changed.
+
+mod controller;
+mod flags;
+pub mod plan;
+mod store;
+pub mod trigger;
+pub mod wake;
+mod writer;
+
+pub use flags::{DEFAULT_SCHEDULER_NAME, Flags};
+
+use controller_kit::Controller;
+use scheduler_filters::Registry;
+
+/// The controllers of this crate, with the built-in plugins.
+#[must_use]
+pub fn controllers(flags: Flags) -> Vec<Controller> {
+    controllers_with(flags, &Registry::builtin())
+}
+
+/// The controllers of this crate with plugins of one's own: what `--plugins` can name is what `registry` knows.
+#[must_use]
+pub fn controllers_with(flags: Flags, registry: &Registry) -> Vec<Controller> {
+    let (plugins, problem) = match flags.plugins(registry) {
+        Ok(plugins) => (plugins, None),
+        Err(unknown) => (registry.defaults(), Some(unknown)),
+    };
+    vec![Controller::new("scheduler", move |ctx| controller::run(ctx, flags, plugins)).problems(problem)]
+}

@@ -1,0 +1,289 @@
+//! What follows for one binding: the result to write, the status to say, the events.
+
+use std::collections::BTreeSet;
+
+use api_types::conditions::{self, Say};
+use api_types::names::annotation;
+use api_types::work::{Binding, TargetCluster, condition};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use scheduler_filters::schedule::StartFrom;
+use scheduler_filters::{Decision, Failure, Fleet, Plugins, Rules, Scheduling, schedule};
+use serde_json::{Value, json};
+
+use crate::trigger::{NotOurs, Trigger, as_map, ours, trigger};
+
+/// Message of the condition after a success, stock's.
+pub const SUCCESS: &str = "Binding has been scheduled successfully.";
+
+/// What a binding is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The binding as it was read.
+    pub binding: &'a Binding,
+    /// All clusters.
+    pub fleet: &'a Fleet,
+    /// Clusters of the result that do not exist any more, confirmed by a live read.
+    pub gone: &'a BTreeSet<String>,
+    /// The plugins that are on.
+    pub plugins: &'a Plugins,
+    /// Settings.
+    pub rules: Rules,
+    /// The name of this scheduler.
+    pub scheduler_name: &'a str,
+    /// The time of the decision.
+    pub now: Timestamp,
+}
+
+/// What is to be done about one binding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Why it was placed; absent when the present placement stands.
+    pub trigger: Option<Trigger>,
+    /// The result to write.
+    pub spec: Option<SpecChange>,
+    /// What the status is to say.
+    pub saying: Saying,
+    /// Events on the binding and its template.
+    pub events: Vec<Said>,
+    /// When to look again although nothing changed.
+    pub look_again_at: Option<Timestamp>,
+}
+
+/// A new scheduling result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpecChange {
+    /// `spec.clusters`.
+    pub clusters: Vec<TargetCluster>,
+    /// The placement that was applied, as the annotation keeps it; absent leaves the annotation as it is.
+    pub applied_placement: Option<String>,
+}
+
+/// What the status is to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saying {
+    /// `True` or `False`.
+    pub scheduled: &'static str,
+    /// Reason of the condition.
+    pub reason: String,
+    /// Message of the condition.
+    pub message: String,
+    /// The affinity group in use; absent leaves it as it is.
+    pub affinity_name: Option<String>,
+    /// Whether the last placement is now.
+    pub placed: Placed,
+}
+
+/// Whether the last placement is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// The result is new, or a person asked for it.
+    Now,
+    /// It stands.
+    Before,
+}
+
+/// An event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Placed; the result in stock's words.
+    Succeeded(String),
+    /// Not placed; why.
+    Failed(String),
+    /// Clusters left the result because they do not exist any more.
+    ClustersGone(String),
+}
+
+/// Decides.
+///
+/// # Errors
+/// Why the binding is none of this scheduler's business.
+pub fn plan(view: &View<'_>) -> Result<Plan, NotOurs> {
+    let placement = ours(view.binding, view.scheduler_name)?;
+    let mut binding = view.binding.clone();
+    binding.spec.clusters.retain(|target| !view.gone.contains(&target.name));
+    let trigger = trigger(&binding, placement, view.fleet);
+    let mut plan = match trigger {
+        None => standing(&binding),
+        Some(trigger) => {
+            let start = if trigger == Trigger::Asked {
+                StartFrom::FirstGroup
+            } else {
+                StartFrom::GroupInUse
+            };
+            let answer = schedule(&Scheduling {
+                binding: &binding,
+                fleet: view.fleet,
+                plugins: view.plugins,
+                rules: view.rules,
+                start,
+                now: view.now,
+            });
+            match answer {
+                Ok(decision) => placed(&binding, decision, trigger),
+                Err(failure) => not_placed(&binding, &failure),
+            }
+        }
+    };
+    plan.trigger = trigger;
+    if !view.gone.is_empty() {
+        let kept = SpecChange {
+            clusters: binding.spec.clusters,
+            applied_placement: None,
+        };
+        plan.spec = plan.spec.or(Some(kept));
+        let names: Vec<&str> = view.gone.iter().map(String::as_str).collect();
+        plan.events.insert(0, Said::ClustersGone(names.join(", ")));
+    }
+    Ok(plan)
+}
+
+fn standing(binding: &Binding) -> Plan {
+    let says = binding.condition(condition::SCHEDULED);
+    Plan {
+        trigger: None,
+        spec: None,
+        saying: Saying {
+            scheduled: "True",
+            reason: says.map_or("Success", |c| c.reason.as_str()).to_owned(),
+            message: says.map_or(SUCCESS, |c| c.message.as_str()).to_owned(),
+            affinity_name: None,
+            placed: Placed::Before,
+        },
+        events: Vec::new(),
+        look_again_at: None,
+    }
+}
+
+fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
+    let clusters = with_components(decision.clusters, &binding.spec.clusters);
+    let moved = as_map(&clusters) != as_map(&binding.spec.clusters);
+    let applied = binding
+        .spec
+        .placement
+        .as_ref()
+        .and_then(|placement| serde_json::to_string(placement).ok());
+    let stored = binding
+        .metadata
+        .annotations
+        .as_ref()
+        .and_then(|all| all.get(annotation::APPLIED_PLACEMENT));
+    let result = in_words(&clusters);
+    let spec = (moved
+        || (trigger == Trigger::PlacementChanged || trigger == Trigger::Asked) && stored != applied.as_ref())
+    .then(|| SpecChange {
+        clusters: if moved { clusters } else { binding.spec.clusters.clone() },
+        applied_placement: applied,
+    });
+    let was_placed = binding
+        .condition(condition::SCHEDULED)
+        .is_some_and(|c| c.status == "True");
+    let news = moved || !was_placed;
+    Plan {
+        trigger: None,
+        spec,
+        saying: Saying {
+            scheduled: "True",
+            reason: "Success".to_owned(),
+            message: SUCCESS.to_owned(),
+            affinity_name: decision.affinity_name,
+            placed: if news || trigger == Trigger::Asked {
+                Placed::Now
+            } else {
+                Placed::Before
+            },
+        },
+        events: if news {
+            vec![Said::Succeeded(format!("{SUCCESS} Result: {{{result}}}"))]
+        } else {
+            Vec::new()
+        },
+        look_again_at: None,
+    }
+}
+
+/// The result stays as it is: nothing that runs is taken away because nothing else was found.
+fn not_placed(binding: &Binding, failure: &Failure) -> Plan {
+    let message = failure.to_string();
+    let known = binding
+        .condition(condition::SCHEDULED)
+        .is_some_and(|c| c.status == "False" && c.reason == failure.reason() && c.message == message);
+    Plan {
+        trigger: None,
+        spec: None,
+        saying: Saying {
+            scheduled: "False",
+            reason: failure.reason().to_owned(),
+            message: message.clone(),
+            affinity_name: None,
+            placed: Placed::Before,
+        },
+        events: if known { Vec::new() } else { vec![Said::Failed(message)] },
+        look_again_at: failure.recheck_at(),
+    }
+}
+
+/// The parts that stock's scheduler gave to a cluster are kept.
+fn with_components(mut clusters: Vec<TargetCluster>, present: &[TargetCluster]) -> Vec<TargetCluster> {
+    for target in &mut clusters {
+        if let Some(same) = present.iter().find(|p| p.name == target.name) {
+            target.components.clone_from(&same.components);
+        }
+    }
+    clusters
+}
+
+fn in_words(clusters: &[TargetCluster]) -> String {
+    clusters
+        .iter()
+        .map(|target| format!("{}:{}", target.name, target.replicas))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The patch of `spec.clusters` and the annotation, on exactly the version that was read.
+#[must_use]
+pub fn spec_patch(read: &Binding, change: &SpecChange) -> Value {
+    let mut patch = json!({
+        "metadata": { "resourceVersion": read.metadata.resource_version },
+        "spec": { "clusters": change.clusters },
+    });
+    if let Some(placement) = &change.applied_placement {
+        patch["metadata"]["annotations"] = json!({ annotation::APPLIED_PLACEMENT: placement });
+    }
+    patch
+}
+
+/// The patch of the status of a binding as it is stored now, or nothing when it says so already. The generation looked
+/// at is the stored one: graceful eviction trusts a placement only of that.
+#[must_use]
+pub fn status_patch(stored: &Binding, saying: &Saying, now: Timestamp) -> Option<Value> {
+    let before = stored.status.clone().unwrap_or_default();
+    let mut after = before.clone();
+    let say = Say {
+        type_: condition::SCHEDULED,
+        status: saying.scheduled,
+        reason: &saying.reason,
+        message: &saying.message,
+    };
+    conditions::set(&mut after.conditions, say, stored.metadata.generation, now);
+    after.scheduler_observed_generation = stored.metadata.generation;
+    if saying.affinity_name.is_some() {
+        after.scheduler_observed_affinity_name.clone_from(&saying.affinity_name);
+    }
+    if saying.placed == Placed::Now {
+        after.last_scheduled_time = Some(Time(now));
+    }
+    if after == before {
+        return None;
+    }
+    Some(json!({
+        "metadata": { "resourceVersion": stored.metadata.resource_version },
+        "status": {
+            "conditions": after.conditions,
+            "schedulerObservedGeneration": after.scheduler_observed_generation,
+            "schedulerObservingAffinityName": after.scheduler_observed_affinity_name,
+            "lastScheduledTime": after.last_scheduled_time,
+        },
+    }))
+}

@@ -1,0 +1,152 @@
+//! What the scheduler knows: bindings of both kinds and clusters, each from one shared informer.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use api_types::BindingKey;
+use api_types::cluster::Cluster;
+use api_types::work::{Binding, BindingKind};
+use controller_kit::informer::Stopped;
+use controller_kit::{Change, Context, Informer, ObjectKey, Scope, Store, WorkQueue};
+use scheduler_filters::Fleet;
+
+use crate::wake::{self, Concerned};
+
+/// Reads of what is known; only of what has synced.
+#[derive(Clone)]
+pub(crate) struct Stores {
+    bindings: Vec<(BindingKind, Store<Binding>)>,
+    clusters: Store<Cluster>,
+}
+
+pub(crate) struct Informers {
+    bindings: Vec<(BindingKind, Informer<Binding>)>,
+    clusters: Informer<Cluster>,
+}
+
+impl Informers {
+    pub(crate) fn of(ctx: &Context) -> Self {
+        let bindings = BindingKind::ALL
+            .into_iter()
+            .map(|kind| {
+                let informer = ctx.informers.get::<Binding>(Scope::all(), &kind);
+                informer.index(wake::HOLDERS, wake::holders);
+                informer.index(wake::WAKES, wake::wakes);
+                (kind, informer)
+            })
+            .collect();
+        Self {
+            bindings,
+            clusters: ctx.informers.of::<Cluster>(),
+        }
+    }
+
+    pub(crate) async fn synced(&self) -> Result<Stores, Stopped> {
+        let clusters = self.clusters.synced().await?;
+        let mut bindings = Vec::new();
+        for (kind, informer) in &self.bindings {
+            bindings.push((*kind, informer.synced().await?));
+        }
+        Ok(Stores { bindings, clusters })
+    }
+
+    /// Puts every binding that a change concerns into the queue.
+    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, stores: &Stores) {
+        for (_, informer) in &self.bindings {
+            queue.follow(ctx, informer.changes(), |change| {
+                concerned(change).then(|| key(&change.key))
+            });
+        }
+        // What is known now is looked at with the bindings themselves.
+        let known: BTreeSet<ObjectKey> = stores.clusters.keys().into_iter().collect();
+        let stores = stores.clone();
+        queue.follow(ctx, self.clusters.changes(), move |change| {
+            if change.before.is_none() && known.contains(&change.key) {
+                Vec::new()
+            } else {
+                stores.concerned_by(change)
+            }
+        });
+    }
+}
+
+impl Stores {
+    pub(crate) fn binding(&self, key: &BindingKey) -> Option<Arc<Binding>> {
+        let object = ObjectKey {
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        };
+        self.bindings
+            .iter()
+            .find(|(kind, _)| *kind == key.kind())
+            .and_then(|(_, store)| store.get(&object))
+    }
+
+    pub(crate) fn fleet(&self) -> Fleet {
+        self.clusters.list().into_iter().collect()
+    }
+
+    fn concerned_by(&self, change: &Change<Cluster>) -> Vec<BindingKey> {
+        let (before, after) = (change.before.as_deref(), change.after.as_deref());
+        let concerns = wake::concerns(before, after);
+        let mut keys = BTreeSet::new();
+        for (_, store) in &self.bindings {
+            if concerns.holders == Concerned::Yes {
+                keys.extend(
+                    store
+                        .by_index(wake::HOLDERS, &change.key.name)
+                        .iter()
+                        .map(|binding| binding.key()),
+                );
+            }
+            if concerns.seekers == Concerned::Yes {
+                for group in [wake::UNPLACED, wake::EVERYWHERE] {
+                    let seekers = store.by_index(wake::WAKES, group);
+                    let could = |binding: &Binding, cluster: Option<&Cluster>| {
+                        cluster.is_some_and(|cluster| {
+                            binding
+                                .spec
+                                .placement
+                                .as_ref()
+                                .is_some_and(|p| wake::could_choose(p, cluster))
+                        })
+                    };
+                    keys.extend(
+                        seekers
+                            .iter()
+                            .filter(|binding| could(binding, before) || could(binding, after))
+                            .map(|binding| binding.key()),
+                    );
+                }
+            }
+        }
+        keys.into_iter().collect()
+    }
+}
+
+/// Statuses of copies change often and concern nobody here.
+fn concerned(change: &Change<Binding>) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return change.after.is_some();
+    };
+    let own = |binding: &Binding| {
+        (
+            binding.metadata.generation,
+            binding.metadata.labels.clone(),
+            binding.metadata.annotations.clone(),
+            binding
+                .status
+                .as_ref()
+                .and_then(|status| status.scheduler_observed_generation),
+            binding.condition(api_types::work::condition::SCHEDULED).cloned(),
+        )
+    };
+    own(before) != own(after)
+}
+
+fn key(object: &ObjectKey) -> BindingKey {
+    BindingKey {
+        namespace: object.namespace.clone(),
+        name: object.name.clone(),
+    }
+}

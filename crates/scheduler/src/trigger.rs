@@ -1,0 +1,190 @@
+//! Whether a binding is the scheduler's business, and whether it is to be placed now.
+//!
+//! Rules (Karmada): the placement differs from the applied one; the replicas differ; a person asked for a fresh
+//! placement; what has no replicas and Duplicated workloads always; a target is being deleted. Ours beside them: a
+//! target does not exist any more, and a binding that is not scheduled.
+
+use std::collections::BTreeMap;
+
+use api_types::names::{annotation, label};
+use api_types::placement::{ClusterAffinityTerm, Placement, ReplicaSchedulingType};
+use api_types::work::{Binding, condition};
+use scheduler_filters::Fleet;
+
+use crate::flags::DEFAULT_SCHEDULER_NAME;
+
+/// Why a binding is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotOurs {
+    /// It is being deleted.
+    BeingDeleted,
+    /// Another scheduler places it.
+    OtherScheduler,
+    /// `suspension.scheduling`.
+    Suspended,
+    /// Neither a policy nor another manager made it, such as an attached binding: it follows those that need it.
+    NoManager,
+    /// It has no placement.
+    NoPlacement,
+}
+
+/// The placement of a binding that this scheduler handles.
+///
+/// # Errors
+/// Why it is left alone.
+pub fn ours<'a>(binding: &'a Binding, scheduler_name: &str) -> Result<&'a Placement, NotOurs> {
+    if binding.is_being_deleted() {
+        return Err(NotOurs::BeingDeleted);
+    }
+    let named = binding
+        .spec
+        .scheduler_name
+        .as_deref()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(DEFAULT_SCHEDULER_NAME);
+    if named != scheduler_name {
+        return Err(NotOurs::OtherScheduler);
+    }
+    if binding
+        .spec
+        .suspension
+        .as_ref()
+        .and_then(|suspension| suspension.scheduling)
+        == Some(true)
+    {
+        return Err(NotOurs::Suspended);
+    }
+    const MANAGERS: [&str; 3] = [
+        label::PROPAGATION_POLICY_ID,
+        label::CLUSTER_PROPAGATION_POLICY_ID,
+        label::BINDING_MANAGED_BY,
+    ];
+    if !binding
+        .metadata
+        .labels
+        .as_ref()
+        .is_some_and(|labels| MANAGERS.iter().any(|name| labels.contains_key(*name)))
+    {
+        return Err(NotOurs::NoManager);
+    }
+    binding.spec.placement.as_ref().ok_or(NotOurs::NoPlacement)
+}
+
+/// Why a binding is placed now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// The placement differs from the applied one.
+    PlacementChanged,
+    /// The result holds fewer or more replicas than the template.
+    ReplicasChanged,
+    /// `spec.rescheduleTriggeredAt` is younger than the last placement.
+    Asked,
+    /// It has no replicas, or every cluster runs all of them: computed at each look.
+    AlwaysComputed,
+    /// A target is being deleted.
+    TargetBeingDeleted,
+    /// The condition `Scheduled` is not True.
+    NotScheduled,
+}
+
+/// Whether a binding that this scheduler handles is to be placed, by the first rule that says so.
+#[must_use]
+pub fn trigger(binding: &Binding, placement: &Placement, fleet: &Fleet) -> Option<Trigger> {
+    if asked(binding) {
+        return Some(Trigger::Asked);
+    }
+    if placement_changed(binding, placement) {
+        return Some(Trigger::PlacementChanged);
+    }
+    if replicas_changed(binding, placement) {
+        return Some(Trigger::ReplicasChanged);
+    }
+    if binding
+        .condition(condition::SCHEDULED)
+        .is_none_or(|c| c.status != "True")
+    {
+        return Some(Trigger::NotScheduled);
+    }
+    if !binding.spec.is_workload() || placement.scheduling_type() == ReplicaSchedulingType::Duplicated {
+        return Some(Trigger::AlwaysComputed);
+    }
+    let being_deleted = |name: &str| {
+        fleet
+            .get(name)
+            .is_some_and(api_types::cluster::Cluster::is_being_deleted)
+    };
+    binding
+        .spec
+        .clusters
+        .iter()
+        .any(|target| being_deleted(&target.name))
+        .then_some(Trigger::TargetBeingDeleted)
+}
+
+fn asked(binding: &Binding) -> bool {
+    let last = binding
+        .status
+        .as_ref()
+        .and_then(|status| status.last_scheduled_time.as_ref());
+    match (&binding.spec.reschedule_triggered_at, last) {
+        (Some(asked), Some(last)) => asked.0 > last.0,
+        // A first placement is fresh anyway.
+        (Some(_) | None, _) => false,
+    }
+}
+
+/// `workloadAffinity` does not count; of ordered groups only the one in use does.
+fn placement_changed(binding: &Binding, placement: &Placement) -> bool {
+    let applied = binding
+        .metadata
+        .annotations
+        .as_ref()
+        .and_then(|all| all.get(annotation::APPLIED_PLACEMENT));
+    // What cannot be read was not applied by us.
+    let Some(applied) = applied.and_then(|text| serde_json::from_str::<Placement>(text).ok()) else {
+        return true;
+    };
+    let rest = |placement: &Placement| Placement {
+        cluster_affinities: Vec::new(),
+        workload_affinity: None,
+        ..placement.clone()
+    };
+    if rest(placement) != rest(&applied) {
+        return true;
+    }
+    if placement.cluster_affinities == applied.cluster_affinities {
+        return false;
+    }
+    let in_use = binding
+        .status
+        .as_ref()
+        .and_then(|status| status.scheduler_observed_affinity_name.as_deref());
+    let group = |terms: &[ClusterAffinityTerm]| {
+        in_use.and_then(|name| terms.iter().find(|term| term.affinity_name == name).cloned())
+    };
+    match (group(&placement.cluster_affinities), group(&applied.cluster_affinities)) {
+        (Some(wanted), Some(applied)) => wanted != applied,
+        _ => true,
+    }
+}
+
+fn replicas_changed(binding: &Binding, placement: &Placement) -> bool {
+    if !binding.spec.is_workload() {
+        return false;
+    }
+    let wanted = i64::from(binding.replicas());
+    let placed = || binding.spec.clusters.iter().map(|target| i64::from(target.replicas));
+    match placement.scheduling_type() {
+        ReplicaSchedulingType::Duplicated => placed().any(|replicas| replicas != wanted),
+        ReplicaSchedulingType::Divided | ReplicaSchedulingType::Other(_) => placed().sum::<i64>() != wanted,
+    }
+}
+
+/// The clusters and replicas of a result, for comparing two of them whatever their order.
+#[must_use]
+pub(crate) fn as_map(clusters: &[api_types::work::TargetCluster]) -> BTreeMap<&str, i32> {
+    clusters
+        .iter()
+        .map(|target| (target.name.as_str(), target.replicas))
+        .collect()
+}

@@ -1,0 +1,138 @@
+//! Which bindings a change of a cluster concerns: those that could be placed better, not all.
+
+use std::collections::BTreeMap;
+
+use api_types::cluster::{Cluster, condition};
+use api_types::placement::{Placement, ReplicaSchedulingType};
+use api_types::work::{self, Binding};
+use failover_core::affinity;
+use k8s_openapi::api::core::v1::Taint;
+
+/// Index of bindings by the clusters of their result.
+pub const HOLDERS: &str = "scheduler/holders";
+/// Index of bindings by what wakes them.
+pub const WAKES: &str = "scheduler/wakes";
+/// In [`WAKES`]: bindings that are not scheduled.
+pub const UNPLACED: &str = "unplaced";
+/// In [`WAKES`]: bindings that want every cluster that fits.
+pub const EVERYWHERE: &str = "everywhere";
+
+/// Values of [`HOLDERS`].
+#[must_use]
+pub fn holders(binding: &Binding) -> Vec<String> {
+    binding.spec.clusters.iter().map(|target| target.name.clone()).collect()
+}
+
+/// Values of [`WAKES`].
+#[must_use]
+pub fn wakes(binding: &Binding) -> Vec<String> {
+    let Some(placement) = &binding.spec.placement else {
+        return Vec::new();
+    };
+    if binding
+        .condition(work::condition::SCHEDULED)
+        .is_none_or(|c| c.status != "True")
+    {
+        return vec![UNPLACED.to_owned()];
+    }
+    if !binding.spec.is_workload() || placement.scheduling_type() == ReplicaSchedulingType::Duplicated {
+        return vec![EVERYWHERE.to_owned()];
+    }
+    Vec::new()
+}
+
+/// Which bindings a change of one cluster concerns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Concerns {
+    /// Those on the cluster: it is going or gone.
+    pub holders: Concerned,
+    /// Those that may find a place now: unplaced ones, and those that want every cluster.
+    pub seekers: Concerned,
+}
+
+/// Whether a group of bindings is concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Concerned {
+    /// It is not.
+    #[default]
+    No,
+    /// It is.
+    Yes,
+}
+
+impl From<bool> for Concerned {
+    fn from(yes: bool) -> Self {
+        if yes { Self::Yes } else { Self::No }
+    }
+}
+
+/// What a change from `before` to `after` means. Taints that are added concern nobody: clusters in a result are not
+/// judged by them.
+#[must_use]
+pub fn concerns(before: Option<&Cluster>, after: Option<&Cluster>) -> Concerns {
+    match (before, after) {
+        (_, None) => Concerns {
+            holders: Concerned::Yes,
+            seekers: Concerned::No,
+        },
+        (None, Some(_)) => Concerns {
+            holders: Concerned::No,
+            seekers: Concerned::Yes,
+        },
+        (Some(before), Some(after)) => Concerns {
+            holders: (before.is_being_deleted() != after.is_being_deleted()).into(),
+            seekers: may_take_more(before, after).into(),
+        },
+    }
+}
+
+fn may_take_more(before: &Cluster, after: &Cluster) -> bool {
+    let place = |cluster: &Cluster| {
+        (
+            cluster.metadata.labels.clone(),
+            cluster.spec.provider.clone(),
+            cluster.spec.region.clone(),
+            cluster.zones().into_iter().map(str::to_owned).collect::<Vec<_>>(),
+        )
+    };
+    let apis = |cluster: &Cluster| cluster.status.as_ref().map(|status| status.api_enablements.clone());
+    let room = |cluster: &Cluster| {
+        cluster
+            .status
+            .as_ref()
+            .and_then(|status| status.resource_summary.as_ref())
+            .map(|sum| sum.allocatable.clone())
+    };
+    let reported = |cluster: &Cluster| cluster.condition(condition::READY).is_some();
+    place(before) != place(after)
+        || lost_a_taint(&before.spec.taints, &after.spec.taints)
+        || (!before.is_ready() && after.is_ready())
+        || (!reported(before) && reported(after))
+        || apis(before) != apis(after)
+        || room(before) != room(after)
+}
+
+fn lost_a_taint(before: &[Taint], after: &[Taint]) -> bool {
+    let after: BTreeMap<(&str, &str), Option<&str>> = after
+        .iter()
+        .map(|taint| ((taint.key.as_str(), taint.effect.as_str()), taint.value.as_deref()))
+        .collect();
+    before
+        .iter()
+        .any(|taint| after.get(&(taint.key.as_str(), taint.effect.as_str())) != Some(&taint.value.as_deref()))
+}
+
+/// Whether the placement of a binding could choose this cluster at all.
+#[must_use]
+pub fn could_choose(placement: &Placement, cluster: &Cluster) -> bool {
+    if placement.cluster_affinities.is_empty() {
+        return placement
+            .cluster_affinity
+            .as_ref()
+            .is_none_or(|wanted| affinity::matches(wanted, cluster));
+    }
+    placement
+        .cluster_affinities
+        .iter()
+        .any(|term| affinity::matches(&term.cluster_affinity, cluster))
+}

@@ -1,0 +1,118 @@
+//! The only place that writes.
+
+use std::collections::BTreeSet;
+
+use api_types::BindingKey;
+use api_types::cluster::Cluster;
+use api_types::work::{Binding, BindingKind};
+use controller_kit::{Context, EventType, api_errors};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Api;
+use kube::Resource;
+use kube::api::{Patch, PatchParams};
+
+use crate::plan::{Plan, Said, spec_patch, status_patch};
+
+/// What became of the writes.
+pub(crate) enum Outcome {
+    /// All is as planned.
+    Done,
+    /// The binding changed since it was read: decide anew.
+    Conflict,
+    /// The binding is gone.
+    Gone,
+}
+
+fn api(ctx: &Context, key: &BindingKey) -> Api<Binding> {
+    match &key.namespace {
+        Some(namespace) => Api::namespaced_with(ctx.client.clone(), namespace, &key.kind()),
+        None => Api::all_with(ctx.client.clone(), &key.kind()),
+    }
+}
+
+/// The binding as it is stored now.
+pub(crate) async fn read(ctx: &Context, key: &BindingKey) -> Result<Option<Binding>, kube::Error> {
+    api(ctx, key).get_opt(&key.name).await
+}
+
+/// Those of `names` for which the API server has no Cluster. A cache may lag; taking a cluster out of a result wants
+/// the server's own word.
+pub(crate) async fn confirm_gone(ctx: &Context, names: Vec<String>) -> Result<BTreeSet<String>, kube::Error> {
+    let clusters: Api<Cluster> = Api::all(ctx.client.clone());
+    let mut gone = BTreeSet::new();
+    for name in names {
+        if clusters.get_opt(&name).await?.is_none() {
+            gone.insert(name);
+        }
+    }
+    Ok(gone)
+}
+
+/// Writes the result, then the status of what was written, then the events.
+pub(crate) async fn write(ctx: &Context, read: &Binding, plan: &Plan, now: Timestamp) -> Result<Outcome, kube::Error> {
+    let key = read.key();
+    let api = api(ctx, &key);
+    let params = PatchParams::default();
+    let mut stored = read.clone();
+    if let Some(change) = &plan.spec {
+        match settle(
+            api.patch(&key.name, &params, &Patch::Merge(spec_patch(read, change)))
+                .await,
+        )? {
+            Ok(written) => stored = written,
+            Err(outcome) => return Ok(outcome),
+        }
+        // The result is written: what people are told must not wait for the status.
+        publish(ctx, &stored, plan);
+    }
+    if let Some(patch) = status_patch(&stored, &plan.saying, now)
+        && let Err(outcome) = settle(api.patch_status(&key.name, &params, &Patch::Merge(patch)).await)?
+    {
+        return Ok(outcome);
+    }
+    if plan.spec.is_none() {
+        publish(ctx, &stored, plan);
+    }
+    Ok(Outcome::Done)
+}
+
+fn settle(written: Result<Binding, kube::Error>) -> Result<Result<Binding, Outcome>, kube::Error> {
+    match written {
+        Ok(binding) => Ok(Ok(binding)),
+        Err(error) if api_errors::is_conflict(&error) => Ok(Err(Outcome::Conflict)),
+        Err(error) if api_errors::is_not_found(&error) => Ok(Err(Outcome::Gone)),
+        Err(error) => Err(error),
+    }
+}
+
+fn publish(ctx: &Context, binding: &Binding, plan: &Plan) {
+    let kind: BindingKind = binding.key().kind();
+    let about = [binding.object_ref(&kind), template(binding)];
+    for said in &plan.events {
+        let (event_type, reason, note) = match said {
+            Said::Succeeded(note) => (EventType::Normal, "ScheduleBindingSucceed", note.clone()),
+            Said::Failed(note) => (EventType::Warning, "ScheduleBindingFailed", note.clone()),
+            Said::ClustersGone(names) => (
+                EventType::Warning,
+                "ClusterGone",
+                format!("Removed from the scheduling result because the Cluster does not exist any more: {names}"),
+            ),
+        };
+        for object in &about {
+            ctx.events.publish(object, event_type, reason, note.clone());
+        }
+    }
+}
+
+fn template(binding: &Binding) -> ObjectReference {
+    let resource = &binding.spec.resource;
+    ObjectReference {
+        api_version: Some(resource.api_version.clone()),
+        kind: Some(resource.kind.clone()),
+        namespace: resource.namespace.clone(),
+        name: Some(resource.name.clone()),
+        uid: resource.uid.clone(),
+        ..ObjectReference::default()
+    }
+}
