@@ -32,7 +32,11 @@ pub(crate) async fn serve(
 ) -> std::io::Result<SocketAddr> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     let bound = listener.local_addr()?;
-    let router = router(Admin { tasks: tasks.clone(), metrics, readiness });
+    let router = router(Admin {
+        tasks: tasks.clone(),
+        metrics,
+        readiness,
+    });
     tasks.spawn_critical("admin", axum::serve(listener, router).into_future());
     Ok(bound)
 }
@@ -61,5 +65,9 @@ async fn readyz(State(admin): State<Admin>) -> Response {
 }
 
 async fn metrics(State(admin): State<Admin>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], admin.metrics.render()).into_response()
+    (
+        [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
+        admin.metrics.render(),
+    )
+        .into_response()
 }

@@ -74,8 +74,12 @@ pub(crate) fn for_controller(
                 let verb = verb(&request);
                 let resource = resource(request.uri().path()).to_owned();
                 let count = |outcome: &str| {
-                    let labels =
-                        [("controller", controller), ("verb", verb), ("resource", &resource), ("code", outcome)];
+                    let labels = [
+                        ("controller", controller),
+                        ("verb", verb),
+                        ("resource", &resource),
+                        ("code", outcome),
+                    ];
                     metrics.counter("failover_api_requests_total", &labels).increment(1);
                 };
                 if !matches!(verb, "read" | "watch") && !leadership.is_fresh() {
@@ -104,7 +108,9 @@ pub(crate) fn for_controller(
 
 fn is_watch<B>(request: &Request<B>) -> bool {
     let query = request.uri().query().unwrap_or_default();
-    query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1" | "follow=true"))
+    query
+        .split('&')
+        .any(|pair| matches!(pair, "watch=true" | "watch=1" | "follow=true"))
 }
 
 fn verb<B>(request: &Request<B>) -> &'static str {
@@ -146,7 +152,10 @@ mod tests {
     #[case("/api/v1/namespaces/a", "namespaces")]
     #[case("/api/v1/namespaces/a/status", "namespaces")]
     #[case("/api/v1/namespaces/a/pods/b", "pods")]
-    #[case("/apis/work.karmada.io/v1alpha2/namespaces/a/resourcebindings/b/status", "resourcebindings")]
+    #[case(
+        "/apis/work.karmada.io/v1alpha2/namespaces/a/resourcebindings/b/status",
+        "resourcebindings"
+    )]
     #[case("/apis/cluster.karmada.io/v1alpha1/clusters/m", "clusters")]
     #[case("/apis", "other")]
     #[case("/version", "other")]

@@ -108,7 +108,9 @@ impl Clock {
     /// The time left until `until`, or `None` when it has come.
     #[must_use]
     pub fn left_until(&self, until: Timestamp) -> Option<Duration> {
-        Duration::try_from(until.duration_since(self.now())).ok().filter(|left| !left.is_zero())
+        Duration::try_from(until.duration_since(self.now()))
+            .ok()
+            .filter(|left| !left.is_zero())
     }
 }
 
@@ -122,7 +124,10 @@ impl std::fmt::Debug for Clock {
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "the one place where the machine's clock is read")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the one place where the machine's clock is read"
+)]
 fn system_now() -> Timestamp {
     Timestamp::now()
 }
@@ -148,7 +153,11 @@ mod tests {
         clock.sleep_until(at("2026-01-05T12:00:00.5Z")).await;
         assert_eq!(clock.now(), at("2026-01-05T12:00:00.5Z"));
         clock.sleep_until(at("2026-01-01T00:00:00Z")).await;
-        assert_eq!(clock.now(), at("2026-01-05T12:00:00.5Z"), "a time in the past is no wait");
+        assert_eq!(
+            clock.now(),
+            at("2026-01-05T12:00:00.5Z"),
+            "a time in the past is no wait"
+        );
     }
 
     // kubernetes#6193, #108844, #113081: waits must survive a wall clock that is set forwards and backwards.

@@ -92,18 +92,31 @@ pub enum ConnectError {
 /// # Errors
 /// [`ConnectError`]; whether the server answers is not tried here.
 pub async fn find_config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, ConnectError> {
-    let from_env = || std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let from_env = || {
+        std::env::var_os("KUBECONFIG")
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     if let Some(path) = kubeconfig.map(Path::to_path_buf).or_else(from_env) {
         return from_file(&path, context).await;
     }
-    let default_path = std::env::home_dir().unwrap_or_else(|| PathBuf::from("~")).join(".kube/config");
+    let default_path = std::env::home_dir()
+        .unwrap_or_else(|| PathBuf::from("~"))
+        .join(".kube/config");
     match Config::incluster() {
         Ok(config) if context.is_none() => Ok(config),
         _ if default_path.exists() => from_file(&default_path, context).await,
-        Ok(_) => Err(ConnectError::ContextWithoutFile { context: context.unwrap_or_default().to_owned() }),
+        Ok(_) => Err(ConnectError::ContextWithoutFile {
+            context: context.unwrap_or_default().to_owned(),
+        }),
         Err(error) => match context {
-            Some(context) => Err(ConnectError::ContextWithoutFile { context: context.to_owned() }),
-            None => Err(ConnectError::Nothing { default_path, in_cluster: error.to_string() }),
+            Some(context) => Err(ConnectError::ContextWithoutFile {
+                context: context.to_owned(),
+            }),
+            None => Err(ConnectError::Nothing {
+                default_path,
+                in_cluster: error.to_string(),
+            }),
         },
     }
 }
@@ -118,15 +131,30 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, Connect
         },
     })?;
     let known: Vec<String> = kubeconfig.contexts.iter().map(|named| named.name.clone()).collect();
-    let wanted = context.map(str::to_owned).or_else(|| kubeconfig.current_context.clone()).filter(|c| !c.is_empty());
-    let Some(wanted) = wanted else { return Err(ConnectError::NoCurrentContext { path, known }) };
+    let wanted = context
+        .map(str::to_owned)
+        .or_else(|| kubeconfig.current_context.clone())
+        .filter(|c| !c.is_empty());
+    let Some(wanted) = wanted else {
+        return Err(ConnectError::NoCurrentContext { path, known });
+    };
     if !known.contains(&wanted) {
-        return Err(ConnectError::NoSuchContext { path, context: wanted, known });
+        return Err(ConnectError::NoSuchContext {
+            path,
+            context: wanted,
+            known,
+        });
     }
-    let options = KubeConfigOptions { context: Some(wanted), ..KubeConfigOptions::default() };
+    let options = KubeConfigOptions {
+        context: Some(wanted),
+        ..KubeConfigOptions::default()
+    };
     Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
-        .map_err(|error| ConnectError::Unusable { path, why: error.to_string() })
+        .map_err(|error| ConnectError::Unusable {
+            path,
+            why: error.to_string(),
+        })
 }
 
 /// A client for a found configuration.
@@ -135,8 +163,10 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, Connect
 /// [`ConnectError::Client`] when certificates, keys or the proxy cannot be used.
 pub fn connect(config: Config, request_timeout: Duration) -> Result<Client, ConnectError> {
     let server = config.cluster_url.to_string();
-    client_for(config, request_timeout)
-        .map_err(|error| ConnectError::Client { server, why: crate::api_errors::one_line(&error) })
+    client_for(config, request_timeout).map_err(|error| ConnectError::Client {
+        server,
+        why: crate::api_errors::one_line(&error),
+    })
 }
 
 pub(crate) fn client_for(mut config: Config, request_timeout: Duration) -> Result<Client, kube::Error> {
@@ -151,7 +181,11 @@ pub(crate) fn parse_ca_bundle(pem: &[u8]) -> Result<Vec<Vec<u8>>, String> {
     let certificates: Vec<Vec<u8>> = CertificateDer::pem_slice_iter(pem)
         .map(|certificate| certificate.map(|der| der.to_vec()).map_err(|error| error.to_string()))
         .collect::<Result<_, _>>()?;
-    if certificates.is_empty() { Err("it holds no certificate".to_owned()) } else { Ok(certificates) }
+    if certificates.is_empty() {
+        Err("it holds no certificate".to_owned())
+    } else {
+        Ok(certificates)
+    }
 }
 
 #[cfg(test)]
@@ -169,7 +203,11 @@ mod tests {
         - name: host\n  context: {cluster: broken, user: u}\n";
 
     async fn message(path: &Path, context: Option<&str>) -> String {
-        find_config(Some(path), context).await.unwrap_err().to_string().replace(&path.display().to_string(), "FILE")
+        find_config(Some(path), context)
+            .await
+            .unwrap_err()
+            .to_string()
+            .replace(&path.display().to_string(), "FILE")
     }
 
     #[tokio::test]
@@ -188,11 +226,22 @@ mod tests {
             message(&path, Some("prod")).await,
             "kubeconfig FILE has no context \"prod\"; it has karmada, host; choose one with --context"
         );
-        assert_eq!(message(&path, Some("host")).await, "kubeconfig FILE: cluster url is missing on selected cluster");
-        let nonsense = temporary("nonsense", "{[");
-        assert!(message(&nonsense, None).await.starts_with("cannot read kubeconfig FILE: "));
         assert_eq!(
-            find_config(Some(&path), Some("karmada")).await.unwrap().cluster_url.to_string(),
+            message(&path, Some("host")).await,
+            "kubeconfig FILE: cluster url is missing on selected cluster"
+        );
+        let nonsense = temporary("nonsense", "{[");
+        assert!(
+            message(&nonsense, None)
+                .await
+                .starts_with("cannot read kubeconfig FILE: ")
+        );
+        assert_eq!(
+            find_config(Some(&path), Some("karmada"))
+                .await
+                .unwrap()
+                .cluster_url
+                .to_string(),
             "https://127.0.0.1:6443/"
         );
         std::fs::remove_file(path).unwrap();

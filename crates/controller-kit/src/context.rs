@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::events::EventRecorder;
 use crate::gates::FeatureGates;
 use crate::informer::Informers;
-use crate::kinds::{RequiredKind, RequireError};
+use crate::kinds::{RequireError, RequiredKind};
 use crate::leader::Leadership;
 use crate::members::ConnectMember;
 use crate::metrics::Metrics;

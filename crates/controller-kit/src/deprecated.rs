@@ -41,7 +41,11 @@ pub fn augment(command: Command, flags: &[DeprecatedFlag]) -> Command {
 /// The flags among `flags` that the command line had.
 #[must_use]
 pub fn given(matches: &ArgMatches, flags: &'static [DeprecatedFlag]) -> Vec<DeprecatedFlag> {
-    flags.iter().filter(|flag| matches.try_contains_id(flag.name).unwrap_or(false)).copied().collect()
+    flags
+        .iter()
+        .filter(|flag| matches.try_contains_id(flag.name).unwrap_or(false))
+        .copied()
+        .collect()
 }
 
 /// Declares a `clap::Args` type of flags that are accepted without effect.

@@ -26,7 +26,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     while !rest.is_empty() {
         let number_len = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
         let (number, tail) = rest.split_at(number_len);
-        let unit_len = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
+        let unit_len = tail
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(unit_len);
         let seconds = match unit {
             "ns" => 1e-9,
@@ -50,7 +52,11 @@ pub fn format_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let nanos = duration.subsec_nanos();
     if seconds == 0 && nanos > 0 {
-        return if nanos % 1_000_000 == 0 { format!("{}ms", nanos / 1_000_000) } else { format!("{nanos}ns") };
+        return if nanos % 1_000_000 == 0 {
+            format!("{}ms", nanos / 1_000_000)
+        } else {
+            format!("{nanos}ns")
+        };
     }
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     let mut text = String::new();
@@ -95,7 +101,12 @@ mod tests {
     #[case("1..5s")]
     #[case("99999999999999999999h")]
     fn refuses(#[case] text: &str) {
-        assert!(parse_duration(text).unwrap_err().to_string().contains("is not a duration"));
+        assert!(
+            parse_duration(text)
+                .unwrap_err()
+                .to_string()
+                .contains("is not a duration")
+        );
     }
 
     proptest! {

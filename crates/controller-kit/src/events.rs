@@ -228,7 +228,11 @@ impl EventRecorder {
             Write::Create(event) => timeout(WRITE_LIMIT, api.create(&PostParams::default(), event)).await,
             Write::Count { name, count, last } => {
                 let patch = serde_json::json!({ "count": count, "lastTimestamp": Time(*last) });
-                timeout(WRITE_LIMIT, api.patch(name, &PatchParams::default(), &Patch::Merge(patch))).await
+                timeout(
+                    WRITE_LIMIT,
+                    api.patch(name, &PatchParams::default(), &Patch::Merge(patch)),
+                )
+                .await
             }
         };
         let inner = &self.inner;
@@ -239,7 +243,11 @@ impl EventRecorder {
                 inner.again(job, anew, random);
             }
             Ok(Err(error)) => {
-                tracing::warn!(reason = job.key.reason, error = api_errors::one_line(&error), "event not written");
+                tracing::warn!(
+                    reason = job.key.reason,
+                    error = api_errors::one_line(&error),
+                    "event not written"
+                );
                 inner.drop_pending(&job.key);
             }
             Err(_) => inner.again(job, false, random),
@@ -264,7 +272,9 @@ fn may_work_later(write: &Write, error: &kube::Error) -> bool {
 
 impl Inner {
     fn count(&self, outcome: &'static str) {
-        self.metrics.counter("failover_events_total", &[("outcome", outcome)]).increment(1);
+        self.metrics
+            .counter("failover_events_total", &[("outcome", outcome)])
+            .increment(1);
     }
 
     /// The next write that is due and within its object's budget, or when to look again.
@@ -282,7 +292,9 @@ impl Inner {
                 continue;
             }
             let number = state.next_number;
-            let Some(series) = state.series.get_mut(&key) else { continue };
+            let Some(series) = state.series.get_mut(&key) else {
+                continue;
+            };
             let adds = std::mem::take(&mut series.unwritten);
             let namespace = event_namespace(&series.object);
             let write = match &series.written {
@@ -294,7 +306,15 @@ impl Inner {
                 None => Write::Create(Box::new(self.event(&key, series, adds, &namespace, number))),
             };
             state.next_number += 1;
-            return (Some(Job { key, namespace, write, adds }), None);
+            return (
+                Some(Job {
+                    key,
+                    namespace,
+                    write,
+                    adds,
+                }),
+                None,
+            );
         }
         (None, None)
     }
@@ -316,7 +336,10 @@ impl Inner {
             count: i32::try_from(count).ok(),
             first_timestamp: Some(Time(series.first)),
             last_timestamp: Some(Time(series.last)),
-            source: Some(EventSource { component: Some(self.component.clone()), host: None }),
+            source: Some(EventSource {
+                component: Some(self.component.clone()),
+                host: None,
+            }),
             reporting_component: Some(self.component.clone()),
             reporting_instance: Some(self.instance.clone()),
             ..Event::default()
@@ -326,11 +349,16 @@ impl Inner {
     fn written(&self, job: Job) {
         self.count("written");
         let mut state = self.state.lock();
-        let Some(series) = state.series.get_mut(&job.key) else { return };
+        let Some(series) = state.series.get_mut(&job.key) else {
+            return;
+        };
         series.tries = 0;
         series.write_not_before = Instant::now() + COUNT_EVERY;
         series.written = Some(match job.write {
-            Write::Create(event) => Written { name: event.metadata.name.unwrap_or_default(), count: job.adds },
+            Write::Create(event) => Written {
+                name: event.metadata.name.unwrap_or_default(),
+                count: job.adds,
+            },
             Write::Count { name, count, .. } => Written { name, count },
         });
         let again = (series.unwritten > 0).then_some(series.write_not_before);
@@ -339,7 +367,9 @@ impl Inner {
 
     fn again(&self, job: Job, anew: bool, random: &mut Random) {
         let mut state = self.state.lock();
-        let Some(series) = state.series.get_mut(&job.key) else { return };
+        let Some(series) = state.series.get_mut(&job.key) else {
+            return;
+        };
         series.tries += 1;
         if series.tries >= MAX_TRIES {
             drop(state);
@@ -350,7 +380,10 @@ impl Inner {
             series.written = None;
         }
         series.unwritten = series.unwritten.saturating_add(job.adds);
-        let backoff = Backoff { base: Duration::from_millis(500), max: Duration::from_secs(30) };
+        let backoff = Backoff {
+            base: Duration::from_millis(500),
+            max: Duration::from_secs(30),
+        };
         let due = Instant::now() + backoff.delay(series.tries, random);
         state.reschedule(&job.key, Some(due));
     }
@@ -373,7 +406,10 @@ impl State {
 
     /// Takes one write out of the object's budget, or says when there will be one.
     fn spend(&mut self, object: &ObjectId, now: Instant) -> Result<(), Instant> {
-        let budget = self.budgets.entry(object.clone()).or_insert(Budget { writes: BURST, counted_at: now });
+        let budget = self.budgets.entry(object.clone()).or_insert(Budget {
+            writes: BURST,
+            counted_at: now,
+        });
         let gained = now.duration_since(budget.counted_at).as_secs_f64() / REFILL.as_secs_f64();
         budget.writes = (budget.writes + gained).min(BURST);
         budget.counted_at = now;
@@ -387,22 +423,32 @@ impl State {
     }
 
     fn forget_old(&mut self, now: Instant) {
-        self.series.retain(|_, series| {
-            series.unwritten > 0 || now.duration_since(series.last_published) < FORGET_AFTER
-        });
+        self.series
+            .retain(|_, series| series.unwritten > 0 || now.duration_since(series.last_published) < FORGET_AFTER);
         let full_after = REFILL.mul_f64(BURST);
-        self.budgets.retain(|_, budget| now.duration_since(budget.counted_at) < full_after);
+        self.budgets
+            .retain(|_, budget| now.duration_since(budget.counted_at) < full_after);
     }
 }
 
 fn object_id(about: &ObjectReference) -> ObjectId {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    (text(&about.api_version), text(&about.kind), text(&about.namespace), text(&about.name), text(&about.uid))
+    (
+        text(&about.api_version),
+        text(&about.kind),
+        text(&about.namespace),
+        text(&about.name),
+        text(&about.uid),
+    )
 }
 
 /// Events live in their object's namespace, those of cluster-scoped objects in `default`, as kubectl expects.
 fn event_namespace(about: &ObjectReference) -> String {
-    about.namespace.clone().filter(|namespace| !namespace.is_empty()).unwrap_or_else(|| "default".to_owned())
+    about
+        .namespace
+        .clone()
+        .filter(|namespace| !namespace.is_empty())
+        .unwrap_or_else(|| "default".to_owned())
 }
 
 fn shorten(mut note: String) -> String {

@@ -63,14 +63,20 @@ pub struct GateError {
 }
 
 fn known_gates() -> Vec<&'static str> {
-    Gate::ALL.iter().map(|gate| gate.name()).chain(RETIRED.iter().map(|(name, _)| *name)).collect()
+    Gate::ALL
+        .iter()
+        .map(|gate| gate.name())
+        .chain(RETIRED.iter().map(|(name, _)| *name))
+        .collect()
 }
 
 impl FeatureGates {
     /// Every gate at its default.
     #[must_use]
     pub fn defaults() -> Self {
-        Self { values: Gate::ALL.into_iter().map(|gate| (gate, gate.default_value())).collect() }
+        Self {
+            values: Gate::ALL.into_iter().map(|gate| (gate, gate.default_value())).collect(),
+        }
     }
 
     /// Reads `Name=true` and `Name=false` items; a later one wins. The second value holds warnings about gates
@@ -104,7 +110,11 @@ impl FeatureGates {
                 problems.push(format!("unknown gate {name:?}"));
             }
         }
-        if problems.is_empty() { Ok((gates, warnings)) } else { Err(GateError { problems }) }
+        if problems.is_empty() {
+            Ok((gates, warnings))
+        } else {
+            Err(GateError { problems })
+        }
     }
 
     /// Whether the gate is on.

@@ -33,7 +33,10 @@ impl RequiredKind {
     /// The kind of a type and its run-time part.
     #[must_use]
     pub fn with<K: Resource>(dyntype: &K::DynamicType) -> Self {
-        Self { api_version: K::api_version(dyntype).into_owned(), kind: K::kind(dyntype).into_owned() }
+        Self {
+            api_version: K::api_version(dyntype).into_owned(),
+            kind: K::kind(dyntype).into_owned(),
+        }
     }
 }
 
@@ -79,7 +82,10 @@ pub async fn require_kinds(client: &Client, kinds: &[RequiredKind]) -> Result<()
             Err(error) => return Err(RequireError::Unanswered(error)),
         };
         missing.extend(
-            wanted.into_iter().filter(|wanted| !served.iter().any(|served| served.kind == wanted.kind)).cloned(),
+            wanted
+                .into_iter()
+                .filter(|wanted| !served.iter().any(|served| served.kind == wanted.kind))
+                .cloned(),
         );
     }
     if missing.is_empty() {
@@ -96,14 +102,21 @@ pub(crate) async fn wait_for_kinds(
     shutdown: &CancellationToken,
     seed: &str,
 ) -> Result<(), RequireError> {
-    let backoff = Backoff { base: Duration::from_millis(500), max: Duration::from_secs(15) };
+    let backoff = Backoff {
+        base: Duration::from_millis(500),
+        max: Duration::from_secs(15),
+    };
     let mut random = Random::from_text(&[seed, "require_kinds"]);
     let mut failures = 0;
     loop {
         match require_kinds(client, kinds).await {
             Err(RequireError::Unanswered(error)) => {
                 failures += 1;
-                tracing::warn!(error = api_errors::one_line(&error), failures, "waiting for the API server");
+                tracing::warn!(
+                    error = api_errors::one_line(&error),
+                    failures,
+                    "waiting for the API server"
+                );
             }
             settled => return settled,
         }

@@ -149,9 +149,15 @@ impl HttpMembers {
 
     fn build(target: &MemberTarget) -> Result<Client, MemberError> {
         let cluster = || target.name.clone();
-        let url: http::Uri = target.api_endpoint.parse().map_err(|why: http::uri::InvalidUri| {
-            MemberError::Endpoint { cluster: cluster(), endpoint: target.api_endpoint.clone(), why: why.to_string() }
-        })?;
+        let url: http::Uri =
+            target
+                .api_endpoint
+                .parse()
+                .map_err(|why: http::uri::InvalidUri| MemberError::Endpoint {
+                    cluster: cluster(),
+                    endpoint: target.api_endpoint.clone(),
+                    why: why.to_string(),
+                })?;
         if url.scheme().is_none() || url.authority().is_none() {
             return Err(MemberError::Endpoint {
                 cluster: cluster(),
@@ -161,8 +167,10 @@ impl HttpMembers {
         }
         let mut config = kube::Config::new(url);
         if let Some(pem) = &target.ca_bundle {
-            let certificates =
-                parse_ca_bundle(pem).map_err(|why| MemberError::CaBundle { cluster: cluster(), why })?;
+            let certificates = parse_ca_bundle(pem).map_err(|why| MemberError::CaBundle {
+                cluster: cluster(),
+                why,
+            })?;
             config.root_cert = Some(certificates);
         }
         if let Some(proxy) = &target.proxy_url {
@@ -184,7 +192,10 @@ impl HttpMembers {
                     why: error.to_string(),
                 }
             }
-            other => MemberError::Client { cluster: cluster(), why: other.to_string() },
+            other => MemberError::Client {
+                cluster: cluster(),
+                why: other.to_string(),
+            },
         })
     }
 }
@@ -211,7 +222,11 @@ mod tests {
     #[rstest]
     #[case("not a url", None, "cluster member1: spec.apiEndpoint \"not a url\" is not a URL")]
     #[case("10.0.0.1:6443", None, "it needs a scheme and a host")]
-    #[case("https://10.0.0.1:6443", Some("::"), "cluster member1: spec.proxyURL \"::\" cannot be used")]
+    #[case(
+        "https://10.0.0.1:6443",
+        Some("::"),
+        "cluster member1: spec.proxyURL \"::\" cannot be used"
+    )]
     #[tokio::test]
     async fn unusable_targets_say_which_field(
         #[case] endpoint: &str,
@@ -229,7 +244,10 @@ mod tests {
         let mut target = MemberTarget::new("member1", "https://10.0.0.1:6443");
         target.ca_bundle = Some(b"nonsense".to_vec());
         let error = HttpMembers::new().connect(&target).err().unwrap().to_string();
-        assert!(error.starts_with("cluster member1: the CA bundle in its secret is not PEM"), "{error}");
+        assert!(
+            error.starts_with("cluster member1: the CA bundle in its secret is not PEM"),
+            "{error}"
+        );
     }
 
     #[test]

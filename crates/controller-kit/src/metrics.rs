@@ -14,7 +14,9 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, Prometheu
 use parking_lot::Mutex;
 
 /// Upper bounds of histogram buckets, in seconds.
-const BUCKETS: [f64; 14] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+const BUCKETS: [f64; 14] = [
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+];
 
 /// How often histogram samples are folded into buckets when nobody scrapes.
 pub(crate) const UPKEEP_EVERY: Duration = Duration::from_secs(15);
@@ -70,19 +72,32 @@ impl Family {
     /// A gauge without series yet.
     #[must_use]
     pub fn gauge(name: &'static str, help: &'static str) -> Self {
-        Self { name, help, kind: FamilyKind::Gauge, samples: Vec::new() }
+        Self {
+            name,
+            help,
+            kind: FamilyKind::Gauge,
+            samples: Vec::new(),
+        }
     }
 
     /// A counter without series yet.
     #[must_use]
     pub fn counter(name: &'static str, help: &'static str) -> Self {
-        Self { name, help, kind: FamilyKind::Counter, samples: Vec::new() }
+        Self {
+            name,
+            help,
+            kind: FamilyKind::Counter,
+            samples: Vec::new(),
+        }
     }
 
     /// Adds a series.
     #[must_use]
     pub fn with(mut self, labels: &[(&'static str, &str)], value: f64) -> Self {
-        let labels = labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let labels = labels
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
         self.samples.push(Sample { labels, value });
         self
     }
@@ -99,7 +114,13 @@ impl Metrics {
             Err(_) => PrometheusBuilder::new().build_recorder(),
         };
         let handle = recorder.handle();
-        Self { inner: Arc::new(Inner { recorder, handle, collectors: Mutex::default() }) }
+        Self {
+            inner: Arc::new(Inner {
+                recorder,
+                handle,
+                collectors: Mutex::default(),
+            }),
+        }
     }
 
     /// A counter's handle. Names end in `_total`. Keep the handle where it is used often.
@@ -123,7 +144,9 @@ impl Metrics {
     /// Sets the help text of a metric made by [`Metrics::counter`], [`Metrics::gauge`] or [`Metrics::histogram`].
     pub fn describe(&self, name: &'static str, help: &'static str) {
         // The exporter keeps one table of help texts for all kinds.
-        self.inner.recorder.describe_gauge(KeyName::from_const_str(name), None, help.into());
+        self.inner
+            .recorder
+            .describe_gauge(KeyName::from_const_str(name), None, help.into());
     }
 
     /// Computes families at every scrape. The same name again replaces the earlier collector.
@@ -163,10 +186,15 @@ impl Metrics {
         self.render().lines().find_map(|line| {
             let rest = line.strip_prefix(name)?;
             let (series, value) = rest.rsplit_once(' ')?;
-            let shown = series.strip_prefix('{').and_then(|s| s.strip_suffix('}')).unwrap_or(series);
+            let shown = series
+                .strip_prefix('{')
+                .and_then(|s| s.strip_suffix('}'))
+                .unwrap_or(series);
             let wanted: Vec<String> = labels.iter().map(|(k, v)| format!("{k}=\"{v}\"")).collect();
             let all = wanted.iter().all(|pair| shown.contains(pair.as_str()));
-            (all && (series.is_empty() || series.starts_with('{'))).then(|| value.parse().ok()).flatten()
+            (all && (series.is_empty() || series.starts_with('{')))
+                .then(|| value.parse().ok())
+                .flatten()
         })
     }
 
@@ -188,7 +216,13 @@ impl std::fmt::Debug for Metrics {
 }
 
 fn key(name: &'static str, labels: &[(&'static str, &str)]) -> Key {
-    Key::from_parts(name, labels.iter().map(|(name, value)| Label::new(*name, (*value).to_owned())).collect::<Vec<_>>())
+    Key::from_parts(
+        name,
+        labels
+            .iter()
+            .map(|(name, value)| Label::new(*name, (*value).to_owned()))
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn render_family(text: &mut String, family: &Family) {
@@ -197,11 +231,22 @@ fn render_family(text: &mut String, family: &Family) {
         FamilyKind::Counter => "counter",
     };
     // Writing into a string cannot fail.
-    let _ = writeln!(text, "# HELP {} {}\n# TYPE {} {kind}", family.name, family.help, family.name);
+    let _ = writeln!(
+        text,
+        "# HELP {} {}\n# TYPE {} {kind}",
+        family.name, family.help, family.name
+    );
     for sample in &family.samples {
-        let labels: Vec<String> =
-            sample.labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let labels: Vec<String> = sample
+            .labels
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{}\"", escape(value)))
+            .collect();
+        let labels = if labels.is_empty() {
+            String::new()
+        } else {
+            format!("{{{}}}", labels.join(","))
+        };
         let _ = writeln!(text, "{}{labels} {}", family.name, sample.value);
     }
 }
@@ -232,7 +277,11 @@ mod tests {
         let seen = objects.clone();
         metrics.collector("clusters", move || {
             let family = Family::gauge("cluster_ready", "Whether a cluster is ready.");
-            vec![seen.lock().iter().fold(family, |family, name| family.with(&[("cluster", name)], 1.0))]
+            vec![
+                seen.lock()
+                    .iter()
+                    .fold(family, |family, name| family.with(&[("cluster", name)], 1.0)),
+            ]
         });
         assert!(metrics.render().contains(
             "# HELP cluster_ready Whether a cluster is ready.\n# TYPE cluster_ready gauge\n\
@@ -248,7 +297,10 @@ mod tests {
         metrics.describe("work_seconds", "Time a piece of work took.");
         metrics.histogram("work_seconds", &[]).record(0.2);
         let text = metrics.render();
-        assert!(text.contains("# HELP work_seconds Time a piece of work took."), "{text}");
+        assert!(
+            text.contains("# HELP work_seconds Time a piece of work took."),
+            "{text}"
+        );
         assert!(text.contains("work_seconds_bucket{le=\"0.25\"} 1"), "{text}");
     }
 }

@@ -39,9 +39,15 @@ impl Random {
         if around.is_zero() {
             return around;
         }
-        let millis = u64::try_from(around.as_millis()).unwrap_or(u64::MAX / 8).min(u64::MAX / 8);
+        let millis = u64::try_from(around.as_millis())
+            .unwrap_or(u64::MAX / 8)
+            .min(u64::MAX / 8);
         let quarter = millis / 4;
-        let spread = if quarter == 0 { 0 } else { self.next_u64() % (2 * quarter + 1) };
+        let spread = if quarter == 0 {
+            0
+        } else {
+            self.next_u64() % (2 * quarter + 1)
+        };
         Duration::from_millis((millis - quarter + spread).max(1))
     }
 }

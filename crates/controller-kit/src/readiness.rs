@@ -27,9 +27,16 @@ impl Readiness {
     /// What is not ready, as `name: what is missing`, ordered by name; empty = ready.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
-        let checks: Vec<(String, Check)> =
-            self.checks.lock().iter().map(|(name, check)| (name.clone(), check.clone())).collect();
-        checks.iter().filter_map(|(name, check)| check().err().map(|why| format!("{name}: {why}"))).collect()
+        let checks: Vec<(String, Check)> = self
+            .checks
+            .lock()
+            .iter()
+            .map(|(name, check)| (name.clone(), check.clone()))
+            .collect();
+        checks
+            .iter()
+            .filter_map(|(name, check)| check().err().map(|why| format!("{name}: {why}")))
+            .collect()
     }
 }
 

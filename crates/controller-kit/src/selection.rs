@@ -61,7 +61,10 @@ pub fn select(items: &[String], known: &[Known]) -> Result<BTreeSet<&'static str
     }
     if !unknown.is_empty() {
         let known: BTreeSet<&str> = known.iter().map(|candidate| candidate.name).collect();
-        return Err(UnknownControllers { unknown, known: known.into_iter().map(str::to_owned).collect() });
+        return Err(UnknownControllers {
+            unknown,
+            known: known.into_iter().map(str::to_owned).collect(),
+        });
     }
     Ok(known
         .iter()
@@ -79,9 +82,18 @@ mod tests {
     use rstest::rstest;
 
     const KNOWN: [Known; 3] = [
-        Known { name: "taintManager", default: DefaultState::On },
-        Known { name: "evictor", default: DefaultState::On },
-        Known { name: "extra", default: DefaultState::Off },
+        Known {
+            name: "taintManager",
+            default: DefaultState::On,
+        },
+        Known {
+            name: "evictor",
+            default: DefaultState::On,
+        },
+        Known {
+            name: "extra",
+            default: DefaultState::Off,
+        },
     ];
 
     #[rstest]

@@ -69,6 +69,8 @@ struct Group {
     tracker: TaskTracker,
     running: Mutex<Registry>,
     shutdown: CancellationToken,
+    /// Kept, so that the way from the root to a group with tasks never breaks.
+    _parent: Option<Arc<Group>>,
 }
 
 #[derive(Default)]
@@ -103,13 +105,16 @@ impl Tasks {
             dispatch: tracing::dispatcher::get_default(Clone::clone),
             span: tracing::Span::current(),
         });
-        Self { group: Arc::new(Group::new(process, shutdown)) }
+        Self {
+            group: Arc::new(Group::new(process, shutdown, None)),
+        }
     }
 
     /// A sub-group: aborted with this one, and on its own without this one. Its shutdown token is a child of ours.
     #[must_use]
     pub fn subgroup(&self) -> Self {
-        let child = Arc::new(Group::new(self.group.process.clone(), self.group.shutdown.child_token()));
+        let (process, shutdown) = (self.group.process.clone(), self.group.shutdown.child_token());
+        let child = Arc::new(Group::new(process, shutdown, Some(self.group.clone())));
         let mut registry = self.group.running.lock();
         if registry.aborted {
             child.running.lock().aborted = true;
@@ -131,13 +136,14 @@ impl Tasks {
         F: Future<Output = ()> + Send + 'static,
     {
         let name = name.into();
-        let group = Arc::downgrade(&self.group);
+        let group = self.group.clone();
         let label = name.clone();
         self.launch(name, async move {
-            if let Err(panic) = AssertUnwindSafe(task).catch_unwind().await
-                && let Some(group) = group.upgrade()
-            {
-                group.fail(Failure::Panicked { task: label.into_owned(), message: panic_message(panic.as_ref()) });
+            if let Err(panic) = AssertUnwindSafe(task).catch_unwind().await {
+                group.fail(Failure::Panicked {
+                    task: label.into_owned(),
+                    message: panic_message(panic.as_ref()),
+                });
             }
         })
     }
@@ -149,17 +155,22 @@ impl Tasks {
         E: Into<anyhow::Error> + 'static,
     {
         let name = name.into();
-        let group = Arc::downgrade(&self.group);
+        let group = self.group.clone();
         let label = name.clone();
         self.launch(name, async move {
             let ended = AssertUnwindSafe(task).catch_unwind().await;
-            let Some(group) = group.upgrade() else { return };
             let task = label.into_owned();
             match ended {
                 Ok(Ok(())) if group.shutdown.is_cancelled() => {}
                 Ok(Ok(())) => group.fail(Failure::EndedEarly { task }),
-                Ok(Err(error)) => group.fail(Failure::Failed { task, message: format!("{:#}", error.into()) }),
-                Err(panic) => group.fail(Failure::Panicked { task, message: panic_message(panic.as_ref()) }),
+                Ok(Err(error)) => group.fail(Failure::Failed {
+                    task,
+                    message: format!("{:#}", error.into()),
+                }),
+                Err(panic) => group.fail(Failure::Panicked {
+                    task,
+                    message: panic_message(panic.as_ref()),
+                }),
             }
         })
     }
@@ -179,7 +190,13 @@ impl Tasks {
     /// Names of the tasks of this group that still run, for the log line that says who held up a shutdown.
     #[must_use]
     pub fn running(&self) -> Vec<String> {
-        self.group.running.lock().handles.values().map(|(name, _)| name.to_string()).collect()
+        self.group
+            .running
+            .lock()
+            .handles
+            .values()
+            .map(|(name, _)| name.to_string())
+            .collect()
     }
 
     /// Reports that the process cannot go on. The first report counts.
@@ -223,7 +240,11 @@ impl Tasks {
     {
         let shared = &self.group.process;
         let current = tracing::Span::current();
-        let span = if current.is_none() { shared.span.clone() } else { current };
+        let span = if current.is_none() {
+            shared.span.clone()
+        } else {
+            current
+        };
         let (gone, ended) = watch::channel(());
         let mut registry = self.group.running.lock();
         if registry.aborted {
@@ -231,8 +252,15 @@ impl Tasks {
         }
         let id = registry.next_id;
         registry.next_id += 1;
-        let entry = Entry { group: Arc::downgrade(&self.group), id, _gone: gone };
-        let frozen = Frozen { task: Box::pin(task), freezer: shared.freezer.clone() };
+        let entry = Entry {
+            group: self.group.clone(),
+            id,
+            _gone: gone,
+        };
+        let frozen = Frozen {
+            task: Box::pin(task),
+            freezer: shared.freezer.clone(),
+        };
         let handle = self.group.tracker.spawn(
             async move {
                 let _entry = entry;
@@ -243,7 +271,10 @@ impl Tasks {
         );
         let handle = handle.abort_handle();
         registry.handles.insert(id, (name, handle.clone()));
-        Task { handle: Some(handle), ended }
+        Task {
+            handle: Some(handle),
+            ended,
+        }
     }
 }
 
@@ -260,11 +291,17 @@ impl std::fmt::Debug for Tasks {
 }
 
 impl Group {
-    fn new(process: Arc<Shared>, shutdown: CancellationToken) -> Self {
+    fn new(process: Arc<Shared>, shutdown: CancellationToken, parent: Option<Arc<Group>>) -> Self {
         let tracker = TaskTracker::new();
         // A closed tracker still takes tasks; closing only lets `wait` return whenever it is empty.
         tracker.close();
-        Self { process, tracker, running: Mutex::default(), shutdown }
+        Self {
+            process,
+            tracker,
+            running: Mutex::default(),
+            shutdown,
+            _parent: parent,
+        }
     }
 
     fn fail(&self, failure: Failure) {
@@ -283,7 +320,10 @@ impl Group {
         let (handles, subgroups) = {
             let mut registry = self.running.lock();
             registry.aborted = true;
-            (std::mem::take(&mut registry.handles), std::mem::take(&mut registry.subgroups))
+            (
+                std::mem::take(&mut registry.handles),
+                std::mem::take(&mut registry.subgroups),
+            )
         };
         self.shutdown.cancel();
         for (_, handle) in handles.into_values() {
@@ -335,18 +375,17 @@ impl Drop for TaskGuard {
     }
 }
 
-/// Takes a task out of its group's registry when it is gone.
+/// Takes a task out of its group's registry when it is gone. Until then it keeps the group, so that the parent can
+/// still reach it when nobody else holds it any more.
 struct Entry {
-    group: Weak<Group>,
+    group: Arc<Group>,
     id: u64,
     _gone: watch::Sender<()>,
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        if let Some(group) = self.group.upgrade() {
-            group.running.lock().handles.remove(&self.id);
-        }
+        self.group.running.lock().handles.remove(&self.id);
     }
 }
 
@@ -430,12 +469,28 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_forgotten_subgroup_is_still_reached() {
+        let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let before = alive();
+        let tasks = Tasks::new();
+        tasks.subgroup().subgroup().spawn("forgotten", std::future::pending());
+        settle().await;
+        assert_eq!(alive(), before + 1);
+        tasks.abort();
+        settle().await;
+        assert_eq!(alive(), before);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_panic_is_a_failure_of_the_process() {
         let tasks = Tasks::new();
         tasks.subgroup().spawn("probe", async { panic!("boom") });
         assert_eq!(
             tasks.failed().await,
-            Failure::Panicked { task: "probe".to_owned(), message: "boom".to_owned() }
+            Failure::Panicked {
+                task: "probe".to_owned(),
+                message: "boom".to_owned()
+            }
         );
     }
 
@@ -444,11 +499,21 @@ mod tests {
     async fn a_critical_task_may_not_end_before_shutdown() {
         let tasks = Tasks::new();
         tasks.spawn_critical("watch", async { Ok::<(), anyhow::Error>(()) });
-        assert_eq!(tasks.failed().await, Failure::EndedEarly { task: "watch".to_owned() });
+        assert_eq!(
+            tasks.failed().await,
+            Failure::EndedEarly {
+                task: "watch".to_owned()
+            }
+        );
 
         let tasks = Tasks::new();
-        tasks.spawn_critical("serve", async { Err(anyhow::anyhow!("port taken").context("cannot bind")) });
-        assert_eq!(tasks.failed().await.to_string(), "task \"serve\" failed: cannot bind: port taken");
+        tasks.spawn_critical("serve", async {
+            Err(anyhow::anyhow!("port taken").context("cannot bind"))
+        });
+        assert_eq!(
+            tasks.failed().await.to_string(),
+            "task \"serve\" failed: cannot bind: port taken"
+        );
 
         let tasks = Tasks::new();
         let shutdown = tasks.shutdown().clone();

@@ -57,8 +57,14 @@ impl Telemetry {
     /// [`TelemetryError`], with nothing set.
     pub fn install(component: &'static str, flags: &KitFlags) -> Result<Self, TelemetryError> {
         let filter = filter(&flags.log_level)?;
-        let traces = flags.otlp_endpoint.as_deref().map(|endpoint| exporter(component, endpoint)).transpose()?;
-        let spans = traces.as_ref().map(|provider| tracing_opentelemetry::layer().with_tracer(provider.tracer(component)));
+        let traces = flags
+            .otlp_endpoint
+            .as_deref()
+            .map(|endpoint| exporter(component, endpoint))
+            .transpose()?;
+        let spans = traces
+            .as_ref()
+            .map(|provider| tracing_opentelemetry::layer().with_tracer(provider.tracer(component)));
         tracing_subscriber::registry()
             .with(spans)
             .with(lines(flags.log_format, std::io::stderr, Clock::system()).with_filter(filter))
@@ -116,8 +122,10 @@ pub fn continue_trace(span: &Span, traceparent: &str) {
 }
 
 fn filter(level: &str) -> Result<EnvFilter, TelemetryError> {
-    EnvFilter::try_new(level)
-        .map_err(|error| TelemetryError::Filter { filter: level.to_owned(), why: error.to_string() })
+    EnvFilter::try_new(level).map_err(|error| TelemetryError::Filter {
+        filter: level.to_owned(),
+        why: error.to_string(),
+    })
 }
 
 fn lines<S, W>(format: LogFormat, writer: W, clock: Clock) -> Box<dyn Layer<S> + Send + Sync>
@@ -125,7 +133,10 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let layer = tracing_subscriber::fmt::layer().with_timer(ClockTime(clock)).with_ansi(false).with_writer(writer);
+    let layer = tracing_subscriber::fmt::layer()
+        .with_timer(ClockTime(clock))
+        .with_ansi(false)
+        .with_writer(writer);
     match format {
         LogFormat::Text => layer.boxed(),
         LogFormat::Json => layer.json().flatten_event(true).boxed(),
@@ -137,9 +148,17 @@ fn exporter(component: &'static str, endpoint: &str) -> Result<SdkTracerProvider
         .with_tonic()
         .with_endpoint(endpoint)
         .build()
-        .map_err(|error| TelemetryError::Otlp { endpoint: endpoint.to_owned(), why: error.to_string() })?;
-    let resource = opentelemetry_sdk::Resource::builder().with_service_name(component).build();
-    Ok(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build())
+        .map_err(|error| TelemetryError::Otlp {
+            endpoint: endpoint.to_owned(),
+            why: error.to_string(),
+        })?;
+    let resource = opentelemetry_sdk::Resource::builder()
+        .with_service_name(component)
+        .build();
+    Ok(SdkTracerProvider::builder()
+        .with_batch_exporter(exporter)
+        .with_resource(resource)
+        .build())
 }
 
 struct ClockTime(Clock);

@@ -66,7 +66,10 @@ impl<K: Resource> Cache<K> {
         object.meta_mut().managed_fields = None;
         let mut state = self.state.write();
         let key = ObjectKey::of(&object);
-        let known = state.objects.get_key_value(&key).map(|(key, object)| (key.clone(), object.clone()));
+        let known = state
+            .objects
+            .get_key_value(&key)
+            .map(|(key, object)| (key.clone(), object.clone()));
         let Some((key, before)) = known else {
             let key = Arc::new(key);
             state.replace(&key, None, Some(Arc::new(object)));
@@ -90,7 +93,10 @@ impl<K: Resource> Cache<K> {
 
     pub(crate) fn delete(&self, key: &ObjectKey) {
         let mut state = self.state.write();
-        if let Some((key, before)) = state.objects.get_key_value(key).map(|(key, object)| (key.clone(), object.clone()))
+        if let Some((key, before)) = state
+            .objects
+            .get_key_value(key)
+            .map(|(key, object)| (key.clone(), object.clone()))
         {
             state.replace(&key, Some(before), None);
         }
@@ -120,7 +126,12 @@ impl<K: Resource> Cache<K> {
     }
 
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
-        self.state.read().objects.keys().map(|key| key.as_ref().clone()).collect()
+        self.state
+            .read()
+            .objects
+            .keys()
+            .map(|key| key.as_ref().clone())
+            .collect()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -132,7 +143,12 @@ impl<K: Resource> Cache<K> {
         let state = self.state.read();
         let index = state.indexes.get(name)?;
         let keys = index.keys.get(value);
-        Some(keys.into_iter().flatten().filter_map(|key| state.objects.get(key).cloned()).collect())
+        Some(
+            keys.into_iter()
+                .flatten()
+                .filter_map(|key| state.objects.get(key).cloned())
+                .collect(),
+        )
     }
 
     /// Adds an index over what is known and what will come. A second one of the same name is ignored.
@@ -141,7 +157,10 @@ impl<K: Resource> Cache<K> {
         if state.indexes.contains_key(name) {
             return;
         }
-        let mut index = Index { values_of, keys: BTreeMap::new() };
+        let mut index = Index {
+            values_of,
+            keys: BTreeMap::new(),
+        };
         for (key, object) in &state.objects {
             index.add(key, object);
         }
@@ -185,7 +204,9 @@ impl<K> State<K> {
             None => self.objects.remove(key),
         };
         self.subscribers.retain(|subscriber| {
-            let Some(mailbox) = subscriber.upgrade() else { return false };
+            let Some(mailbox) = subscriber.upgrade() else {
+                return false;
+            };
             mailbox.push(key, before.clone(), after.clone());
             true
         });

@@ -89,8 +89,15 @@ struct Waiting<K> {
 
 impl<K> Mailbox<K> {
     pub(crate) fn new() -> Self {
-        let state = Waiting { by_key: BTreeMap::new(), order: VecDeque::new(), closed: false };
-        Self { state: Mutex::new(state), waker: AtomicWaker::new() }
+        let state = Waiting {
+            by_key: BTreeMap::new(),
+            order: VecDeque::new(),
+            closed: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            waker: AtomicWaker::new(),
+        }
     }
 
     pub(crate) fn push(&self, key: &Arc<ObjectKey>, before: Option<Arc<K>>, after: Option<Arc<K>>) {
@@ -149,7 +156,11 @@ impl<K> Waiting<K> {
             self.order.push_back(key.clone());
         }
         let (before, after) = versions?;
-        Some(Change { key: key.as_ref().clone(), before, after })
+        Some(Change {
+            key: key.as_ref().clone(),
+            before,
+            after,
+        })
     }
 }
 
@@ -175,7 +186,10 @@ mod tests {
         mailbox.push(&key("a"), None, Some(Arc::new(1)));
         mailbox.push(&key("b"), None, Some(Arc::new(7)));
         mailbox.push(&key("a"), Some(Arc::new(1)), Some(Arc::new(2)));
-        assert_eq!(drain(&mailbox), [("a".into(), None, Some(2)), ("b".into(), None, Some(7))]);
+        assert_eq!(
+            drain(&mailbox),
+            [("a".into(), None, Some(2)), ("b".into(), None, Some(7))]
+        );
     }
 
     #[test]
@@ -184,7 +198,10 @@ mod tests {
         mailbox.push(&key("a"), Some(Arc::new(1)), None);
         mailbox.push(&key("a"), None, Some(Arc::new(2)));
         mailbox.push(&key("a"), Some(Arc::new(2)), Some(Arc::new(3)));
-        assert_eq!(drain(&mailbox), [("a".into(), Some(1), None), ("a".into(), None, Some(3))]);
+        assert_eq!(
+            drain(&mailbox),
+            [("a".into(), Some(1), None), ("a".into(), None, Some(3))]
+        );
     }
 
     #[test]

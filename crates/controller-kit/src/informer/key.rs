@@ -15,13 +15,19 @@ impl ObjectKey {
     /// Key of a cluster-scoped object.
     #[must_use]
     pub fn cluster_scoped(name: impl Into<String>) -> Self {
-        Self { namespace: None, name: name.into() }
+        Self {
+            namespace: None,
+            name: name.into(),
+        }
     }
 
     /// Key of a namespaced object.
     #[must_use]
     pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { namespace: Some(namespace.into()), name: name.into() }
+        Self {
+            namespace: Some(namespace.into()),
+            name: name.into(),
+        }
     }
 
     /// Key of an object. The name is empty for an object that the server has not named yet.
@@ -62,7 +68,10 @@ impl Scope {
     /// Those of one namespace.
     #[must_use]
     pub fn namespace(namespace: impl Into<String>) -> Self {
-        Self { namespace: Some(namespace.into()), ..Self::default() }
+        Self {
+            namespace: Some(namespace.into()),
+            ..Self::default()
+        }
     }
 
     /// Only those that match a label selector, in the API's notation.

@@ -110,9 +110,20 @@ impl Informers {
         options: InformerOptions,
         seed: &str,
     ) -> Self {
-        metrics.describe("failover_informer_relists_total", "Lists after the first one, by reason.");
+        metrics.describe(
+            "failover_informer_relists_total",
+            "Lists after the first one, by reason.",
+        );
         metrics.describe("failover_informer_errors_total", "Failed lists and watches, by reason.");
-        Self::build(client, String::new(), tasks.clone(), metrics.clone(), Some(readiness.clone()), options, seed)
+        Self::build(
+            client,
+            String::new(),
+            tasks.clone(),
+            metrics.clone(),
+            Some(readiness.clone()),
+            options,
+            seed,
+        )
     }
 
     /// Informers over a member cluster's API server. Readiness does not wait for them: a member that is down must not
@@ -121,7 +132,15 @@ impl Informers {
     pub fn for_member(&self, member: &str, client: Client) -> Self {
         let parent = &self.inner;
         let (tasks, metrics) = (parent.tasks.clone(), parent.metrics.clone());
-        Self::build(client, member.to_owned(), tasks, metrics, None, parent.options, &parent.seed)
+        Self::build(
+            client,
+            member.to_owned(),
+            tasks,
+            metrics,
+            None,
+            parent.options,
+            &parent.seed,
+        )
     }
 
     fn build(
@@ -145,7 +164,9 @@ impl Informers {
             known: Mutex::default(),
         });
         let weak = Arc::downgrade(&inner);
-        inner.metrics.collector(format!("informers/{}", inner.member), move || collect(&weak));
+        inner
+            .metrics
+            .collector(format!("informers/{}", inner.member), move || collect(&weak));
         Self { inner }
     }
 
@@ -177,8 +198,10 @@ impl Informers {
         {
             return Informer { shared };
         }
-        let reflected =
-            Reflected { kind: kind_label::<K>(dyntype, &scope), member: self.inner.member.clone() };
+        let reflected = Reflected {
+            kind: kind_label::<K>(dyntype, &scope),
+            member: self.inner.member.clone(),
+        };
         let shared = self.start::<K>(scope, url, reflected.clone());
         let counted = shared.cache.clone();
         known.insert(
@@ -196,7 +219,9 @@ impl Informers {
     /// Ends all informers of this set: their subscribers get an end, waiting for sync gets [`Stopped`].
     pub fn stop(&self) {
         self.inner.stop.cancel();
-        self.inner.metrics.remove_collector(&format!("informers/{}", self.inner.member));
+        self.inner
+            .metrics
+            .remove_collector(&format!("informers/{}", self.inner.member));
     }
 
     fn start<K>(&self, scope: Scope, url: String, reflected: Reflected) -> Arc<Shared<K>>
@@ -204,7 +229,10 @@ impl Informers {
         K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
     {
         let inner = &self.inner;
-        let shared = Arc::new(Shared { cache: Arc::new(Cache::new()), status: Arc::new(Status::new()) });
+        let shared = Arc::new(Shared {
+            cache: Arc::new(Cache::new()),
+            status: Arc::new(Status::new()),
+        });
         if let Some(readiness) = &inner.readiness {
             let status = shared.status.clone();
             readiness.check(format!("informer {}", reflected.kind), move || status.check());
@@ -222,16 +250,22 @@ impl Informers {
             newest_version: None,
         };
         let stop = inner.stop.clone();
-        let end = Ending { cache: shared.cache.clone(), status: shared.status.clone() };
-        inner.tasks.spawn(format!("informer {} {}", reflected.kind, reflected.member), async move {
-            // Dropped with the task, so that nobody waits for a sync that will not come.
-            let _end = end;
-            tokio::select! {
-                biased;
-                () = stop.cancelled() => {}
-                () = reflector.run() => {}
-            }
-        });
+        let end = Ending {
+            cache: shared.cache.clone(),
+            status: shared.status.clone(),
+        };
+        inner.tasks.spawn(
+            format!("informer {} {}", reflected.kind, reflected.member),
+            async move {
+                // Dropped with the task, so that nobody waits for a sync that will not come.
+                let _end = end;
+                tokio::select! {
+                    biased;
+                    () = stop.cancelled() => {}
+                    () = reflector.run() => {}
+                }
+            },
+        );
         shared
     }
 }
@@ -261,7 +295,9 @@ pub struct Informer<K> {
 
 impl<K> Clone for Informer<K> {
     fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
+        Self {
+            shared: self.shared.clone(),
+        }
     }
 }
 
@@ -272,7 +308,9 @@ impl<K: Resource> Informer<K> {
     /// [`Stopped`] when the process or the member connection stops first.
     pub async fn synced(&self) -> Result<Store<K>, Stopped> {
         match self.shared.status.settled().await {
-            Stage::Synced => Ok(Store { shared: self.shared.clone() }),
+            Stage::Synced => Ok(Store {
+                shared: self.shared.clone(),
+            }),
             Stage::Unsynced | Stage::Stopped => Err(Stopped),
         }
     }
@@ -280,7 +318,9 @@ impl<K: Resource> Informer<K> {
     /// The store, when there was a complete list already.
     #[must_use]
     pub fn store_if_synced(&self) -> Option<Store<K>> {
-        (self.shared.status.stage() == Stage::Synced).then(|| Store { shared: self.shared.clone() })
+        (self.shared.status.stage() == Stage::Synced).then(|| Store {
+            shared: self.shared.clone(),
+        })
     }
 
     /// Everything known, each as a change with nothing before it, and then what changes.
@@ -312,7 +352,9 @@ pub struct Store<K> {
 
 impl<K> Clone for Store<K> {
     fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
+        Self {
+            shared: self.shared.clone(),
+        }
     }
 }
 
@@ -370,7 +412,11 @@ impl<K: Resource> Store<K> {
 
 fn kind_label<K: Resource>(dyntype: &K::DynamicType, scope: &Scope) -> String {
     let (plural, group) = (K::plural(dyntype), K::group(dyntype));
-    let mut label = if group.is_empty() { plural.into_owned() } else { format!("{plural}.{group}") };
+    let mut label = if group.is_empty() {
+        plural.into_owned()
+    } else {
+        format!("{plural}.{group}")
+    };
     for part in [&scope.namespace, &scope.labels, &scope.fields].into_iter().flatten() {
         label.push(' ');
         label.push_str(part);
@@ -379,17 +425,32 @@ fn kind_label<K: Resource>(dyntype: &K::DynamicType, scope: &Scope) -> String {
 }
 
 fn collect(inner: &Weak<Inner>) -> Vec<Family> {
-    let Some(inner) = inner.upgrade() else { return Vec::new() };
-    let mut age = Family::gauge("failover_informer_age_seconds", "Time since the API server was last heard from.");
+    let Some(inner) = inner.upgrade() else {
+        return Vec::new();
+    };
+    let mut age = Family::gauge(
+        "failover_informer_age_seconds",
+        "Time since the API server was last heard from.",
+    );
     let mut objects = Family::gauge("failover_informer_objects", "Objects held.");
     let mut synced = Family::gauge("failover_informer_synced", "1 once a complete list was seen.");
     for known in inner.known.lock().values() {
-        let labels = [("kind", known.reflected.kind.as_str()), ("member", &known.reflected.member)];
+        let labels = [
+            ("kind", known.reflected.kind.as_str()),
+            ("member", &known.reflected.member),
+        ];
         age = age.with(&labels, known.status.age().as_secs_f64());
         #[allow(clippy::cast_precision_loss, reason = "nobody holds 2^52 objects")]
         let count = (known.count)() as f64;
         objects = objects.with(&labels, count);
-        synced = synced.with(&labels, if known.status.stage() == Stage::Synced { 1.0 } else { 0.0 });
+        synced = synced.with(
+            &labels,
+            if known.status.stage() == Stage::Synced {
+                1.0
+            } else {
+                0.0
+            },
+        );
     }
     vec![age, objects, synced]
 }

@@ -94,7 +94,10 @@ where
     K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
 {
     pub(crate) async fn run(mut self) {
-        let backoff = Backoff { base: self.options.retry_base, max: self.options.retry_max };
+        let backoff = Backoff {
+            base: self.options.retry_base,
+            max: self.options.retry_max,
+        };
         let mut failed_lists = 0;
         let mut fruitless = 0;
         loop {
@@ -105,7 +108,11 @@ where
                     let (why, heard) = self.watch(version, backoff).await;
                     self.count_relist(why);
                     // A watch that ended without a single event: the next round waits a little longer each time.
-                    fruitless = if heard || why == Relist::Periodic { 0 } else { fruitless + 1 };
+                    fruitless = if heard || why == Relist::Periodic {
+                        0
+                    } else {
+                        fruitless + 1
+                    };
                     if fruitless > 1 {
                         sleep(backoff.delay(fruitless - 1, &mut self.random)).await;
                     }
@@ -172,7 +179,11 @@ where
             continue_token: next,
             ..ListParams::default()
         };
-        let request = if K::metadata_api() { self.request.list_metadata(&params) } else { self.request.list(&params) };
+        let request = if K::metadata_api() {
+            self.request.list_metadata(&params)
+        } else {
+            self.request.list(&params)
+        };
         let request = request.map_err(kube::Error::BuildRequest)?;
         let limit = self.options.request_timeout;
         match timeout(limit, self.client.request::<ObjectList<K>>(request)).await {
@@ -282,7 +293,9 @@ where
     }
 
     fn advance(&mut self, version: &mut String, to: Option<String>) {
-        let Some(to) = to.filter(|to| !is_older(Some(to), Some(version))) else { return };
+        let Some(to) = to.filter(|to| !is_older(Some(to), Some(version))) else {
+            return;
+        };
         version.clone_from(&to);
         self.newest_version = Some(to);
     }
@@ -290,7 +303,10 @@ where
     fn report_list_error(&self, error: &ListError, failures: u32) {
         let text = match error {
             ListError::Api(api) if api_errors::is_not_found(api) => {
-                format!("the API server does not serve {}: are its CRDs installed?", self.reflected.kind)
+                format!(
+                    "the API server does not serve {}: are its CRDs installed?",
+                    self.reflected.kind
+                )
             }
             ListError::Api(api) if api_errors::is_denied(api) => {
                 format!("not allowed to list {}: {error}", self.reflected.kind)
@@ -307,8 +323,14 @@ where
             Relist::Gone => "gone",
             Relist::WatchFails => "watch_fails",
         };
-        let labels = [("kind", self.reflected.kind.as_str()), ("member", &self.reflected.member), ("reason", reason)];
-        self.metrics.counter("failover_informer_relists_total", &labels).increment(1);
+        let labels = [
+            ("kind", self.reflected.kind.as_str()),
+            ("member", &self.reflected.member),
+            ("reason", reason),
+        ];
+        self.metrics
+            .counter("failover_informer_relists_total", &labels)
+            .increment(1);
     }
 
     fn count_error(&self, request: &str, reason: &str) {
@@ -318,7 +340,9 @@ where
             ("request", request),
             ("reason", reason),
         ];
-        self.metrics.counter("failover_informer_errors_total", &labels).increment(1);
+        self.metrics
+            .counter("failover_informer_errors_total", &labels)
+            .increment(1);
     }
 }
 

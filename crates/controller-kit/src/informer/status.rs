@@ -31,7 +31,10 @@ impl Status {
     pub(crate) fn new() -> Self {
         Self {
             stage: watch::Sender::new(Stage::Unsynced),
-            heard: Mutex::new(Heard { last: Instant::now(), error: None }),
+            heard: Mutex::new(Heard {
+                last: Instant::now(),
+                error: None,
+            }),
         }
     }
 
@@ -41,7 +44,10 @@ impl Status {
 
     /// A complete list is in the cache.
     pub(crate) fn listed(&self) {
-        *self.heard.lock() = Heard { last: Instant::now(), error: None };
+        *self.heard.lock() = Heard {
+            last: Instant::now(),
+            error: None,
+        };
         self.stage.send_if_modified(|stage| {
             let first = *stage == Stage::Unsynced;
             if first {

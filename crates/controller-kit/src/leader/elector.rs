@@ -87,12 +87,19 @@ impl Elector {
             }
         };
         // The holder may have longer times than we do: the longer one counts.
-        let stated = spec.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or_default();
+        let stated = spec
+            .lease_duration_seconds
+            .and_then(|seconds| u64::try_from(seconds).ok())
+            .unwrap_or_default();
         let duration = Duration::from_secs(stated).max(self.timing.duration);
         match (since + duration).checked_duration_since(Instant::now()) {
             Some(left) if !left.is_zero() => Ok(Look::HeldFor(left)),
             _ => {
-                tracing::info!(lease = self.name, holder, "the holder has not renewed its lease in time");
+                tracing::info!(
+                    lease = self.name,
+                    holder,
+                    "the holder has not renewed its lease in time"
+                );
                 Ok(Look::Free(Some(Box::new(lease))))
             }
         }
@@ -118,7 +125,11 @@ impl Elector {
                 let before = lease.spec.take().unwrap_or_default();
                 let transitions = before.lease_transitions.unwrap_or_default();
                 let again = before.holder_identity.as_deref() == Some(&self.identity);
-                let transitions = if again { transitions } else { transitions.saturating_add(1) };
+                let transitions = if again {
+                    transitions
+                } else {
+                    transitions.saturating_add(1)
+                };
                 lease.spec = Some(self.spec(&now, &now, transitions));
                 self.describe(&mut lease, &BTreeMap::new());
                 limited(self.api.replace(&self.name, &PostParams::default(), &lease)).await
@@ -128,7 +139,11 @@ impl Elector {
             Ok(lease) => {
                 let epoch = Epoch {
                     lease_uid: lease.metadata.uid.clone().unwrap_or_default(),
-                    transitions: lease.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or_default(),
+                    transitions: lease
+                        .spec
+                        .as_ref()
+                        .and_then(|spec| spec.lease_transitions)
+                        .unwrap_or_default(),
                 };
                 let leadership = Leadership::won(epoch, sent, self.timing.renew_deadline);
                 Ok(Attempt::Won(Box::new(Held { lease, leadership })))
@@ -155,7 +170,9 @@ impl Elector {
                 () = sleep_until(next) => {}
             }
             let sent = Instant::now();
-            let Some(renewed) = held.leadership.last_renewal() else { return "never held".to_owned() };
+            let Some(renewed) = held.leadership.last_renewal() else {
+                return "never held".to_owned();
+            };
             let deadline = renewed + self.timing.renew_deadline;
             if sent >= deadline {
                 return format!(
@@ -183,7 +200,8 @@ impl Elector {
     }
 
     async fn renew(&self, held: &mut Held) -> Result<(), Renewal> {
-        // A second round when somebody else (an administrator, a tool) touched our lease.
+        let mut refusal = RequestError::Contended;
+        // Another round when somebody else (an administrator, a tool) touched our lease.
         for _ in 0..3 {
             let mut lease = held.lease.clone();
             let spec = lease.spec.get_or_insert_default();
@@ -194,16 +212,16 @@ impl Elector {
                     held.lease = lease;
                     return Ok(());
                 }
-                Err(RequestError::Api(error)) if api_errors::is_not_found(&error) => {
-                    return Err(Renewal::Lost("the Lease was deleted".to_owned()));
-                }
-                Err(RequestError::Api(error)) if api_errors::is_conflict(&error) => {
+                // The server refused: the Lease as it is now says why. (For a deleted one it answers neither 404 nor
+                // 409: Leases may be created by an update, and it then minds the version.)
+                Err(RequestError::Api(error @ kube::Error::Api(_))) => {
                     held.lease = self.reread().await?;
+                    refusal = RequestError::Api(error);
                 }
                 Err(error) => return Err(Renewal::Failed(error)),
             }
         }
-        Err(Renewal::Failed(RequestError::Contended))
+        Err(Renewal::Failed(refusal))
     }
 
     /// The Lease as it is now, provided that it is still ours.
@@ -211,7 +229,11 @@ impl Elector {
         match limited(self.api.get_opt(&self.name)).await {
             Ok(None) => Err(Renewal::Lost("the Lease was deleted".to_owned())),
             Ok(Some(lease)) => {
-                let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
+                let holder = lease
+                    .spec
+                    .as_ref()
+                    .and_then(|spec| spec.holder_identity.as_deref())
+                    .unwrap_or_default();
                 if holder == self.identity {
                     return Ok(lease);
                 }
@@ -264,7 +286,12 @@ impl Elector {
     fn describe(&self, lease: &mut Lease, extra: &BTreeMap<String, String>) {
         let annotations = lease.metadata.annotations.get_or_insert_default();
         annotations.retain(|name, _| !name.starts_with(HOLDER_PREFIX));
-        annotations.extend(self.about.iter().chain(extra).map(|(name, value)| (name.clone(), value.clone())));
+        annotations.extend(
+            self.about
+                .iter()
+                .chain(extra)
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
         lease.metadata.managed_fields = None;
     }
 }
@@ -284,7 +311,11 @@ impl std::fmt::Display for RequestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Api(error) => f.write_str(&api_errors::one_line(error)),
-            Self::TimedOut => write!(f, "no answer within {}", crate::durations::format_duration(REQUEST_LIMIT)),
+            Self::TimedOut => write!(
+                f,
+                "no answer within {}",
+                crate::durations::format_duration(REQUEST_LIMIT)
+            ),
             Self::Contended => f.write_str("the Lease changes faster than it can be written"),
         }
     }

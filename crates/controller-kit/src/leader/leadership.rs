@@ -44,7 +44,13 @@ impl Leadership {
     }
 
     pub(crate) fn won(epoch: Epoch, renewed: Instant, deadline: Duration) -> Self {
-        Self::build(epoch, Some(Renewal { last: Mutex::new(renewed), deadline }))
+        Self::build(
+            epoch,
+            Some(Renewal {
+                last: Mutex::new(renewed),
+                deadline,
+            }),
+        )
     }
 
     fn build(epoch: Epoch, renewal: Option<Renewal>) -> Self {
@@ -100,6 +106,9 @@ impl Leadership {
 
 impl std::fmt::Debug for Leadership {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Leadership").field("epoch", &self.inner.epoch).field("fresh", &self.is_fresh()).finish()
+        f.debug_struct("Leadership")
+            .field("epoch", &self.inner.epoch)
+            .field("fresh", &self.is_fresh())
+            .finish()
     }
 }

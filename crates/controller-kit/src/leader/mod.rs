@@ -107,9 +107,19 @@ mod tests {
     fn impossible_times_are_named() {
         let good = LeaseTiming::default();
         assert_eq!(good.problem(), None);
-        let late = LeaseTiming { renew_deadline: good.duration, ..good };
-        assert!(late.problem().unwrap().contains("--leader-elect-renew-deadline (15s) must be shorter"));
-        let lazy = LeaseTiming { renew_every: good.renew_deadline, ..good };
+        let late = LeaseTiming {
+            renew_deadline: good.duration,
+            ..good
+        };
+        assert!(
+            late.problem()
+                .unwrap()
+                .contains("--leader-elect-renew-deadline (15s) must be shorter")
+        );
+        let lazy = LeaseTiming {
+            renew_every: good.renew_deadline,
+            ..good
+        };
         assert!(lazy.problem().unwrap().contains("--leader-elect-retry-period (10s)"));
     }
 }

@@ -40,8 +40,14 @@ impl std::str::FromStr for AdminAddress {
             return Ok(Self::Off);
         }
         // `:8080` as Kubernetes components take it.
-        let full = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
-        full.parse().map(Self::At).map_err(|_| format!("{text:?} is not HOST:PORT (0 switches it off)"))
+        let full = if text.starts_with(':') {
+            format!("0.0.0.0{text}")
+        } else {
+            text.to_owned()
+        };
+        full.parse()
+            .map(Self::At)
+            .map_err(|_| format!("{text:?} is not HOST:PORT (0 switches it off)"))
     }
 }
 
@@ -70,7 +76,12 @@ pub struct KitFlags {
     pub controllers: Vec<String>,
 
     /// Switches as NAME=true|false, separated by commas: Failover (default false) lets faulty clusters cause moves.
-    #[arg(long, env = "KARMADA_FAILOVER_FEATURE_GATES", value_name = "LIST", value_delimiter = ',')]
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_FEATURE_GATES",
+        value_name = "LIST",
+        value_delimiter = ','
+    )]
     pub feature_gates: Vec<String>,
 
     /// Namespace of the leases in the control plane.
@@ -111,7 +122,12 @@ pub struct KitFlags {
     pub leader_elect_retry_period: Duration,
 
     /// Address of /healthz, /readyz and /metrics; 0 switches them off.
-    #[arg(long, env = "KARMADA_FAILOVER_ADMIN_BIND_ADDRESS", value_name = "HOST:PORT", default_value = "0.0.0.0:8080")]
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_ADMIN_BIND_ADDRESS",
+        value_name = "HOST:PORT",
+        default_value = "0.0.0.0:8080"
+    )]
     pub admin_bind_address: AdminAddress,
 
     /// Time limit of a request to the control plane that is not a watch.
@@ -125,11 +141,22 @@ pub struct KitFlags {
     pub relist_interval: Duration,
 
     /// How log lines look.
-    #[arg(long, env = "KARMADA_FAILOVER_LOG_FORMAT", value_name = "FORMAT", value_enum, default_value = "text")]
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_LOG_FORMAT",
+        value_name = "FORMAT",
+        value_enum,
+        default_value = "text"
+    )]
     pub log_format: LogFormat,
 
     /// What is logged: a level, or filters as in `info,kube_client=debug`.
-    #[arg(long, env = "KARMADA_FAILOVER_LOG_LEVEL", value_name = "FILTER", default_value = "info")]
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_LOG_LEVEL",
+        value_name = "FILTER",
+        default_value = "info"
+    )]
     pub log_level: String,
 
     /// Where traces are sent (OTLP over gRPC), as in http://localhost:4317. Off without it.
@@ -211,7 +238,10 @@ mod tests {
 
     #[test]
     fn the_command_line_and_the_default_agree() {
-        let parsed = KitFlags { admin_bind_address: AdminAddress::Off, ..parse(&[]) };
+        let parsed = KitFlags {
+            admin_bind_address: AdminAddress::Off,
+            ..parse(&[])
+        };
         assert_eq!(format!("{parsed:?}"), format!("{:?}", KitFlags::default()));
     }
 
@@ -219,7 +249,12 @@ mod tests {
     fn lists_may_begin_with_a_minus() {
         assert_eq!(parse(&["--controllers", "-evictor,*"]).controllers, ["-evictor", "*"]);
         assert_eq!(parse(&["--controllers=-evictor"]).controllers, ["-evictor"]);
-        assert_eq!(parse(&["--feature-gates=Failover=true,GracefulEviction=true"]).feature_gates.len(), 2);
+        assert_eq!(
+            parse(&["--feature-gates=Failover=true,GracefulEviction=true"])
+                .feature_gates
+                .len(),
+            2
+        );
     }
 
     #[test]

@@ -166,7 +166,10 @@ impl Process {
         let known: Vec<Known> = self
             .controllers
             .iter()
-            .map(|controller| Known { name: controller.name, default: controller.default })
+            .map(|controller| Known {
+                name: controller.name,
+                default: controller.default,
+            })
             .collect();
         let selected = select(&self.flags.controllers, &known).unwrap_or_else(|error| {
             problems.push(error.to_string());
@@ -200,7 +203,16 @@ impl Process {
                 }
             }
         }
-        if problems.is_empty() { Ok(Settings { selected, gates, timing, warnings }) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(Settings {
+                selected,
+                gates,
+                timing,
+                warnings,
+            })
+        } else {
+            Err(problems)
+        }
     }
 
     /// Starts everything. Must be called inside the runtime, under the tracing subscriber that the process is to use.
@@ -217,7 +229,10 @@ impl Process {
             AdminAddress::At(address) => Some(
                 crate::admin::serve(address, &root, metrics.clone(), readiness.clone())
                     .await
-                    .map_err(|why| StartError::Admin { address, why: why.to_string() })?,
+                    .map_err(|why| StartError::Admin {
+                        address,
+                        why: why.to_string(),
+                    })?,
             ),
         };
         for warning in &settings.warnings {
@@ -258,7 +273,12 @@ impl Process {
         for controller in std::mem::take(&mut self.controllers) {
             if settings.selected.contains(controller.name) {
                 let elector = self.elector(&controller, &settings);
-                let seat = Seat { controller, elector, process: root.clone(), controllers: controllers.clone() };
+                let seat = Seat {
+                    controller,
+                    elector,
+                    process: root.clone(),
+                    controllers: controllers.clone(),
+                };
                 seats.push(shared.clone().seat(&root, seat));
             }
         }
@@ -277,7 +297,15 @@ impl Process {
             let outcome = oversight.run().await;
             ended.send_replace(Some(outcome));
         });
-        Ok(Running { root, overseer, stop, ending, metrics, readiness, admin_address })
+        Ok(Running {
+            root,
+            overseer,
+            stop,
+            ending,
+            metrics,
+            readiness,
+            admin_address,
+        })
     }
 
     fn elector(&self, controller: &Controller, settings: &Settings) -> Option<Elector> {
@@ -299,7 +327,10 @@ impl Process {
             identity: self.identity.clone(),
             timing: settings.timing,
             clock: self.clock.clone(),
-            about: about.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            about: about
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
         })
     }
 }
@@ -332,7 +363,8 @@ impl Shared {
     fn seat(self, root: &Tasks, seat: Seat) -> crate::tasks::Task {
         let name = seat.controller.name;
         root.spawn(format!("seat of {name}"), async move {
-            seat.run(move |leadership, tasks| self.context(name, leadership, tasks)).await;
+            seat.run(move |leadership, tasks| self.context(name, leadership, tasks))
+                .await;
         })
     }
 
@@ -341,11 +373,17 @@ impl Shared {
         self.metrics.collector(format!("leader/{controller}"), move || {
             let leads = if watched.is_fresh() { 1.0 } else { 0.0 };
             vec![
-                Family::gauge("failover_leader", "1 while this process runs the controller with a fresh lease.")
-                    .with(&[("controller", controller)], leads),
+                Family::gauge(
+                    "failover_leader",
+                    "1 while this process runs the controller with a fresh lease.",
+                )
+                .with(&[("controller", controller)], leads),
             ]
         });
-        self.metrics.describe("failover_api_requests_total", "Requests to the control plane, by outcome.");
+        self.metrics.describe(
+            "failover_api_requests_total",
+            "Requests to the control plane, by outcome.",
+        );
         Context {
             controller,
             client: api_client::for_controller(self.client, controller, leadership.clone(), self.metrics.clone()),
@@ -493,6 +531,8 @@ impl Drop for Running {
 
 impl std::fmt::Debug for Running {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Running").field("ended", &self.has_ended()).finish_non_exhaustive()
+        f.debug_struct("Running")
+            .field("ended", &self.has_ended())
+            .finish_non_exhaustive()
     }
 }

@@ -32,7 +32,12 @@ enum End {
 impl Seat {
     /// `context` makes what the controller gets, out of its lease and its group of tasks.
     pub(crate) async fn run(self, context: impl FnOnce(Leadership, Tasks) -> Context) {
-        let Self { controller, elector, process, controllers } = self;
+        let Self {
+            controller,
+            elector,
+            process,
+            controllers,
+        } = self;
         let name = controller.name;
         let stop = controllers.shutdown().clone();
         let mut held: Option<Held> = None;
@@ -43,7 +48,9 @@ impl Seat {
                 won = elector.acquire() => held = Some(won),
             }
         }
-        let leadership = held.as_ref().map_or_else(Leadership::not_needed, |held| held.leadership.clone());
+        let leadership = held
+            .as_ref()
+            .map_or_else(Leadership::not_needed, |held| held.leadership.clone());
         let group = controllers.subgroup();
         tracing::info!(controller = name, "starting");
         let ctx = context(leadership, group.clone());
@@ -58,7 +65,10 @@ impl Seat {
         };
         match end {
             End::LeaseLost(reason) => {
-                process.fail(Failure::LeaseLost { controller: name.to_owned(), reason });
+                process.fail(Failure::LeaseLost {
+                    controller: name.to_owned(),
+                    reason,
+                });
                 group.abort();
                 return;
             }

@@ -38,7 +38,10 @@ pub enum Next {
 }
 
 /// Waits after failures: from 100 ms to 5 min.
-pub const DEFAULT_BACKOFF: Backoff = Backoff { base: Duration::from_millis(100), max: Duration::from_secs(300) };
+pub const DEFAULT_BACKOFF: Backoff = Backoff {
+    base: Duration::from_millis(100),
+    max: Duration::from_secs(300),
+};
 
 /// A queue of keys. Clones are the same queue.
 pub struct WorkQueue<K> {
@@ -47,7 +50,9 @@ pub struct WorkQueue<K> {
 
 impl<K> Clone for WorkQueue<K> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone() }
+        Self {
+            inner: self.inner.clone(),
+        }
     }
 }
 
@@ -77,19 +82,22 @@ where
     /// An empty queue with its own waits after failures.
     #[must_use]
     pub fn with_backoff(name: &'static str, ctx: &Context, backoff: Backoff) -> Self {
-        Self::build(name, ctx.clock.clone(), ctx.metrics.clone(), backoff, Random::from_text(&[&ctx.identity, name]))
+        Self::build(
+            name,
+            ctx.clock.clone(),
+            ctx.metrics.clone(),
+            backoff,
+            Random::from_text(&[&ctx.identity, name]),
+        )
     }
 
-    pub(crate) fn build(
-        name: &'static str,
-        clock: Clock,
-        metrics: Metrics,
-        backoff: Backoff,
-        random: Random,
-    ) -> Self {
+    pub(crate) fn build(name: &'static str, clock: Clock, metrics: Metrics, backoff: Backoff, random: Random) -> Self {
         metrics.describe("failover_workqueue_tries_total", "Keys handled, by result.");
         metrics.describe("failover_workqueue_work_seconds", "Time a handler took.");
-        metrics.describe("failover_workqueue_wait_seconds", "Time a key was ready before a worker took it.");
+        metrics.describe(
+            "failover_workqueue_wait_seconds",
+            "Time a key was ready before a worker took it.",
+        );
         let inner = Arc::new(Inner {
             name,
             clock,
@@ -197,9 +205,10 @@ where
         let workers: Vec<Task> = (0..concurrency.max(1))
             .map(|number| {
                 let (queue, handler, stop) = (self.clone(), handler.clone(), stop.clone());
-                ctx.tasks.spawn(format!("{} worker {number}", self.inner.name), async move {
-                    queue.work(handler.as_ref(), &stop).await;
-                })
+                ctx.tasks
+                    .spawn(format!("{} worker {number}", self.inner.name), async move {
+                        queue.work(handler.as_ref(), &stop).await;
+                    })
             })
             .collect();
         self.wake_on_time(&stop).await;
@@ -217,7 +226,9 @@ where
         while let Some(key) = self.next(stop).await {
             let began = Instant::now();
             let result = handler(key.clone()).await;
-            self.inner.histogram("failover_workqueue_work_seconds").record(began.elapsed());
+            self.inner
+                .histogram("failover_workqueue_work_seconds")
+                .record(began.elapsed());
             self.settle(key, result);
         }
     }
@@ -237,7 +248,9 @@ where
                 taken
             };
             if let Some((key, since)) = taken {
-                self.inner.histogram("failover_workqueue_wait_seconds").record(since.elapsed());
+                self.inner
+                    .histogram("failover_workqueue_wait_seconds")
+                    .record(since.elapsed());
                 return Some(key);
             }
             tokio::select! {
@@ -309,7 +322,9 @@ where
 impl<K: Ord + Clone> Inner<K> {
     fn count(&self, result: &'static str) {
         let labels = [("queue", self.name), ("result", result)];
-        self.metrics.counter("failover_workqueue_tries_total", &labels).increment(1);
+        self.metrics
+            .counter("failover_workqueue_tries_total", &labels)
+            .increment(1);
     }
 
     fn histogram(&self, name: &'static str) -> metrics::Histogram {
@@ -328,8 +343,11 @@ impl<K: Ord + Clone> Inner<K> {
                 .with(&labels, state.delayed_len() as f64),
             Family::gauge("failover_workqueue_working", "Keys that a worker has.")
                 .with(&labels, state.working_len() as f64),
-            Family::gauge("failover_workqueue_oldest_seconds", "How long the first ready key has waited.")
-                .with(&labels, oldest),
+            Family::gauge(
+                "failover_workqueue_oldest_seconds",
+                "How long the first ready key has waited.",
+            )
+            .with(&labels, oldest),
         ]
     }
 }
