@@ -51,9 +51,20 @@ enum Task {
     },
 }
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> ExitCode {
+    match run(Cli::parse().task) {
+        Ok(code) => code,
+        Err(error) => {
+            // One line, also where RUST_BACKTRACE is set: what is wrong is the machine or the code, not this program.
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find()?;
-    match Cli::parse().task {
+    match task {
         Task::Test { full } => {
             let extent = if full {
                 suite::Extent::Full

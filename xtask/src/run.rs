@@ -24,7 +24,7 @@ pub struct Finished {
 /// Runs a command that has to succeed and gives back the lines of its standard output.
 pub fn run(command: Cmd<'_>, limit: Duration) -> Result<Vec<String>> {
     let finished = run_to_end(command, limit)?;
-    ensure!(finished.succeeded, "failed: {}", finished.command);
+    ensure!(finished.succeeded, "its exit status is not 0: {}", finished.command);
     Ok(finished.lines)
 }
 
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(finished.lines, ["one", "two"]);
         assert!(!finished.succeeded);
         let error = run(cmd!(shell, "sh -c {script}"), SOON).unwrap_err().to_string();
-        assert!(error.starts_with("failed: sh -c"), "{error}");
+        assert!(error.starts_with("its exit status is not 0: sh -c"), "{error}");
     }
 
     #[test]
