@@ -1,0 +1,278 @@
+//! One entry: what was published about it, what happened to it here, and the state that follows.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::policy::PurgeMode;
+use api_types::{BindingKey, ClusterName};
+use jiff::Timestamp;
+
+use super::lease::LeaseId;
+use crate::eviction::Cause;
+
+/// Names an entry. Sorts by cluster, then binding, then cause.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryKey {
+    /// The cluster that is left.
+    pub cluster: ClusterName,
+    /// Its UID.
+    pub cluster_uid: String,
+    /// The binding.
+    pub binding: BindingKey,
+    /// Its UID.
+    pub binding_uid: String,
+    /// Why.
+    pub cause: Cause,
+}
+
+impl fmt::Display for EntryKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {} ({})", self.binding, self.cluster, self.cause)
+    }
+}
+
+/// Names the template of a binding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TemplateRef {
+    /// API version, such as `apps/v1`.
+    pub api_version: String,
+    /// Kind, such as `Deployment`.
+    pub kind: String,
+    /// Namespace; absent for cluster scope.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+}
+
+impl TemplateRef {
+    /// `apiVersion/Kind`, the label `resource_kind`.
+    #[must_use]
+    pub fn kind_label(&self) -> String {
+        format!("{}/{}", self.api_version, self.kind)
+    }
+}
+
+/// Versions of the objects that a producer judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BindingVersions {
+    /// metadata.generation of the binding.
+    pub binding_generation: i64,
+    /// metadata.resourceVersion of the binding.
+    pub binding: String,
+    /// metadata.resourceVersion of the Cluster.
+    pub cluster: String,
+}
+
+/// Why a producer wants an entry to be seen but not released.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProducerHold {
+    /// Stay, Recovering or Dropped.
+    pub reason: HoldReason,
+    /// The same as a sentence.
+    pub message: String,
+}
+
+/// What a producer publishes about one entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Published {
+    /// Which entry.
+    pub key: EntryKey,
+    /// When it is due, and since when it counts as ready.
+    pub due_at: Timestamp,
+    /// Schedule priority; higher goes first in the lane.
+    pub priority: i32,
+    /// The template.
+    pub template: TemplateRef,
+    /// Replicas on the cluster.
+    pub replicas: i32,
+    /// What becomes of the old copy.
+    pub purge_mode: PurgeMode,
+    /// Seconds after which the old copy goes although the new one is not healthy.
+    pub grace_period_seconds: Option<i32>,
+    /// The verdict as a sentence.
+    pub reason: String,
+    /// Not to be released.
+    pub hold: Option<ProducerHold>,
+    /// What was judged.
+    pub versions: BindingVersions,
+}
+
+/// Why an entry is held. Sorts by precedence: of several reasons the first is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HoldReason {
+    /// The cause does not stand on the cluster as the queue sees it, any more or yet.
+    CauseNotSeen,
+    /// The producer has not come back.
+    ProducerGone,
+    /// An operator dropped the entry.
+    Dropped,
+    /// The `stay` annotation says so.
+    Stay,
+    /// The removal window of the taint runs.
+    Recovering,
+    /// The evictor found the eviction not needed, and the producer has not confirmed it.
+    NotNeeded,
+    /// No cluster could take the workload.
+    NoTarget,
+    /// The evictor asked to wait.
+    Wait,
+    /// A pause covers the entry.
+    Paused,
+}
+
+impl HoldReason {
+    /// One word in CamelCase.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CauseNotSeen => "CauseNotSeen",
+            Self::ProducerGone => "ProducerGone",
+            Self::Dropped => "Dropped",
+            Self::Stay => "Stay",
+            Self::Recovering => "Recovering",
+            Self::NotNeeded => "NotNeeded",
+            Self::NoTarget => "NoTarget",
+            Self::Wait => "Wait",
+            Self::Paused => "Paused",
+        }
+    }
+}
+
+/// State of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Due later.
+    Waiting,
+    /// Due; it goes when its turn comes.
+    Ready,
+    /// A consumer works on it.
+    Leased(LeaseId),
+    /// Not released.
+    Held {
+        /// Why.
+        reason: HoldReason,
+        /// The same as a sentence.
+        message: Arc<str>,
+        /// When it is looked at again at the latest.
+        until: Option<Timestamp>,
+    },
+}
+
+impl State {
+    /// One word in CamelCase.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Waiting => "Waiting",
+            Self::Ready => "Ready",
+            Self::Leased(_) => "Leased",
+            Self::Held { .. } => "Held",
+        }
+    }
+
+    pub(super) fn same_kind(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Held { reason: a, .. }, Self::Held { reason: b, .. }) => a == b,
+            (Self::Leased(a), Self::Leased(b)) => a == b,
+            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        }
+    }
+}
+
+/// Why a producer takes an entry back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithdrawReason {
+    /// Not published any more.
+    NotPublished,
+    /// The taint is gone or the deletion is over.
+    ClusterRecovered,
+    /// The workload tolerates the cause now.
+    Tolerated,
+    /// The binding, or its place on the cluster, is gone.
+    BindingGone,
+    /// The copy leaves the cluster already.
+    Leaving,
+    /// Another cause is due earlier.
+    Replaced,
+    /// A switch is off.
+    SwitchedOff,
+}
+
+/// What the last lease left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Aftermath {
+    NotNeeded {
+        binding_version: String,
+        cluster_version: String,
+        message: Arc<str>,
+    },
+    NoTarget {
+        until: Timestamp,
+        message: Arc<str>,
+    },
+    Wait {
+        until: Timestamp,
+        message: Arc<str>,
+    },
+}
+
+/// An entry as the queue has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// As published.
+    pub published: Arc<Published>,
+    /// Who published it.
+    pub producer: Arc<str>,
+    /// When it entered this queue.
+    pub queued_at: Timestamp,
+    /// Its state.
+    pub state: State,
+    /// Since when it has this state.
+    pub since: Timestamp,
+    /// Ready, but not before this time, for people; the queue counts by elapsed time.
+    pub not_before: Option<Timestamp>,
+    /// Failures in a row.
+    pub failures: u32,
+    /// What the last lease came to, as a sentence.
+    pub last_outcome: Arc<str>,
+    pub(super) cooling_until: Option<Duration>,
+    pub(super) unneeded: u32,
+    pub(super) had_no_target: bool,
+    pub(super) aftermath: Option<Aftermath>,
+    pub(super) lease: Option<LeaseId>,
+    pub(super) withdrawn: Option<WithdrawReason>,
+}
+
+impl Entry {
+    pub(super) fn new(published: Published, producer: Arc<str>, now: Timestamp) -> Self {
+        Self {
+            published: Arc::new(published),
+            producer,
+            queued_at: now,
+            state: State::Waiting,
+            since: now,
+            not_before: None,
+            failures: 0,
+            last_outcome: "".into(),
+            cooling_until: None,
+            unneeded: 0,
+            had_no_target: false,
+            aftermath: None,
+            lease: None,
+            withdrawn: None,
+        }
+    }
+
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> &EntryKey {
+        &self.published.key
+    }
+
+    /// Whether it is ready and no back-off runs.
+    #[must_use]
+    pub(super) fn is_eligible(&self) -> bool {
+        self.state == State::Ready && self.cooling_until.is_none()
+    }
+}

@@ -1,0 +1,23 @@
+//! Leases that are out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::entry::{EntryKey, Published};
+use super::event::StreamId;
+
+/// Names a lease within a term of the queue; also its take from the bucket.
+pub type LeaseId = u64;
+
+#[derive(Clone, Debug)]
+pub(super) struct Lease {
+    pub key: Arc<EntryKey>,
+    pub published: Arc<Published>,
+    pub consumer: StreamId,
+    pub consumer_identity: Arc<str>,
+    pub released_at: Timestamp,
+    pub ends: Duration,
+    pub revoked: bool,
+}

@@ -1,0 +1,96 @@
+//! What leases came to: a ring for people, and counts per cluster for the metrics of the last minutes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::entry::{EntryKey, TemplateRef};
+
+/// What became of one lease.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecentOutcome {
+    /// The entry.
+    pub key: Arc<EntryKey>,
+    /// Its template.
+    pub template: TemplateRef,
+    /// Evicted, NotNeeded, NoTarget, Failed, Wait, or Lapsed.
+    pub outcome: &'static str,
+    /// One word in CamelCase.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+    /// When it was due.
+    pub due_at: Timestamp,
+    /// When it was released.
+    pub released_at: Timestamp,
+    /// When the lease ended.
+    pub ended_at: Timestamp,
+    /// The consumer.
+    pub consumer: Arc<str>,
+}
+
+/// Outcome word of a lease that nobody completed.
+pub(super) const LAPSED: &str = "Lapsed";
+
+const RATE_WINDOW: Duration = Duration::from_secs(60);
+const SUCCESS_WINDOW: Duration = Duration::from_secs(600);
+
+/// Outcomes of one cluster in the last ten minutes.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterStats {
+    evicted: VecDeque<Duration>,
+    missed: VecDeque<Duration>,
+}
+
+impl ClusterStats {
+    pub(super) fn evicted(&mut self, at: Duration) {
+        self.evicted.push_back(at);
+        self.forget(at);
+    }
+
+    /// A failure, or the first NoTarget of an entry.
+    pub(super) fn missed(&mut self, at: Duration) {
+        self.missed.push_back(at);
+        self.forget(at);
+    }
+
+    /// Evictions per second over the last minute.
+    #[must_use]
+    pub fn evictions_per_second(&self, now: Duration) -> f64 {
+        let recent = self
+            .evicted
+            .iter()
+            .rev()
+            .take_while(|at| now.saturating_sub(**at) < RATE_WINDOW)
+            .count();
+        as_f64(recent) / RATE_WINDOW.as_secs_f64()
+    }
+
+    /// Evicted of all that were evicted, failed or had no target in the last ten minutes; absent when there was none.
+    #[must_use]
+    pub fn success_rate(&self, now: Duration) -> Option<f64> {
+        let recent = |all: &VecDeque<Duration>| {
+            all.iter()
+                .rev()
+                .take_while(|at| now.saturating_sub(**at) < SUCCESS_WINDOW)
+                .count()
+        };
+        let (evicted, missed) = (recent(&self.evicted), recent(&self.missed));
+        (evicted + missed > 0).then(|| as_f64(evicted) / as_f64(evicted + missed))
+    }
+
+    fn forget(&mut self, now: Duration) {
+        for all in [&mut self.evicted, &mut self.missed] {
+            while all.front().is_some_and(|at| now.saturating_sub(*at) >= SUCCESS_WINDOW) {
+                all.pop_front();
+            }
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of ten minutes")]
+fn as_f64(count: usize) -> f64 {
+    count as f64
+}

@@ -1,0 +1,158 @@
+//! What the queue sees of clusters and pauses.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use api_types::ClusterName;
+use api_types::cluster::{Cluster, effect};
+use api_types::failover::{FailoverPause, PauseScope};
+use jiff::Timestamp;
+
+use super::entry::EntryKey;
+use crate::eviction::cause::to_the_second;
+use crate::eviction::regime::{Fault, fault};
+use crate::eviction::{Cause, CauseKind};
+
+/// A cluster as the queue needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterView {
+    /// Name.
+    pub name: ClusterName,
+    /// UID.
+    pub uid: String,
+    /// Causes that stand: stamped NoExecute and PreferNoExecute taints, deletion.
+    pub causes: BTreeSet<Cause>,
+    /// What makes it faulty.
+    pub fault: Option<Fault>,
+    /// Whether it is being deleted.
+    pub is_being_deleted: bool,
+    /// Changes when the cluster may have become, or ceased to be, a place for a workload.
+    pub as_a_place: u64,
+}
+
+impl ClusterView {
+    /// Reads a Cluster.
+    #[must_use]
+    pub fn of(cluster: &Cluster, non_failure_taint_keys: &BTreeSet<String>) -> Self {
+        let mut causes: BTreeSet<Cause> = cluster
+            .spec
+            .taints
+            .iter()
+            .filter(|taint| matches!(taint.effect.as_str(), effect::NO_EXECUTE | effect::PREFER_NO_EXECUTE))
+            .filter_map(|taint| {
+                Some(Cause::Taint {
+                    key: taint.key.clone(),
+                    effect: taint.effect.clone(),
+                    added_at: to_the_second(taint.time_added.as_ref()?.0),
+                })
+            })
+            .collect();
+        let deleted_at = cluster.metadata.deletion_timestamp.as_ref();
+        causes.extend(deleted_at.map(|time| Cause::Deletion {
+            at: to_the_second(time.0),
+        }));
+        Self {
+            name: cluster.cluster_name(),
+            uid: cluster.metadata.uid.clone().unwrap_or_default(),
+            causes,
+            fault: fault(cluster, non_failure_taint_keys),
+            is_being_deleted: deleted_at.is_some(),
+            as_a_place: as_a_place(cluster),
+        }
+    }
+
+    /// Whether the cause of an entry stands on this cluster. An application's failure stands as long as the cluster.
+    #[must_use]
+    pub fn shows(&self, key: &EntryKey) -> bool {
+        self.uid == key.cluster_uid && (key.cause.kind() == CauseKind::Application || self.causes.contains(&key.cause))
+    }
+}
+
+/// Taints, labels, deletion, readiness, API enablements and resources, as one number.
+fn as_a_place(cluster: &Cluster) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for taint in &cluster.spec.taints {
+        (&taint.key, &taint.effect, &taint.value).hash(&mut hasher);
+    }
+    cluster.metadata.labels.hash(&mut hasher);
+    (&cluster.spec.provider, &cluster.spec.region, cluster.zones()).hash(&mut hasher);
+    (cluster.is_being_deleted(), cluster.is_ready()).hash(&mut hasher);
+    for api in cluster.status.iter().flat_map(|status| &status.api_enablements) {
+        (&api.group_version, &api.resources.len()).hash(&mut hasher);
+        for resource in &api.resources {
+            (&resource.name, &resource.kind).hash(&mut hasher);
+        }
+    }
+    if let Some(summary) = cluster
+        .status
+        .as_ref()
+        .and_then(|status| status.resource_summary.as_ref())
+    {
+        for amounts in [&summary.allocatable, &summary.allocated, &summary.allocating] {
+            for (name, amount) in amounts {
+                (name, &amount.0).hash(&mut hasher);
+            }
+        }
+    }
+    hasher.finish()
+}
+
+/// A FailoverPause as the queue needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PauseView {
+    /// Name.
+    pub name: String,
+    /// What it covers.
+    pub scope: PauseScopeView,
+    /// Why.
+    pub reason: String,
+    /// When it ends by itself.
+    pub until: Option<Timestamp>,
+}
+
+/// What a pause covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PauseScopeView {
+    /// Everything.
+    All,
+    /// These clusters.
+    Clusters(BTreeSet<String>),
+    /// Bindings in these namespaces; `-` stands for bindings of cluster scope.
+    Namespaces(BTreeSet<String>),
+}
+
+impl PauseView {
+    /// Reads a pause. A scope that this version does not know pauses everything: somebody wanted a stop.
+    #[must_use]
+    pub fn of(pause: &FailoverPause) -> Self {
+        let scope = match pause.spec.scope {
+            PauseScope::Clusters => PauseScopeView::Clusters(pause.spec.clusters.iter().cloned().collect()),
+            PauseScope::Namespaces => PauseScopeView::Namespaces(pause.spec.namespaces.iter().cloned().collect()),
+            PauseScope::All | PauseScope::Other(_) => PauseScopeView::All,
+        };
+        Self {
+            name: pause.metadata.name.clone().unwrap_or_default(),
+            scope,
+            reason: pause.spec.reason.clone(),
+            until: pause.spec.until.as_ref().map(|time| time.0),
+        }
+    }
+
+    /// Whether it is in effect.
+    #[must_use]
+    pub fn is_active(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+
+    /// Whether it covers an entry.
+    #[must_use]
+    pub fn covers(&self, key: &EntryKey) -> bool {
+        match &self.scope {
+            PauseScopeView::All => true,
+            PauseScopeView::Clusters(clusters) => clusters.contains(key.cluster.as_str()),
+            PauseScopeView::Namespaces(namespaces) => {
+                namespaces.contains(key.binding.namespace.as_deref().unwrap_or("-"))
+            }
+        }
+    }
+}
