@@ -52,7 +52,7 @@ enum Task {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().task) {
+    match perform(Cli::parse().task) {
         Ok(code) => code,
         Err(error) => {
             // One line, also where RUST_BACKTRACE is set: what is wrong is the machine or the code, not this program.
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(task: Task) -> anyhow::Result<ExitCode> {
+fn perform(task: Task) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::find()?;
     match task {
         Task::Test { full } => {
