@@ -7,7 +7,9 @@
 mod probe;
 mod threshold;
 
-pub use probe::{Health, HealthzStep, Observation, ProbeAnswer, ReadyzStep, after_healthz, after_readyz, cannot_connect};
+pub use probe::{
+    Health, HealthzStep, Observation, ProbeAnswer, ReadyzStep, after_healthz, after_readyz, cannot_connect,
+};
 pub use threshold::{Memory, Settled, Step, StoredReady, Thresholds, Verdict, step, transition};
 
 /// Reasons and messages of the Ready condition; those that stock Karmada writes are spelled as there.

@@ -53,6 +53,16 @@ impl Observation {
         self.health == Health::Healthy
     }
 
+    /// Adds what a person should do, to the condition and to the event.
+    #[must_use]
+    pub fn with_hint(mut self, hint: &str) -> Self {
+        for text in [&mut self.message, &mut self.words] {
+            text.push_str("; ");
+            text.push_str(hint);
+        }
+        self
+    }
+
     /// Status of the Ready condition.
     #[must_use]
     pub fn status(&self) -> &'static str {
@@ -102,7 +112,11 @@ pub fn after_healthz(answer: &ProbeAnswer) -> HealthzStep {
 #[must_use]
 pub fn cannot_connect(what_to_do: impl Into<String>) -> Observation {
     let message = format!("failed to create a ClusterClient: {}", what_to_do.into());
-    Observation { health: Health::CannotConnect, words: message.clone(), message }
+    Observation {
+        health: Health::CannotConnect,
+        words: message.clone(),
+        message,
+    }
 }
 
 fn observe(path: &str, answer: &ProbeAnswer) -> Observation {
@@ -116,7 +130,11 @@ fn observe(path: &str, answer: &ProbeAnswer) -> Observation {
         ProbeAnswer::Http { code, body } => format!("GET {path} answered {code}: {}", shorten(body)),
         ProbeAnswer::Nothing { why } => format!("GET {path} got no answer: {}", shorten(why)),
     };
-    Observation { health, message: message.to_owned(), words }
+    Observation {
+        health,
+        message: message.to_owned(),
+        words,
+    }
 }
 
 /// One line of at most 200 characters: enough for a cause, not a page.
@@ -136,7 +154,10 @@ mod tests {
     use rstest::rstest;
 
     fn http(code: u16) -> ProbeAnswer {
-        ProbeAnswer::Http { code, body: String::new() }
+        ProbeAnswer::Http {
+            code,
+            body: String::new(),
+        }
     }
 
     #[rstest]
@@ -148,7 +169,9 @@ mod tests {
     #[case(500, Health::NotReady)]
     #[case(503, Health::NotReady)]
     fn readyz(#[case] code: u16, #[case] expected: Health) {
-        let ReadyzStep::Observed(seen) = after_readyz(&http(code)) else { panic!("{code} must decide") };
+        let ReadyzStep::Observed(seen) = after_readyz(&http(code)) else {
+            panic!("{code} must decide")
+        };
         assert_eq!(seen.health, expected);
     }
 
@@ -156,14 +179,19 @@ mod tests {
     fn an_old_server_is_asked_at_healthz() {
         assert_eq!(after_readyz(&http(404)), ReadyzStep::AskHealthz);
         assert_eq!(after_healthz(&http(200)).health, Health::Healthy);
-        assert_eq!(after_healthz(&http(404)).health, Health::NotReady, "it answers, so it is reachable");
+        assert_eq!(
+            after_healthz(&http(404)).health,
+            Health::NotReady,
+            "it answers, so it is reachable"
+        );
         assert_eq!(after_healthz(&http(500)).words, "GET /healthz answered 500");
     }
 
     #[test]
     fn stocks_words_in_the_condition_and_the_probes_own_in_the_event() {
-        let ReadyzStep::Observed(seen) = after_readyz(&ProbeAnswer::Nothing { why: "connection\n refused".to_owned() })
-        else {
+        let ReadyzStep::Observed(seen) = after_readyz(&ProbeAnswer::Nothing {
+            why: "connection\n refused".to_owned(),
+        }) else {
             panic!("no answer decides")
         };
         assert_eq!((seen.status(), seen.reason()), ("False", "ClusterNotReachable"));

@@ -87,7 +87,11 @@ pub fn step(
     let healthy = observation.is_healthy();
     let since = memory.filter(|m| m.healthy == healthy).map_or(now, |m| m.since);
     let held_for = now.saturating_sub(since);
-    let threshold = if healthy { thresholds.success } else { thresholds.failure };
+    let threshold = if healthy {
+        thresholds.success
+    } else {
+        thresholds.failure
+    };
     let crosses = match stored {
         StoredReady::NeverObserved => false,
         StoredReady::True => !healthy,
@@ -96,9 +100,15 @@ pub fn step(
     let verdict = if !crosses || held_for >= threshold {
         Verdict::Follow
     } else {
-        Verdict::Keep { settles_in: threshold.saturating_sub(held_for) }
+        Verdict::Keep {
+            settles_in: threshold.saturating_sub(held_for),
+        }
     };
-    Step { memory: Memory { healthy, since }, verdict, held_for }
+    Step {
+        memory: Memory { healthy, since },
+        verdict,
+        held_for,
+    }
 }
 
 /// A change of Ready's status, worth an event.
@@ -117,9 +127,18 @@ pub fn transition(before: Option<&str>, after: &str) -> Option<Settled> {
         return None;
     }
     Some(match after {
-        "True" => Settled { event_reason: words::READY, is_warning: false },
-        "False" => Settled { event_reason: words::NOT_READY, is_warning: true },
-        _ => Settled { event_reason: words::EVENT_UNKNOWN, is_warning: true },
+        "True" => Settled {
+            event_reason: words::READY,
+            is_warning: false,
+        },
+        "False" => Settled {
+            event_reason: words::NOT_READY,
+            is_warning: true,
+        },
+        _ => Settled {
+            event_reason: words::EVENT_UNKNOWN,
+            is_warning: true,
+        },
     })
 }
 
@@ -130,10 +149,16 @@ mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
 
-    const THRESHOLDS: Thresholds = Thresholds { success: Duration::from_secs(30), failure: Duration::from_secs(30) };
+    const THRESHOLDS: Thresholds = Thresholds {
+        success: Duration::from_secs(30),
+        failure: Duration::from_secs(30),
+    };
 
     fn seen(healthy: bool) -> Observation {
-        after_healthz(&ProbeAnswer::Http { code: if healthy { 200 } else { 500 }, body: String::new() })
+        after_healthz(&ProbeAnswer::Http {
+            code: if healthy { 200 } else { 500 },
+            body: String::new(),
+        })
     }
 
     /// Drives the machine as the controller does, with the stored condition following its verdicts.
@@ -145,13 +170,27 @@ mod tests {
 
     impl Cluster {
         fn stored(stored: StoredReady) -> Self {
-            Self { memory: None, stored, flips: 0 }
+            Self {
+                memory: None,
+                stored,
+                flips: 0,
+            }
         }
         fn observe(&mut self, observation: &Observation, at: u64) {
-            let out = step(self.memory, observation, self.stored, &THRESHOLDS, Duration::from_secs(at));
+            let out = step(
+                self.memory,
+                observation,
+                self.stored,
+                &THRESHOLDS,
+                Duration::from_secs(at),
+            );
             self.memory = Some(out.memory);
             if out.verdict == Verdict::Follow {
-                let now = if observation.is_healthy() { StoredReady::True } else { StoredReady::NotTrue };
+                let now = if observation.is_healthy() {
+                    StoredReady::True
+                } else {
+                    StoredReady::NotTrue
+                };
                 self.flips += u32::from(self.stored != now);
                 self.stored = now;
             }
@@ -166,7 +205,10 @@ mod tests {
     #[case::agrees_true(StoredReady::True, true, Verdict::Follow)]
     #[case::agrees_not_true(StoredReady::NotTrue, false, Verdict::Follow)]
     fn first_observation(#[case] stored: StoredReady, #[case] healthy: bool, #[case] expected: Verdict) {
-        assert_eq!(step(None, &seen(healthy), stored, &THRESHOLDS, Duration::from_secs(5)).verdict, expected);
+        assert_eq!(
+            step(None, &seen(healthy), stored, &THRESHOLDS, Duration::from_secs(5)).verdict,
+            expected
+        );
     }
 
     // C63
@@ -193,8 +235,14 @@ mod tests {
     // C62, C75: a missing secret goes the same way at the same times as a member that does not answer.
     #[test]
     fn what_cannot_be_asked_takes_the_threshold_too() {
-        let no_answer = after_healthz(&ProbeAnswer::Nothing { why: "refused".to_owned() });
-        for failing in [cannot_connect("secret karmada-cluster/m1 is missing"), no_answer, seen(false)] {
+        let no_answer = after_healthz(&ProbeAnswer::Nothing {
+            why: "refused".to_owned(),
+        });
+        for failing in [
+            cannot_connect("secret karmada-cluster/m1 is missing"),
+            no_answer,
+            seen(false),
+        ] {
             let mut cluster = Cluster::stored(StoredReady::True);
             cluster.observe(&failing, 0);
             cluster.observe(&seen(true), 10);
@@ -220,7 +268,10 @@ mod tests {
         };
         let read = |c: Option<Condition>| StoredReady::from(c.as_ref());
         assert_eq!(read(None), StoredReady::NeverObserved);
-        assert_eq!(read(Some(condition("Unknown", words::NEVER_UPDATED))), StoredReady::NeverObserved);
+        assert_eq!(
+            read(Some(condition("Unknown", words::NEVER_UPDATED))),
+            StoredReady::NeverObserved
+        );
         assert_eq!(read(Some(condition("Unknown", words::UNKNOWN))), StoredReady::NotTrue);
         assert_eq!(read(Some(condition("False", words::NOT_READY))), StoredReady::NotTrue);
         assert_eq!(read(Some(condition("True", "anything"))), StoredReady::True);

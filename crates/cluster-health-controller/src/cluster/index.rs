@@ -1,0 +1,124 @@
+//! What the controller `cluster` knows: Clusters, namespaces, and, only once a Cluster is being deleted, which bindings
+//! name which cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::ClusterName;
+use api_types::cluster::Cluster;
+use api_types::names::{cluster_of_execution_namespace, execution_namespace};
+use api_types::work::{Binding, BindingKind};
+use controller_kit::informer::Stopped;
+use controller_kit::{Change, Context, ObjectKey, Scope, Store, WorkQueue};
+use k8s_openapi::api::core::v1::Namespace;
+use parking_lot::Mutex;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+const BY_CLUSTER: &str = "cluster-deletion";
+
+#[derive(Clone)]
+pub(super) struct Index {
+    pub clusters: Store<Cluster>,
+    namespaces: Store<Namespace>,
+    bindings: Arc<OnceCell<[Store<Binding>; 2]>>,
+    /// When a blocked deletion was last told.
+    pub said: Said,
+}
+
+/// A count that changes with every binding that leaves is written at most this often.
+const SAY_BLOCKED_EVERY: Duration = Duration::from_secs(5);
+
+/// When something was last said of a Cluster.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said(Arc<Mutex<BTreeMap<ObjectKey, Instant>>>);
+
+impl Said {
+    /// How long to wait before saying it again.
+    pub fn wait(&self, key: &ObjectKey) -> Option<Duration> {
+        let said = *self.0.lock().get(key)?;
+        SAY_BLOCKED_EVERY.checked_sub(said.elapsed()).filter(|wait| !wait.is_zero())
+    }
+
+    pub fn note(&self, key: &ObjectKey) {
+        self.0.lock().insert(key.clone(), Instant::now());
+    }
+
+    pub fn forget(&self, key: &ObjectKey) {
+        self.0.lock().remove(key);
+    }
+}
+
+/// The execution namespace of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NamespaceState {
+    Absent,
+    /// There, and its label is as it should be.
+    Labelled,
+    /// There, without our label.
+    Unlabelled,
+    /// Deleted, and not gone yet.
+    Terminating,
+}
+
+impl Index {
+    pub fn new(clusters: Store<Cluster>, namespaces: Store<Namespace>) -> Self {
+        Self { clusters, namespaces, bindings: Arc::default(), said: Said::default() }
+    }
+
+    pub fn namespace(&self, cluster: &ClusterName) -> NamespaceState {
+        match self.namespaces.get(&ObjectKey::cluster_scoped(execution_namespace(cluster))) {
+            None => NamespaceState::Absent,
+            Some(namespace) if namespace.metadata.deletion_timestamp.is_some() => NamespaceState::Terminating,
+            Some(namespace) => {
+                let labels = namespace.metadata.labels.as_ref();
+                match labels.and_then(|labels| labels.get(api_types::names::label::SYSTEM)).map(String::as_str) {
+                    Some("true") => NamespaceState::Labelled,
+                    _ => NamespaceState::Unlabelled,
+                }
+            }
+        }
+    }
+
+    /// How many bindings name the cluster, in `spec.clusters` or in a task. The first call begins to follow bindings:
+    /// only deletions need them.
+    pub async fn bindings_naming(
+        &self,
+        ctx: &Context,
+        queue: &WorkQueue<ObjectKey>,
+        cluster: &ClusterName,
+    ) -> Result<usize, Stopped> {
+        let stores = self.bindings.get_or_try_init(|| follow_bindings(ctx, queue)).await?;
+        Ok(stores.iter().map(|store| store.by_index(BY_CLUSTER, cluster.as_str()).len()).sum())
+    }
+}
+
+async fn follow_bindings(ctx: &Context, queue: &WorkQueue<ObjectKey>) -> Result<[Store<Binding>; 2], Stopped> {
+    let [namespaced, cluster] =
+        [BindingKind::Namespaced, BindingKind::Cluster].map(|kind| ctx.informers.get::<Binding>(Scope::all(), &kind));
+    for informer in [&namespaced, &cluster] {
+        informer.index(BY_CLUSTER, |binding| named(binding).into_iter().collect());
+    }
+    let stores = [namespaced.synced().await?, cluster.synced().await?];
+    for informer in [namespaced, cluster] {
+        queue.follow(ctx, informer.changes(), |change: &Change<Binding>| {
+            let after = change.after.as_deref().map(named).unwrap_or_default();
+            let before = change.before.as_deref().map(named).unwrap_or_default();
+            let left: Vec<ObjectKey> = before.difference(&after).map(|name| ObjectKey::cluster_scoped(name.as_str())).collect();
+            left
+        });
+    }
+    Ok(stores)
+}
+
+fn named(binding: &Binding) -> BTreeSet<String> {
+    let spec = &binding.spec;
+    let placed = spec.clusters.iter().map(|target| target.name.clone());
+    placed.chain(spec.graceful_eviction_tasks.iter().map(|task| task.from_cluster.clone())).collect()
+}
+
+/// The Cluster to look at when an execution namespace changes.
+pub(super) fn cluster_of_namespace(namespace: &str) -> Option<ObjectKey> {
+    cluster_of_execution_namespace(namespace).map(|cluster| ObjectKey::cluster_scoped(cluster.as_str()))
+}

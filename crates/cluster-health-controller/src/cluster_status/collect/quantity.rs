@@ -1,0 +1,187 @@
+//! Sums of Kubernetes quantities.
+//!
+//! Exact: values are integers of a billionth. Written back in the notation in which people read them: binary suffixes
+//! where all summands had one, else decimal, `m` below one.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+const NANOS: i128 = 1_000_000_000;
+const BINARY: [(&str, i128); 6] =
+    [("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notation {
+    Binary,
+    Decimal,
+}
+
+/// An amount of one resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Amount {
+    nanos: i128,
+    notation: Option<Notation>,
+}
+
+impl Amount {
+    pub const ZERO: Self = Self { nanos: 0, notation: None };
+
+    pub fn whole(count: usize) -> Self {
+        Self { nanos: i128::try_from(count).unwrap_or(i128::MAX).saturating_mul(NANOS), notation: Some(Notation::Decimal) }
+    }
+
+    /// Reads a quantity; `None` when it is none.
+    pub fn read(quantity: &Quantity) -> Option<Self> {
+        let text = quantity.0.trim();
+        let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-'))).unwrap_or(text.len());
+        let (number, suffix) = text.split_at(split);
+        let (scale, notation) = match suffix {
+            "" => (NANOS, Notation::Decimal),
+            "n" => (1, Notation::Decimal),
+            "u" => (1_000, Notation::Decimal),
+            "m" => (1_000_000, Notation::Decimal),
+            "k" => (NANOS * 1_000, Notation::Decimal),
+            "M" => (NANOS * 1_000_000, Notation::Decimal),
+            "G" => (NANOS * NANOS, Notation::Decimal),
+            "T" => (NANOS * NANOS * 1_000, Notation::Decimal),
+            "P" => (NANOS * NANOS * 1_000_000, Notation::Decimal),
+            "E" => (NANOS * NANOS * NANOS, Notation::Decimal),
+            _ => match BINARY.iter().find(|(name, _)| *name == suffix) {
+                Some((_, factor)) => (NANOS.checked_mul(*factor)?, Notation::Binary),
+                None => (exponent(suffix)?, Notation::Decimal),
+            },
+        };
+        let nanos = decimal(number, scale)?;
+        Some(Self { nanos, notation: Some(notation) })
+    }
+
+    pub fn plus(self, other: Self) -> Self {
+        let notation = match (self.notation, other.notation) {
+            (Some(Notation::Binary), Some(Notation::Binary) | None) | (None, Some(Notation::Binary)) => {
+                Some(Notation::Binary)
+            }
+            (None, None) => None,
+            _ => Some(Notation::Decimal),
+        };
+        Self { nanos: self.nanos.saturating_add(other.nanos), notation }
+    }
+
+    pub fn max(self, other: Self) -> Self {
+        if other.nanos > self.nanos { other } else { self }
+    }
+
+    pub fn write(self) -> Quantity {
+        let whole = self.nanos / NANOS;
+        if self.nanos % NANOS != 0 {
+            // Finer than a thousandth is rounded up: resources in use must not look smaller than they are.
+            let millis = self.nanos.div_euclid(1_000_000) + i128::from(self.nanos.rem_euclid(1_000_000) != 0);
+            return Quantity(format!("{millis}m"));
+        }
+        if self.notation == Some(Notation::Binary) && whole != 0 {
+            for (suffix, factor) in BINARY {
+                if whole % factor == 0 {
+                    return Quantity(format!("{}{suffix}", whole / factor));
+                }
+            }
+        }
+        Quantity(whole.to_string())
+    }
+}
+
+/// `e3`, `E-3`.
+fn exponent(suffix: &str) -> Option<i128> {
+    let power: i32 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
+    let power = u32::try_from(power + 9).ok().filter(|p| *p <= 36)?;
+    Some(10_i128.pow(power))
+}
+
+/// `number × scale`, with a fraction rounded up to a billionth.
+fn decimal(number: &str, scale: i128) -> Option<i128> {
+    let (negative, digits) = match number.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, number.strip_prefix('+').unwrap_or(number)),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if (whole.is_empty() && fraction.is_empty()) || fraction.len() > 18 {
+        return None;
+    }
+    let digits_only = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if !digits_only(whole) || !digits_only(fraction) {
+        return None;
+    }
+    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let mut nanos = whole.checked_mul(scale)?;
+    if !fraction.is_empty() {
+        let divisor = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
+        let part = fraction.parse::<i128>().ok()?.checked_mul(scale)?;
+        nanos = nanos.checked_add(part / divisor + i128::from(part % divisor != 0))?;
+    }
+    Some(if negative { -nanos } else { nanos })
+}
+
+/// A quantity as a plain number, for metrics.
+pub(crate) fn as_number(quantity: &Quantity) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "metrics are floating point numbers")]
+    Amount::read(quantity).map(|amount| amount.nanos as f64 / NANOS as f64)
+}
+
+/// Amounts by resource name.
+pub(super) type Amounts = BTreeMap<String, Amount>;
+
+/// Adds what can be read of `quantities`.
+pub(super) fn add(amounts: &mut Amounts, quantities: &BTreeMap<String, Quantity>) {
+    for (name, quantity) in quantities {
+        if let Some(amount) = Amount::read(quantity) {
+            let sum = amounts.entry(name.clone()).or_insert(Amount::ZERO);
+            *sum = sum.plus(amount);
+        }
+    }
+}
+
+/// The amounts as a status holds them.
+pub(super) fn write(amounts: &Amounts) -> BTreeMap<String, Quantity> {
+    amounts.iter().map(|(name, amount)| (name.clone(), amount.write())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(&["100m", "1900m"], "2")]
+    #[case(&["100m", "50m"], "150m")]
+    #[case(&["1Gi", "512Mi"], "1536Mi")]
+    #[case(&["1Gi", "1Gi"], "2Gi")]
+    #[case(&["1.5Gi"], "1536Mi")]
+    #[case(&["1Gi", "1000"], "1073742824")]
+    #[case(&["1e3", "2k"], "3000")]
+    #[case(&["1u"], "1m")]
+    #[case(&["0", "0Ki"], "0")]
+    fn sums(#[case] summands: &[&str], #[case] expected: &str) {
+        let sum = summands.iter().fold(Amount::ZERO, |sum, text| sum.plus(Amount::read(&Quantity((*text).to_owned())).unwrap()));
+        assert_eq!(sum.write().0, expected);
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("x")]
+    #[case("1.2.3")]
+    #[case("1Zi")]
+    #[case("--1")]
+    #[case("999999999999999999999999999999999999Ei")]
+    fn what_is_no_quantity(#[case] text: &str) {
+        assert_eq!(Amount::read(&Quantity(text.to_owned())), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text in ".*") {
+            if let Some(amount) = Amount::read(&Quantity(text)) {
+                prop_assert!(Amount::read(&amount.write()).is_some());
+            }
+        }
+    }
+}

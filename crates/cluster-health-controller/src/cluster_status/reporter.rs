@@ -1,0 +1,151 @@
+//! The task of one member: probe, decide, collect, write, wait.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use controller_kit::durations::format_duration;
+use controller_kit::{Context, EventType, MemberTarget, ObjectKey, Store, api_errors};
+use failover_core::cluster_health::{Memory, Observation, StoredReady, Thresholds, Verdict, cannot_connect, step, transition};
+use kube::Client;
+use tokio::time::{Instant, sleep, timeout};
+use tracing::{info, warn};
+
+use super::collect::Collector;
+use super::credentials::{NoTarget, target};
+use super::probe::probe;
+use super::report;
+use crate::conditional::{self, Half, Outcome};
+use crate::flags::Flags;
+use crate::metrics::Timings;
+
+pub(super) struct Reporter {
+    ctx: Context,
+    key: ObjectKey,
+    clusters: Store<Cluster>,
+    period: Duration,
+    thresholds: Thresholds,
+    timings: Arc<Timings>,
+    /// Zero of this task's monotonic time line.
+    started: Instant,
+    memory: Option<Memory>,
+    collector: Collector,
+    /// What the collector's connections were made from.
+    target: Option<MemberTarget>,
+}
+
+impl Reporter {
+    pub fn new(ctx: &Context, flags: &Flags, clusters: Store<Cluster>, key: ObjectKey, timings: Arc<Timings>) -> Self {
+        Self {
+            collector: Collector::new(ctx, &key.name),
+            ctx: ctx.clone(),
+            key,
+            clusters,
+            period: flags.cluster_status_update_frequency,
+            thresholds: flags.thresholds(),
+            timings,
+            started: Instant::now(),
+            memory: None,
+            target: None,
+        }
+    }
+
+    pub async fn run(mut self) {
+        let shutdown = self.ctx.shutdown.clone();
+        loop {
+            let began = Instant::now();
+            let settles_in = self.look().await;
+            self.timings.record(&self.key.name, began.elapsed());
+            let rest = self.period.saturating_sub(began.elapsed());
+            // An observation that will have held for its threshold is looked at again exactly then.
+            let wait = settles_in.map_or(rest, |settles_in| rest.min(settles_in));
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                // Never at once: a member that answers slower than the period must not be asked without pause.
+                () = sleep(wait.max(Duration::from_millis(1))) => {}
+            }
+        }
+    }
+
+    /// One look. Returns when the condition would follow if nothing changes.
+    async fn look(&mut self) -> Option<Duration> {
+        let cluster = self.clusters.get(&self.key)?;
+        let (observation, client) = self.observe(&cluster).await?;
+        let stored = StoredReady::from(cluster.condition(api_types::cluster::condition::READY));
+        let step = step(self.memory, &observation, stored, &self.thresholds, self.started.elapsed());
+        self.memory = Some(step.memory);
+        match client {
+            Some(client) if observation.is_healthy() && step.verdict == Verdict::Follow => {
+                // What cannot be collected in time stays as it was; the probe waits for nothing.
+                let _ = timeout(self.period, self.collector.refresh(&client)).await;
+            }
+            _ if observation.is_healthy() => {}
+            _ => self.collector.lost(),
+        }
+        self.write(&cluster, &observation, step.held_for).await;
+        match step.verdict {
+            Verdict::Keep { settles_in } => Some(settles_in),
+            Verdict::Follow => None,
+        }
+    }
+
+    /// What is seen of the member; nothing when this process knows too little to say anything.
+    async fn observe(&mut self, cluster: &Cluster) -> Option<(Observation, Option<Client>)> {
+        let target = match target(&self.ctx, cluster, self.period).await {
+            Ok(target) => target,
+            Err(NoTarget::Wrong(what_to_do)) => return Some((cannot_connect(what_to_do), None)),
+            Err(NoTarget::NotReadYet) => {
+                warn!(cluster = %self.key, "not probed: the secrets of its namespace have not been read yet");
+                return None;
+            }
+        };
+        let connected = self.ctx.members.connect(&target);
+        if self.target.as_ref() != Some(&target) {
+            // Watches with the old credentials or address would go on failing, or succeeding, for the wrong reason.
+            self.collector.lost();
+            self.target = Some(target);
+        }
+        match connected {
+            Err(error) => Some((cannot_connect(error.to_string()), None)),
+            Ok(client) => {
+                let secret = cluster.spec.secret_ref.as_ref().map(|r| format!("{}/{}", r.namespace, r.name));
+                let observation = probe(&client, self.period, &secret.unwrap_or_default()).await;
+                Some((observation, Some(client)))
+            }
+        }
+    }
+
+    async fn write(&self, cluster: &Arc<Cluster>, observation: &Observation, held_for: Duration) {
+        let now = self.ctx.clock.now();
+        let follows = |current: &Cluster| {
+            // Judged again on every version: another writer may have changed the condition meanwhile.
+            let stored = StoredReady::from(current.condition(api_types::cluster::condition::READY));
+            step(self.memory, observation, stored, &self.thresholds, self.started.elapsed()).verdict == Verdict::Follow
+        };
+        let change = |current: &Cluster| {
+            if follows(current) { report::operations(current, observation, self.collector.facts(), now) } else { Vec::new() }
+        };
+        match conditional::patch(&self.ctx, Arc::clone(cluster), Half::Status, change).await {
+            Ok(Outcome::Written { before }) => self.tell(&before, observation, held_for),
+            Ok(Outcome::Unchanged | Outcome::Gone) => {}
+            // The next look tries again: nothing is lost but a period.
+            Err(error) => warn!(cluster = %self.key, error = api_errors::one_line(&error), "status not written"),
+        }
+    }
+
+    /// An event for a settled transition, in the probe's own words.
+    fn tell(&self, before: &Cluster, observation: &Observation, held_for: Duration) {
+        let status = before.condition(api_types::cluster::condition::READY).map(|c| c.status.as_str());
+        let Some(settled) = transition(status, observation.status()) else { return };
+        let held = Duration::from_secs(held_for.as_secs());
+        let note = if held.is_zero() {
+            format!("Ready is {}: {}", observation.status(), observation.words)
+        } else {
+            format!("Ready is {} after {}: {}", observation.status(), format_duration(held), observation.words)
+        };
+        info!(cluster = %self.key, reason = settled.event_reason, note, "Ready has settled");
+        let event_type = if settled.is_warning { EventType::Warning } else { EventType::Normal };
+        self.ctx.events.publish_for(before, event_type, settled.event_reason, note);
+    }
+}

@@ -1,0 +1,27 @@
+//! Cluster health: whether each member of the fleet is fit for workloads, and what it has to offer.
+//!
+//! Two controllers. `clusterStatus` probes the Push members, each in its own task, and writes what it sees into the
+//! Cluster's status. `cluster` gives every Cluster its execution namespace, its finalizer and its first Ready
+//! condition, and sees a deletion through. What the Ready condition follows is decided in
+//! [`failover_core::cluster_health`].
+
+mod cluster;
+pub mod cluster_status;
+mod conditional;
+mod flags;
+mod metrics;
+
+use controller_kit::Controller;
+
+pub use flags::Flags;
+
+/// The controllers of this crate, by the names that `--controllers` takes: `clusterStatus` and `cluster`.
+#[must_use]
+pub fn controllers(flags: Flags) -> Vec<Controller> {
+    let problems = flags.problems();
+    let status_flags = flags.clone();
+    vec![
+        Controller::new("clusterStatus", move |ctx| cluster_status::run(ctx, status_flags)).problems(problems),
+        Controller::new("cluster", move |ctx| cluster::run(ctx, flags)),
+    ]
+}
