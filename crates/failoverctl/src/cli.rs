@@ -1,0 +1,193 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use api_types::BindingKey;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use controller_kit::durations::parse_duration;
+use controller_kit::process::DEFAULT_SYSTEM_NAMESPACE;
+
+use crate::output::Format;
+
+/// What is moving between the clusters of a Karmada control plane, what is not, and why.
+///
+/// Exit status: 0 all is well, 1 a problem was found, 2 wrong usage, 3 the API server or the eviction queue cannot be
+/// reached, 4 no answer in time.
+#[derive(Debug, Parser)]
+#[command(name = "failoverctl", version = controller_kit::VERSION)]
+pub struct Cli {
+    /// Where to ask.
+    #[command(flatten)]
+    pub target: Target,
+
+    /// How the answer looks; json and yaml are documented in docs/failoverctl.md and versioned.
+    #[arg(short, long, global = true, value_enum, value_name = "FORMAT", default_value = "table")]
+    pub output: Format,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where to ask.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Connection")]
+pub struct Target {
+    /// Kubeconfig of the control plane. Without it: $KUBECONFIG, then the pod's service account, then ~/.kube/config.
+    #[arg(long, global = true, env = "KARMADA_FAILOVER_KUBECONFIG", value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Context in the kubeconfig; its current one if not given.
+    #[arg(long, global = true, env = "KARMADA_FAILOVER_CONTEXT", value_name = "NAME")]
+    pub context: Option<String>,
+
+    /// Where the eviction queue serves gRPC. Without it: what the queue's leader wrote on its Lease.
+    #[arg(long, global = true, env = "KARMADA_FAILOVER_QUEUE_ADDRESS", value_name = "HOST:PORT")]
+    pub queue_address: Option<String>,
+
+    /// Namespace of the Leases in the control plane.
+    #[arg(
+        long,
+        global = true,
+        env = "KARMADA_FAILOVER_SYSTEM_NAMESPACE",
+        value_name = "NAME",
+        default_value = DEFAULT_SYSTEM_NAMESPACE
+    )]
+    pub system_namespace: String,
+
+    /// How long to wait for the whole answer.
+    #[arg(long, global = true, value_name = "DURATION", value_parser = parse_duration, default_value = "30s")]
+    pub timeout: Duration,
+}
+
+impl Target {
+    /// Time limit of one request: a part of the whole, so that one silent server leaves time to ask the others and to
+    /// say which one was silent.
+    #[must_use]
+    pub fn request_timeout(&self) -> Duration {
+        self.timeout / 3
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// How fast evictions go and why, what is in the queue, who runs, and what is not done because something is off.
+    Status {
+        /// Only this cluster.
+        cluster: Option<String>,
+    },
+    /// What waits to be evicted.
+    #[command(subcommand)]
+    Queue(QueueCommand),
+    /// Why something moved, why not, and what would change that.
+    #[command(subcommand)]
+    Explain(ExplainCommand),
+}
+
+/// What to show of the queue.
+#[derive(Debug, Subcommand)]
+pub enum QueueCommand {
+    /// The entries, lane by lane in their order.
+    List(ListArgs),
+    /// Everything about the entries of one binding.
+    Show(ShowArgs),
+}
+
+/// Which entries.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ListArgs {
+    /// Only entries that leave this cluster.
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+
+    /// Only bindings of this namespace; `-` for bindings of cluster scope.
+    #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
+    pub namespace: Option<String>,
+
+    /// Only entries in this state.
+    #[arg(long, value_enum, ignore_case = true, value_name = "STATE")]
+    pub state: Option<StateFilter>,
+
+    /// Show at most so many; 0 shows all.
+    #[arg(long, value_name = "COUNT", default_value_t = 500)]
+    pub limit: u32,
+}
+
+/// State of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StateFilter {
+    /// Due later.
+    Waiting,
+    /// Due: goes when its turn comes.
+    Ready,
+    /// The evictor works on it.
+    Leased,
+    /// Not released, for a reason that it says.
+    Held,
+}
+
+/// Which binding.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// NAMESPACE/NAME of a ResourceBinding, or NAME of a ClusterResourceBinding.
+    #[arg(value_name = "[NAMESPACE/]NAME", value_parser = parse_binding)]
+    pub binding: BindingKey,
+
+    /// Only the entry that leaves this cluster.
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+}
+
+/// What to explain.
+#[derive(Debug, Subcommand)]
+pub enum ExplainCommand {
+    /// Why a workload moved or did not.
+    Binding {
+        /// NAMESPACE/NAME of a ResourceBinding, or NAME of a ClusterResourceBinding.
+        #[arg(value_name = "[NAMESPACE/]NAME", value_parser = parse_binding)]
+        binding: BindingKey,
+    },
+}
+
+fn parse_binding(text: &str) -> Result<BindingKey, String> {
+    let wrong = |why: &str| {
+        Err(format!("{why}: give NAMESPACE/NAME, or NAME of a ClusterResourceBinding, as in default/nginx-deployment"))
+    };
+    match text.split('/').collect::<Vec<_>>()[..] {
+        [""] => wrong("the name is empty"),
+        [name] => Ok(BindingKey::cluster(name)),
+        ["", _] | [_, ""] => wrong("a part is empty"),
+        [namespace, name] => Ok(BindingKey::namespaced(namespace, name)),
+        _ => wrong("more than one '/'"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn bindings_are_named_by_namespace_and_name() {
+        assert_eq!(parse_binding("a/b"), Ok(BindingKey::namespaced("a", "b")));
+        assert_eq!(parse_binding("b"), Ok(BindingKey::cluster("b")));
+        for wrong in ["", "/b", "a/", "a/b/c"] {
+            assert!(parse_binding(wrong).unwrap_err().contains("default/nginx-deployment"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn cluster_scope_can_be_asked_for() {
+        let cli = Cli::try_parse_from(["failoverctl", "queue", "list", "-n", "-", "--state", "Held"]).unwrap();
+        let Command::Queue(QueueCommand::List(args)) = cli.command else { unreachable!() };
+        assert_eq!(args.namespace.as_deref(), Some("-"));
+        assert_eq!(args.state, Some(StateFilter::Held));
+    }
+}

@@ -1,0 +1,173 @@
+//! What is asked of the API server: reads only.
+
+use api_types::BindingKey;
+use api_types::cluster::Cluster;
+use api_types::work::{Binding, BindingKind};
+use controller_kit::api_errors;
+use controller_kit::{RequiredKind, connect, require_kinds};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
+use kube::api::{Api, ListParams};
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
+
+use crate::cli::Target;
+use crate::controllers::Mode;
+use crate::failure::{ExitStatus, Failure};
+
+/// Objects a page; the server holds one page in memory at a time.
+const PAGE: u32 = 500;
+/// By this APIService a stock Karmada serves Clusters itself.
+const CLUSTER_API_SERVICE: &str = "v1alpha1.cluster.karmada.io";
+/// How many bindings an error proposes.
+const PROPOSALS: usize = 5;
+
+/// The API server of the control plane.
+#[derive(Clone)]
+pub struct ControlPlane {
+    client: Client,
+    system_namespace: String,
+}
+
+impl ControlPlane {
+    /// Finds the API server. Whether it answers is found out by the first question.
+    ///
+    /// # Errors
+    /// The kubeconfig is wrong or there is none.
+    pub async fn find(target: &Target) -> Result<Self, Failure> {
+        let config = connect::find_config(target.kubeconfig.as_deref(), target.context.as_deref()).await?;
+        let client = connect::connect(config, target.request_timeout())?;
+        Ok(Self::new(client, &target.system_namespace))
+    }
+
+    /// An API server that is found already.
+    #[must_use]
+    pub fn new(client: Client, system_namespace: &str) -> Self {
+        Self { client, system_namespace: system_namespace.to_owned() }
+    }
+
+    /// Namespace of the Leases.
+    #[must_use]
+    pub fn system_namespace(&self) -> &str {
+        &self.system_namespace
+    }
+
+    /// Asks whether the server has the kinds that every command reads.
+    ///
+    /// # Errors
+    /// It has not, or cannot be reached.
+    pub async fn require_our_kinds(&self) -> Result<(), Failure> {
+        let kinds = [
+            RequiredKind::of::<Cluster>(),
+            RequiredKind::with::<Binding>(&BindingKind::Namespaced),
+            RequiredKind::with::<Binding>(&BindingKind::Cluster),
+        ];
+        Ok(require_kinds(&self.client, &kinds).await?)
+    }
+
+    /// All Clusters, by name.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn clusters(&self) -> Result<Vec<Cluster>, Failure> {
+        let mut clusters = all(&Api::<Cluster>::all(self.client.clone()), ListParams::default(), "clusters").await?;
+        clusters.sort_by_key(Cluster::cluster_name);
+        Ok(clusters)
+    }
+
+    /// All Leases of the system namespace.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn leases(&self) -> Result<Vec<Lease>, Failure> {
+        let api = Api::<Lease>::namespaced(self.client.clone(), &self.system_namespace);
+        all(&api, ListParams::default(), &format!("leases in namespace {}", self.system_namespace)).await
+    }
+
+    /// Whether a stock Karmada is there. Without the right to ask it is unknown, which is no error.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn mode(&self) -> Result<Mode, Failure> {
+        match Api::<APIService>::all(self.client.clone()).get_opt(CLUSTER_API_SERVICE).await {
+            Ok(Some(service)) if service.spec.as_ref().is_some_and(|spec| spec.service.is_some()) => {
+                Ok(Mode::BesideStock)
+            }
+            Ok(_) => Ok(Mode::Standalone),
+            Err(error) if api_errors::is_denied(&error) => Ok(Mode::Unknown),
+            Err(error) => Err(Failure::of_api(&format!("cannot read APIService {CLUSTER_API_SERVICE}"), &error)),
+        }
+    }
+
+    /// The binding of this name.
+    ///
+    /// # Errors
+    /// It is not there (the failure proposes others), or cannot be read.
+    pub async fn binding(&self, key: &BindingKey) -> Result<Binding, Failure> {
+        let kind = key.kind();
+        let shown = Binding::kind(&kind).into_owned();
+        match self.bindings(key).get_opt(&key.name).await {
+            Ok(Some(binding)) => Ok(binding),
+            Ok(None) => Err(Failure::new(
+                ExitStatus::Problem,
+                format!("cannot explain {shown} {key}"),
+                "there is no such object",
+                self.proposal(key).await,
+            )),
+            Err(error) => Err(Failure::of_api(&format!("cannot read {shown} {key}"), &error)),
+        }
+    }
+
+    fn bindings(&self, key: &BindingKey) -> Api<Binding> {
+        let kind = key.kind();
+        match &key.namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &kind),
+            None => Api::all_with(self.client.clone(), &kind),
+        }
+    }
+
+    /// What somebody who wrote a wrong name may have meant: the template's name, or no namespace.
+    async fn proposal(&self, key: &BindingKey) -> String {
+        let nearby = match &key.namespace {
+            Some(_) => self.bindings(key),
+            None => Api::all_with(self.client.clone(), &BindingKind::Namespaced),
+        };
+        let mut similar: Vec<String> = all(&nearby, ListParams::default(), "bindings")
+            .await
+            .unwrap_or_default()
+            .iter()
+            .filter(|binding| {
+                let name = binding.metadata.name.as_deref().unwrap_or_default();
+                name == key.name || name.starts_with(&format!("{}-", key.name)) || binding.spec.resource.name == key.name
+            })
+            .map(|binding| binding.key().to_string())
+            .collect();
+        similar.sort();
+        similar.truncate(PROPOSALS);
+        if similar.is_empty() {
+            let list = match &key.namespace {
+                Some(namespace) => format!("kubectl get resourcebindings -n {namespace}"),
+                None => "kubectl get clusterresourcebindings".to_owned(),
+            };
+            format!("see what there is: {list}; a binding is named after its template, as in nginx-deployment")
+        } else {
+            format!("did you mean {}?", similar.join(" or "))
+        }
+    }
+}
+
+async fn all<K>(api: &Api<K>, params: ListParams, what: &str) -> Result<Vec<K>, Failure>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let mut params = params.limit(PAGE);
+    let mut items = Vec::new();
+    loop {
+        let page = api.list(&params).await.map_err(|error| Failure::of_api(&format!("cannot list {what}"), &error))?;
+        items.extend(page.items);
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(items),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Which controllers run, read off their Leases, and what is not done because one does not. Pure.
+//!
+//! A Lease counts by the clock of this machine: a holder that renewed it within the duration that it states runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use controller_kit::leader::{
+    ADDRESS_ANNOTATION, CONTROLLERS_ANNOTATION, GATES_ANNOTATION, VERSION_ANNOTATION, lease_name,
+};
+use controller_kit::{FeatureGates, Gate};
+use failover_core::eviction::FailoverGate;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::coordination::v1::Lease;
+use serde::Serialize;
+
+use crate::output::{At, relative};
+
+/// Duration of a Lease that states none.
+const DEFAULT_LEASE_SECONDS: i32 = 15;
+
+/// Whose control plane it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    /// All components are ours.
+    Standalone,
+    /// A stock Karmada schedules, propagates and watches the members.
+    BesideStock,
+    /// We may not ask.
+    Unknown,
+}
+
+/// Where a controller of ours is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needed {
+    /// Everywhere.
+    Always,
+    /// Where there is no stock Karmada that does it.
+    Standalone,
+}
+
+/// What is left undone without a controller.
+struct Duty {
+    controller: &'static str,
+    needed: Needed,
+    undone: &'static str,
+}
+
+const fn duty(controller: &'static str, needed: Needed, undone: &'static str) -> Duty {
+    Duty { controller, needed, undone }
+}
+
+/// In the order of the pipeline.
+const DUTIES: [Duty; 14] = [
+    duty("clusterStatus", Needed::Standalone, "no push member is probed: one that fails or recovers goes unnoticed"),
+    duty("cluster", Needed::Standalone, "Clusters whose reporter is silent are not set to Unknown"),
+    duty("clusterTaintPolicy", Needed::Always, "no ClusterTaintPolicy adds or removes a taint"),
+    duty("taintManager", Needed::Always, "no taint puts a workload into the eviction queue"),
+    duty("evictionQueue", Needed::Always, "nothing is queued or released for eviction"),
+    duty("evictor", Needed::Always, "nothing is evicted"),
+    duty("scheduler", Needed::Standalone, "no workload gets a new place"),
+    duty("gracefulEviction", Needed::Always, "no old copy is removed after a move, and nothing is restored"),
+    duty("detector", Needed::Standalone, "no policy reaches a workload: bindings are not made or changed"),
+    duty("binding", Needed::Standalone, "no Work is made, changed or removed"),
+    duty("execution", Needed::Standalone, "nothing is applied to or removed from push members"),
+    duty("workStatus", Needed::Standalone, "no status is collected from push members"),
+    duty("bindingStatus", Needed::Standalone, "no binding shows the status of its copies, so no old copy may go"),
+    duty("namespace", Needed::Standalone, "no namespace is made in the members"),
+];
+
+/// Whether somebody does a controller's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Running {
+    /// A holder renews the Lease.
+    Running,
+    /// The last holder stopped renewing.
+    Lapsed,
+    /// Nobody holds the Lease, or there is none.
+    NotRunning,
+}
+
+/// A controller as its Lease shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ControllerView {
+    /// Name as in `--controllers`; the Lease's for one that this version does not know.
+    pub name: String,
+    /// Whether it runs.
+    pub state: Running,
+    /// Who holds the Lease, or held it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// When the Lease was last renewed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renewed_at: Option<At>,
+    /// Version of the holder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Feature gates of the holder, as in `--feature-gates`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feature_gates: Option<String>,
+    /// Where the holder serves gRPC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Whether it is needed here.
+    #[serde(skip)]
+    needed: bool,
+}
+
+/// Whether something is wrong or only switched off by somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Severity {
+    /// Wrong: exit status 1.
+    Problem,
+    /// A switch, a pause or a brake that somebody chose.
+    Note,
+}
+
+/// Something that is not done, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotDone {
+    /// Problem or Note.
+    pub severity: Severity,
+    /// What is responsible: `controller/NAME`, `gate/NAME`, `pause/NAME`, `producer/NAME`, `regime`, `queue`, `gates`
+    /// or `versions`.
+    pub subject: String,
+    /// What is not done, and why, in one line.
+    pub message: String,
+}
+
+impl NotDone {
+    /// Something wrong.
+    pub fn problem(subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Problem, subject: subject.into(), message: message.into() }
+    }
+
+    /// Something chosen.
+    pub fn note(subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, subject: subject.into(), message: message.into() }
+    }
+}
+
+/// All controllers that are known or hold a Lease of ours: those known first, in the order of the pipeline.
+#[must_use]
+pub fn controllers(leases: &[Lease], mode: Mode, now: Timestamp) -> Vec<ControllerView> {
+    let mut by_name: BTreeMap<&str, &Lease> =
+        leases.iter().filter_map(|lease| Some((lease.metadata.name.as_deref()?, lease))).collect();
+    let mut views: Vec<ControllerView> = DUTIES
+        .iter()
+        .map(|duty| {
+            let needed = duty.needed == Needed::Always || mode == Mode::Standalone;
+            let lease = by_name.remove(lease_name(duty.controller).as_str());
+            view(duty.controller, lease, needed, now)
+        })
+        .filter(|view| view.needed || view.state != Running::NotRunning)
+        .collect();
+    let ours = |lease: &Lease| annotation(lease, CONTROLLERS_ANNOTATION).is_some();
+    views.extend(by_name.into_iter().filter(|(_, lease)| ours(lease)).map(|(name, lease)| view(name, Some(lease), false, now)));
+    views
+}
+
+fn view(name: &str, lease: Option<&Lease>, needed: bool, now: Timestamp) -> ControllerView {
+    let spec = lease.and_then(|lease| lease.spec.as_ref());
+    let holder = spec.and_then(|spec| spec.holder_identity.clone()).filter(|holder| !holder.is_empty());
+    let renewed_at = spec.and_then(|spec| spec.renew_time.as_ref()).map(|time| time.0);
+    let seconds = spec.and_then(|spec| spec.lease_duration_seconds).unwrap_or(DEFAULT_LEASE_SECONDS);
+    let fresh = renewed_at.is_some_and(|at| now.duration_since(at) <= SignedDuration::from_secs(seconds.into()));
+    let state = match (&holder, fresh) {
+        (None, _) => Running::NotRunning,
+        (Some(_), true) => Running::Running,
+        (Some(_), false) => Running::Lapsed,
+    };
+    // What a former holder said of itself says nothing now.
+    let said = |name| lease.filter(|_| holder.is_some()).and_then(|lease| annotation(lease, name));
+    ControllerView {
+        name: name.to_owned(),
+        state,
+        renewed_at: renewed_at.map(At),
+        version: said(VERSION_ANNOTATION),
+        feature_gates: said(GATES_ANNOTATION),
+        address: said(ADDRESS_ANNOTATION),
+        holder,
+        needed,
+    }
+}
+
+fn annotation(lease: &Lease, name: &str) -> Option<String> {
+    lease.metadata.annotations.as_ref()?.get(name).cloned()
+}
+
+/// What is not done because a controller does not run or a gate is off, and where the running ones disagree.
+#[must_use]
+pub fn not_done(controllers: &[ControllerView], system_namespace: &str, now: Timestamp) -> Vec<NotDone> {
+    let mut found: Vec<NotDone> = controllers
+        .iter()
+        .filter(|view| view.needed && view.state != Running::Running)
+        .filter_map(|view| {
+            let duty = DUTIES.iter().find(|duty| duty.controller == view.name)?;
+            let lease = lease_name(&view.name);
+            let seen = match (&view.holder, view.renewed_at) {
+                (Some(holder), Some(renewed)) => {
+                    format!("{holder} last renewed Lease {lease} {}", relative(renewed.0, now))
+                }
+                (Some(holder), None) => format!("{holder} never renewed Lease {lease}"),
+                (None, _) => format!("nobody holds Lease {lease} in namespace {system_namespace}"),
+            };
+            let message = format!("{}: controller {} is not running ({seen})", duty.undone, view.name);
+            Some(NotDone::problem(format!("controller/{}", view.name), message))
+        })
+        .collect();
+    let running: Vec<&ControllerView> = controllers.iter().filter(|view| view.state == Running::Running).collect();
+    if failover_gate(controllers) == Some(FailoverGate::Off) {
+        found.push(NotDone::note(
+            "gate/Failover",
+            "no cluster's failure moves a workload: feature gate Failover is off for taintManager; \
+             to switch it on: --feature-gates=Failover=true",
+        ));
+    }
+    found.extend(disagreement(&running, "gates", |view| view.feature_gates.clone()));
+    found.extend(disagreement(&running, "versions", |view| view.version.clone()));
+    found
+}
+
+/// The gate as the taint manager has it, which alone decides who is affected; nothing when it says nothing or does
+/// not run.
+#[must_use]
+pub fn failover_gate(controllers: &[ControllerView]) -> Option<FailoverGate> {
+    let manager = controllers.iter().find(|view| view.name == "taintManager" && view.state == Running::Running)?;
+    let items: Vec<String> = manager.feature_gates.as_deref()?.split(',').map(str::to_owned).collect();
+    let (gates, _) = FeatureGates::parse(&items).ok()?;
+    Some(if gates.enabled(Gate::Failover) { FailoverGate::On } else { FailoverGate::Off })
+}
+
+/// Whether this controller runs.
+#[must_use]
+pub fn is_running(controllers: &[ControllerView], name: &str) -> bool {
+    controllers.iter().any(|view| view.name == name && view.state == Running::Running)
+}
+
+fn disagreement(
+    running: &[&ControllerView],
+    subject: &str,
+    said: impl Fn(&ControllerView) -> Option<String>,
+) -> Option<NotDone> {
+    let mut by_value: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for view in running {
+        if let Some(value) = said(view) {
+            by_value.entry(value).or_default().insert(&view.name);
+        }
+    }
+    if by_value.len() < 2 {
+        return None;
+    }
+    let listed: Vec<String> = by_value
+        .iter()
+        .map(|(value, names)| {
+            format!("{value} for {}", names.iter().copied().collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    Some(NotDone::problem(subject, format!("the components do not agree: {subject} are {}", listed.join("; "))))
+}

@@ -1,0 +1,78 @@
+//! `queue list` as a report.
+
+use serde::Serialize;
+
+use super::tone;
+use crate::entry::EntryView;
+use crate::failure::ExitStatus;
+use crate::output::{At, Grid, Report, Tone, View, Width};
+
+/// Entries of the eviction queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryList {
+    /// How many match in all; more than are listed when `--limit` cut the list.
+    pub total: u64,
+    /// The entries, lane by lane in their order.
+    pub entries: Vec<EntryView>,
+}
+
+impl Report for EntryList {
+    const KIND: &'static str = "EntryList";
+
+    fn text(&self, view: &View) -> String {
+        if self.entries.is_empty() {
+            return "No entry of the eviction queue matches.".to_owned();
+        }
+        let wide = view.width == Width::Wide;
+        let mut headings = vec!["BINDING", "CLUSTER", "STATE", "CAUSE", "DUE", "POSITION", "ETA"];
+        if wide {
+            headings.extend(["RESOURCE", "REPLICAS", "PRIORITY", "PURGE", "QUEUED", "FAILURES", "PRODUCER"]);
+        }
+        headings.push("REASON");
+        let mut grid = Grid::new(headings, view.colour);
+        for entry in &self.entries {
+            let time = |time: Option<At>| time.map(|time| time.show(view)).unwrap_or_default();
+            let plain = |text: String| (text, Tone::Plain);
+            let cause = if wide { &entry.cause.identity } else { entry.cause.short() };
+            let mut cells = vec![
+                plain(entry.binding.clone()),
+                plain(entry.cluster.clone()),
+                (entry.state.word().to_owned(), tone(entry.state)),
+                plain(cause.to_owned()),
+                plain(time(entry.due_at)),
+                plain(entry.position.map(|position| position.to_string()).unwrap_or_default()),
+                plain(time(entry.estimated_release_at)),
+            ];
+            if wide {
+                cells.extend([
+                    plain(format!("{}/{}", entry.resource.kind, entry.resource.name)),
+                    plain(entry.replicas.to_string()),
+                    plain(entry.priority.to_string()),
+                    plain(entry.purge_mode.to_owned()),
+                    plain(time(entry.queued_at)),
+                    plain(entry.failures.to_string()),
+                    plain(entry.producer.clone()),
+                ]);
+            }
+            cells.push(plain(entry.why()));
+            grid.row(cells);
+        }
+        let mut text = grid.finish();
+        let shown = self.entries.len() as u64;
+        if self.total > shown {
+            text.push_str(&format!("… and {} more: --limit 0 shows all\n", self.total - shown));
+        }
+        text
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.entries.iter().map(|entry| entry.binding.clone()).collect();
+        names.dedup();
+        names
+    }
+
+    fn status(&self) -> ExitStatus {
+        ExitStatus::Fine
+    }
+}

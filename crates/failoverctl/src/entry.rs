@@ -1,0 +1,381 @@
+//! An entry of the eviction queue as it is shown: words instead of numbers, times instead of seconds.
+
+use api_types::BindingKey;
+use eviction_queue_api::v1;
+use serde::Serialize;
+
+use crate::output::At;
+
+/// State of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum State {
+    /// Due later.
+    Waiting,
+    /// Due; it goes when its turn comes.
+    Ready,
+    /// The evictor works on it.
+    Leased,
+    /// Not released.
+    Held,
+    /// A state that this version does not know.
+    Unknown,
+}
+
+impl State {
+    /// The state of a message.
+    #[must_use]
+    pub fn of(state: v1::EntryState) -> Self {
+        match state {
+            v1::EntryState::Waiting => Self::Waiting,
+            v1::EntryState::Ready => Self::Ready,
+            v1::EntryState::Leased => Self::Leased,
+            v1::EntryState::Held => Self::Held,
+            v1::EntryState::Unspecified => Self::Unknown,
+        }
+    }
+
+    /// The word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "Waiting",
+            Self::Ready => "Ready",
+            Self::Leased => "Leased",
+            Self::Held => "Held",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// Why an entry is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum HoldReason {
+    /// The binding's annotation says so.
+    Stay,
+    /// The conditions behind the taint no longer match.
+    Recovering,
+    /// An operator dropped it.
+    Dropped,
+    /// Its producer is gone.
+    ProducerGone,
+    /// The queue does not see the cause on the cluster.
+    CauseNotSeen,
+    /// The evictor found it not needed.
+    NotNeeded,
+    /// No cluster could take the workload.
+    NoTarget,
+    /// The evictor asked to wait.
+    Wait,
+    /// A FailoverPause covers it.
+    Paused,
+    /// A reason that this version does not know.
+    Unknown,
+}
+
+impl HoldReason {
+    fn of(reason: v1::HoldReason) -> Self {
+        match reason {
+            v1::HoldReason::Stay => Self::Stay,
+            v1::HoldReason::Recovering => Self::Recovering,
+            v1::HoldReason::Dropped => Self::Dropped,
+            v1::HoldReason::ProducerGone => Self::ProducerGone,
+            v1::HoldReason::CauseNotSeen => Self::CauseNotSeen,
+            v1::HoldReason::NotNeeded => Self::NotNeeded,
+            v1::HoldReason::NoTarget => Self::NoTarget,
+            v1::HoldReason::Wait => Self::Wait,
+            v1::HoldReason::Paused => Self::Paused,
+            v1::HoldReason::Unspecified => Self::Unknown,
+        }
+    }
+
+    /// What would change it.
+    #[must_use]
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Stay => "it moves when the annotation failover.karmada.io/stay is taken off the binding",
+            Self::Recovering => "it is given up if the taint is removed, and released if the conditions match again",
+            Self::Dropped => "it stays; to let it go, take the annotation failover.karmada.io/stay off the binding",
+            Self::ProducerGone => "it goes on when the controller that published it runs again",
+            Self::CauseNotSeen => "it goes on when the queue sees the taint, and is given up if the taint is gone",
+            Self::NotNeeded => "its controller confirms it or takes it back within moments",
+            Self::NoTarget => "it moves when a cluster can take it: see the reasons per cluster",
+            Self::Wait => "it is looked at again at the time given",
+            Self::Paused => "it goes on when the FailoverPause is deleted or ends",
+            Self::Unknown => "see the message",
+        }
+    }
+}
+
+/// Why an entry is not released.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HoldView {
+    /// One word.
+    pub reason: HoldReason,
+    /// A sentence.
+    pub message: String,
+    /// When it is looked at again at the latest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<At>,
+}
+
+/// Why a copy has to leave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CauseView {
+    /// Taint, Deletion, Application or Unknown.
+    pub kind: &'static str,
+    /// `key:effect@timeAdded`, `deletion@time` or `application@unhealthySince`.
+    pub identity: String,
+}
+
+impl CauseView {
+    /// The identity without its time.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        self.identity.rsplit_once('@').map_or(&self.identity, |(what, _)| what)
+    }
+}
+
+/// The template.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceView {
+    /// Such as `apps/v1`.
+    pub api_version: String,
+    /// Such as `Deployment`.
+    pub kind: String,
+    /// Absent for cluster scope.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+}
+
+impl std::fmt::Display for ResourceView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({}) ", self.kind, self.api_version)?;
+        match &self.namespace {
+            Some(namespace) => write!(f, "{namespace}/{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+/// An entry.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryView {
+    /// `NAMESPACE/NAME`, or `NAME` of cluster scope.
+    pub binding: String,
+    /// The cluster that is left.
+    pub cluster: String,
+    /// Its state.
+    pub state: State,
+    /// Since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<At>,
+    /// Why it has to leave.
+    pub cause: CauseView,
+    /// The verdict as a sentence.
+    pub reason: String,
+    /// When it is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<At>,
+    /// Why it is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<HoldView>,
+    /// Place in the order of release over all lanes, from 1; absent: it is not ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
+    /// When it will be released if nothing changes; absent: not at today's rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_release_at: Option<At>,
+    /// Why it has not been released, in the queue's words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub explanation: String,
+    /// The template.
+    pub resource: ResourceView,
+    /// Replicas on the cluster that is left.
+    pub replicas: i32,
+    /// Higher goes first within a lane.
+    pub priority: i32,
+    /// Directly, Gracefully or Never.
+    pub purge_mode: &'static str,
+    /// Seconds after which the old copy goes although the new one is not healthy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grace_period_seconds: Option<i32>,
+    /// Who published it.
+    pub producer: String,
+    /// When it entered the queue of this leader.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_at: Option<At>,
+    /// Not before this time, after a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<At>,
+    /// Tries that failed in a row.
+    pub failures: u32,
+    /// What the last lease came to.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub last_outcome: String,
+    /// UID of the binding.
+    pub binding_uid: String,
+    /// UID of the Cluster.
+    pub cluster_uid: String,
+    /// `metadata.generation` of the binding that was judged.
+    pub binding_generation: i64,
+}
+
+impl EntryView {
+    /// An entry of a list, without its place.
+    #[must_use]
+    pub fn of(entry: &v1::Entry) -> Self {
+        let published = entry.published.clone().unwrap_or_default();
+        let key = published.key.clone().unwrap_or_default();
+        let kind = match entry.cause_kind() {
+            v1::CauseKind::Taint => "Taint",
+            v1::CauseKind::Deletion => "Deletion",
+            v1::CauseKind::Application => "Application",
+            v1::CauseKind::Unspecified => "Unknown",
+        };
+        let state = State::of(entry.state());
+        let purge_mode = match published.purge_mode() {
+            v1::PurgeMode::Directly => "Directly",
+            v1::PurgeMode::Never => "Never",
+            v1::PurgeMode::Gracefully | v1::PurgeMode::Unspecified => "Gracefully",
+        };
+        Self {
+            binding: binding_key(&key).to_string(),
+            cluster: key.cluster,
+            state,
+            since: at(entry.since.as_ref()),
+            cause: CauseView { kind, identity: key.cause },
+            due_at: at(published.due_at.as_ref()),
+            purge_mode,
+            reason: published.reason,
+            hold: entry.hold.as_ref().filter(|_| state == State::Held).map(|hold| HoldView {
+                reason: HoldReason::of(hold.reason()),
+                message: hold.message.clone(),
+                until: at(hold.until.as_ref()),
+            }),
+            position: None,
+            estimated_release_at: None,
+            explanation: String::new(),
+            resource: published.resource.map(resource).unwrap_or_default(),
+            replicas: published.replicas,
+            priority: published.priority,
+            grace_period_seconds: published.grace_period_seconds,
+            producer: entry.producer.clone(),
+            queued_at: at(entry.queued_at.as_ref()),
+            not_before: at(entry.not_before.as_ref()),
+            failures: entry.failures,
+            last_outcome: entry.last_outcome.clone(),
+            binding_uid: key.uid,
+            cluster_uid: key.cluster_uid,
+            binding_generation: published.binding_generation,
+        }
+    }
+
+    /// The same with its place in the order, if `answer` is about this entry.
+    #[must_use]
+    pub fn placed(mut self, answer: &v1::GetEntryResponse) -> Self {
+        let same = answer.entry.as_ref().map(Self::of).is_some_and(|other| {
+            (&other.binding_uid, &other.cluster, &other.cause) == (&self.binding_uid, &self.cluster, &self.cause)
+        });
+        if same {
+            self.position = Some(answer.position).filter(|position| *position > 0);
+            self.estimated_release_at = at(answer.estimated_release_at.as_ref());
+            self.explanation = answer.explanation.clone();
+        }
+        self
+    }
+
+    /// Why it has not left yet: the hold's words, or the verdict's.
+    #[must_use]
+    pub fn why(&self) -> String {
+        match &self.hold {
+            Some(hold) if hold.message.is_empty() => format!("{:?}", hold.reason),
+            Some(hold) => format!("{:?}: {}", hold.reason, hold.message),
+            None => self.reason.clone(),
+        }
+    }
+}
+
+/// The binding that a key names.
+#[must_use]
+pub fn binding_key(key: &v1::EntryKey) -> BindingKey {
+    BindingKey { namespace: Some(key.namespace.clone()).filter(|n| !n.is_empty()), name: key.name.clone() }
+}
+
+/// A time of a message.
+#[must_use]
+pub fn at(time: Option<&prost_types::Timestamp>) -> Option<At> {
+    time.and_then(At::of_proto)
+}
+
+fn resource(reference: v1::ResourceRef) -> ResourceView {
+    ResourceView {
+        api_version: reference.api_version,
+        kind: reference.kind,
+        namespace: Some(reference.namespace).filter(|namespace| !namespace.is_empty()),
+        name: reference.name,
+    }
+}
+
+/// What became of a lease, in a word.
+#[must_use]
+pub fn outcome_word(outcome: v1::Outcome) -> &'static str {
+    match outcome {
+        v1::Outcome::Evicted => "Evicted",
+        v1::Outcome::NotNeeded => "NotNeeded",
+        v1::Outcome::NoTarget => "NoTarget",
+        v1::Outcome::Failed => "Failed",
+        v1::Outcome::Wait => "Wait",
+        v1::Outcome::Unspecified => "Lapsed",
+    }
+}
+
+/// What became of one lease.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MoveView {
+    /// `NAMESPACE/NAME`, or `NAME` of cluster scope.
+    pub binding: String,
+    /// The cluster that was to be left.
+    pub cluster: String,
+    /// Evicted, NotNeeded, NoTarget, Failed, Wait, or Lapsed.
+    pub outcome: &'static str,
+    /// One word.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+    /// `key:effect@timeAdded`, `deletion@time` or `application@unhealthySince`.
+    pub cause: String,
+    /// When it was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<At>,
+    /// When it was released.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub released_at: Option<At>,
+    /// When that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<At>,
+}
+
+impl MoveView {
+    /// From the queue's memory.
+    #[must_use]
+    pub fn of(outcome: &v1::RecentOutcome) -> Self {
+        let key = outcome.key.clone().unwrap_or_default();
+        Self {
+            binding: binding_key(&key).to_string(),
+            cluster: key.cluster,
+            outcome: outcome_word(outcome.outcome()),
+            reason: outcome.reason.clone(),
+            message: outcome.message.clone(),
+            cause: key.cause,
+            due_at: at(outcome.due_at.as_ref()),
+            released_at: at(outcome.released_at.as_ref()),
+            ended_at: at(outcome.ended_at.as_ref()),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! The report of `explain binding`, made from what was gathered. Pure: every verdict comes from `failover-core` and
+//! `scheduler-filters`.
+
+use std::sync::Arc;
+
+use api_types::ClusterName;
+use api_types::cluster::{Cluster, condition as cluster_condition};
+use api_types::policy::{DEFAULT_CLUSTER_TOLERATION_SECONDS, PurgeMode};
+use api_types::work::{Binding, condition};
+use failover_core::eviction::stay::{Stay, stays};
+use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches, Verdict, cause_on_cluster, verdict};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use scheduler_filters::Fleet;
+use serde::Serialize;
+
+use super::conclusion::{self, Conclusion};
+use super::gather::Gathered;
+use super::places::{Place, Scheduler, Search};
+use super::tasks::{TaskView, tasks};
+use crate::controllers::{self, NotDone, Severity};
+use crate::entry::{EntryView, MoveView, ResourceView};
+use crate::failure::{ExitStatus, Failure};
+use crate::output::At;
+use crate::status::{TaintView, queue_not_done};
+
+/// Why a workload moved or did not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainReport {
+    /// `NAMESPACE/NAME`, or `NAME` of cluster scope.
+    pub binding: String,
+    /// The template.
+    pub resource: ResourceView,
+    /// Replicas wanted in all.
+    pub replicas: i32,
+    /// Whether somebody deleted the binding.
+    pub being_deleted: bool,
+    /// The condition Scheduled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduled: Option<ConditionView>,
+    /// The condition EvictionPending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_pending: Option<ConditionView>,
+    /// The condition GracefulEviction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graceful_eviction: Option<ConditionView>,
+    /// What the owner allows: whether and how the workload moves.
+    pub owner_says: String,
+    /// Each cluster: those of the result, those on their way out, and the candidates.
+    pub clusters: Vec<ClusterRow>,
+    /// Its entries in the eviction queue, the most urgent first.
+    pub entries: Vec<EntryView>,
+    /// Why the queue did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_error: Option<String>,
+    /// Copies on their way out.
+    pub tasks: Vec<TaskView>,
+    /// What the scheduler would find without each cluster that has to be left; with none of those, as things are.
+    pub searches: Vec<Search>,
+    /// What became of earlier entries since the queue's leader started, newest first.
+    pub recent: Vec<MoveView>,
+    /// What is not done, and why.
+    pub not_done: Vec<NotDone>,
+    /// The answer.
+    pub conclusion: Conclusion,
+}
+
+/// What a condition says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConditionView {
+    /// True, False or Unknown.
+    pub status: String,
+    /// One word.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+    /// Since when it has this status.
+    pub since: At,
+}
+
+impl ConditionView {
+    fn of(condition: &Condition) -> Self {
+        Self {
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            since: At(condition.last_transition_time.0),
+        }
+    }
+}
+
+/// What a cluster is to the binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Role {
+    /// It is in spec.clusters.
+    Chosen,
+    /// It is in spec.clusters and in spec.gracefulEvictionTasks.
+    ChosenAndLeft,
+    /// It is in spec.gracefulEvictionTasks.
+    Left,
+    /// It is in neither.
+    Candidate,
+}
+
+/// What a cluster's state means for the binding now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerdictView {
+    /// Whether the workload has to leave, or, of a candidate, would have to.
+    pub affected: bool,
+    /// `Affected`, or why not in a word.
+    pub word: &'static str,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// `key:effect@timeAdded` or `deletion@time`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// When it is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<At>,
+    /// What becomes of the old copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purge_mode: Option<String>,
+    /// The annotation failover.karmada.io/stay keeps the workload there in spite of the cause: how it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stay: Option<String>,
+}
+
+/// A cluster as the binding sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterRow {
+    /// Its name.
+    pub name: String,
+    /// What it is to the binding.
+    pub role: Role,
+    /// Replicas there, by the scheduling result or the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// Whether there is such a Cluster.
+    pub exists: bool,
+    /// True, False or Unknown; absent: never reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// Health of the copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<String>,
+    /// Taints that may cause evictions.
+    pub taints: Vec<TaintView>,
+    /// What its state means for the binding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<VerdictView>,
+    /// Of a candidate, whether it would take the workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+/// Makes the report.
+#[must_use]
+pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
+    let binding = &gathered.binding;
+    let controllers = controllers::controllers(&gathered.leases, gathered.mode, now);
+    let gate = controllers::failover_gate(&controllers);
+    let mut not_done = controllers::not_done(&controllers, &gathered.system_namespace, now);
+    if let Ok(queue) = &gathered.queue {
+        not_done.extend(queue_not_done(&queue.status, now));
+    }
+    not_done.sort_by_key(|item| item.severity);
+    let clusters: Vec<Arc<Cluster>> = gathered.clusters.iter().cloned().map(Arc::new).collect();
+    let fleet: Fleet = clusters.iter().map(Arc::clone).collect();
+    let scheduler = Scheduler { fleet: &fleet, gate, now };
+
+    let queue = gathered.queue.as_ref().ok();
+    let entries = queue.map(|queue| queue.entries.clone()).unwrap_or_default();
+    let mut rows = rows(binding, &fleet, &switches(gate));
+    let leaving: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.role == Role::Chosen)
+        .filter(|row| {
+            row.verdict.as_ref().is_some_and(|verdict| verdict.affected)
+                || entries.iter().any(|entry| entry.cluster == row.name)
+        })
+        .map(|row| row.name.as_str())
+        .collect();
+    let searches = if leaving.is_empty() {
+        vec![scheduler.as_is(binding)]
+    } else {
+        leaving.into_iter().map(|cluster| scheduler.without(binding, &cluster.into())).collect()
+    };
+    for row in rows.iter_mut().filter(|row| row.role == Role::Candidate) {
+        row.place = searches.first().and_then(|s| s.places.iter().find(|place| place.cluster == row.name)).cloned();
+    }
+
+    let resource = &binding.spec.resource;
+    let mut report = ExplainReport {
+        binding: binding.key().to_string(),
+        resource: ResourceView {
+            api_version: resource.api_version.clone(),
+            kind: resource.kind.clone(),
+            namespace: resource.namespace.clone(),
+            name: resource.name.clone(),
+        },
+        replicas: binding.replicas(),
+        being_deleted: binding.is_being_deleted(),
+        scheduled: binding.condition(condition::SCHEDULED).map(ConditionView::of),
+        eviction_pending: binding.condition(condition::EVICTION_PENDING).map(ConditionView::of),
+        graceful_eviction: binding.condition(condition::GRACEFUL_EVICTION).map(ConditionView::of),
+        owner_says: owner_says(binding),
+        clusters: rows,
+        entries,
+        queue_error: gathered.queue.as_ref().err().map(Failure::one_line),
+        tasks: tasks(binding, &clusters, now),
+        searches,
+        recent: queue.map(|queue| queue.recent.clone()).unwrap_or_default(),
+        not_done,
+        conclusion: Conclusion::default(),
+    };
+    let rate = queue.map(|queue| queue.status.evictions_per_second);
+    report.conclusion = conclusion::conclude(&report, rate, &controllers, now);
+    report
+}
+
+impl ExplainReport {
+    /// How the program ends: 1 when the workload is stuck.
+    #[must_use]
+    pub fn exit_status(&self) -> ExitStatus {
+        if self.conclusion.severity == Some(Severity::Problem) { ExitStatus::Problem } else { ExitStatus::Fine }
+    }
+}
+
+/// The taint manager's switches as far as its Lease tells them; what it does not tell is taken at its default.
+fn switches(gate: Option<FailoverGate>) -> Switches {
+    Switches {
+        failover: gate.unwrap_or(FailoverGate::On),
+        no_execute: NoExecuteEviction::On,
+        default_purge_mode: PurgeMode::Gracefully,
+    }
+}
+
+fn rows(binding: &Binding, fleet: &Fleet, switches: &Switches) -> Vec<ClusterRow> {
+    let mut names: Vec<ClusterName> = fleet.iter().map(|(name, _)| name.clone()).collect();
+    names.extend(binding.spec.clusters.iter().map(|target| ClusterName::from(target.name.as_str())));
+    names.extend(binding.spec.graceful_eviction_tasks.iter().map(|t| ClusterName::from(t.from_cluster.as_str())));
+    names.sort();
+    names.dedup();
+    let mut rows: Vec<ClusterRow> = names.iter().map(|name| row(binding, name, fleet.get(name.as_str()), switches)).collect();
+    rows.sort_by_key(|row| row.role);
+    rows
+}
+
+fn row(binding: &Binding, name: &ClusterName, cluster: Option<&Cluster>, switches: &Switches) -> ClusterRow {
+    let (target, task) = (binding.spec.target(name), binding.spec.task(name));
+    let role = match (target, task) {
+        (Some(_), None) => Role::Chosen,
+        (Some(_), Some(_)) => Role::ChosenAndLeft,
+        (None, Some(_)) => Role::Left,
+        (None, None) => Role::Candidate,
+    };
+    let taints = cluster.map(|cluster| cluster.spec.taints.iter().map(TaintView::of).filter(TaintView::evicts).collect());
+    ClusterRow {
+        name: name.to_string(),
+        role,
+        replicas: target.map(|target| target.replicas).or_else(|| task.and_then(|task| task.replicas)),
+        exists: cluster.is_some(),
+        ready: cluster.and_then(|c| c.condition(cluster_condition::READY)).map(|ready| ready.status.clone()),
+        health: binding.status_on(name).and_then(|item| item.health.as_ref()).map(ToString::to_string),
+        taints: taints.unwrap_or_default(),
+        verdict: cluster.map(|cluster| verdict_view(binding, name, cluster, role, switches)),
+        place: None,
+    }
+}
+
+fn verdict_view(
+    binding: &Binding,
+    name: &ClusterName,
+    cluster: &Cluster,
+    role: Role,
+    switches: &Switches,
+) -> VerdictView {
+    let judged = match role {
+        Role::Chosen | Role::ChosenAndLeft | Role::Left => verdict(binding, cluster, switches),
+        Role::Candidate => cause_on_cluster(binding, cluster, switches),
+    };
+    match judged {
+        Verdict::NotAffected(why) => VerdictView {
+            affected: false,
+            word: why.word(),
+            reason: why.to_string(),
+            cause: None,
+            due_at: None,
+            purge_mode: None,
+            stay: None,
+        },
+        Verdict::Affected(affected) => VerdictView {
+            affected: true,
+            word: "Affected",
+            reason: affected.reason(),
+            cause: Some(affected.cause.identity()),
+            due_at: Some(At(affected.due_at)),
+            purge_mode: Some(affected.purge_mode.to_string()),
+            stay: match stays(binding, name, &affected.cause) {
+                Stay::NotAsked => None,
+                Stay::Asked(item) => Some(item.verdict.map_or_else(
+                    || "whatever the cause".to_owned(),
+                    |verdict| format!("in spite of {verdict}"),
+                )),
+                Stay::Unreadable(error) => Some(format!("the annotation cannot be read ({error}), so nothing moves")),
+            },
+        },
+    }
+}
+
+fn owner_says(binding: &Binding) -> String {
+    let failover = binding.spec.failover.as_ref().and_then(|failover| failover.cluster.as_ref());
+    let opted_in = match failover {
+        None => "no spec.failover.cluster: PreferNoExecute taints do not move it".to_owned(),
+        Some(behavior) => {
+            let seconds = behavior.toleration_seconds.unwrap_or(DEFAULT_CLUSTER_TOLERATION_SECONDS);
+            let purge = behavior.purge_mode.as_ref().map_or(PurgeMode::Gracefully, PurgeMode::effective);
+            format!("spec.failover.cluster: PreferNoExecute taints move it after {seconds} s, {purge}")
+        }
+    };
+    let tolerations = binding.spec.placement.as_ref().map_or(0, |placement| placement.cluster_tolerations.len());
+    let tolerated = match tolerations {
+        0 => "no clusterTolerations: NoExecute taints move it at once".to_owned(),
+        count => format!("{count} clusterTolerations, which NoExecute taints are measured against"),
+    };
+    format!("{opted_in}; {tolerated}")
+}

@@ -1,0 +1,217 @@
+//! What is asked of the eviction queue over gRPC: reads only.
+
+mod find;
+mod refused;
+
+use std::time::Duration;
+
+use eviction_queue_api::v1;
+use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
+use futures::StreamExt;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+
+pub use find::address;
+
+use crate::entry::EntryView;
+use crate::failure::{ExitStatus, Failure};
+
+/// Entries a page, the most the queue gives.
+const PAGE: u32 = 1_000;
+/// Questions at once about the places of entries.
+const AT_ONCE: usize = 16;
+/// How often an answer "ask the leader, over there" is followed.
+const REDIRECTIONS: u32 = 3;
+/// Lists that outlive their snapshot begin again so many times.
+const NEW_LISTS: u32 = 2;
+/// Outcomes that the queue remembers.
+const ALL_RECENT: u32 = 10_000;
+/// A page of long reasons is larger than tonic's 4 MiB.
+const LARGEST_ANSWER_BYTES: usize = 64 << 20;
+
+/// The leader of the eviction queue.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    client: QueueInspectionClient<Channel>,
+    address: String,
+    timeout: Duration,
+}
+
+/// Entries, and how many there are in all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Entries {
+    /// Those that were asked for.
+    pub entries: Vec<v1::Entry>,
+    /// How many match.
+    pub total: u64,
+}
+
+impl Queue {
+    /// Connects to the queue at `address`, `host:port`.
+    ///
+    /// # Errors
+    /// The address is none, or nothing answers there.
+    pub async fn connect(address: &str, timeout: Duration) -> Result<Self, Failure> {
+        let what = format!("cannot reach the eviction queue at {address}");
+        let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(|_| {
+            Failure::new(ExitStatus::Usage, &what, "this is not HOST:PORT", "correct --queue-address, as in 127.0.0.1:9443")
+        })?;
+        let channel = endpoint
+            .connect_timeout(timeout)
+            .timeout(timeout)
+            .connect()
+            .await
+            .map_err(|error| refused::no_connection(what, &error))?;
+        let client = QueueInspectionClient::new(channel).max_decoding_message_size(LARGEST_ANSWER_BYTES);
+        Ok(Self { client, address: address.to_owned(), timeout })
+    }
+
+    /// Where it answers.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The queue as a whole.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn status(&mut self) -> Result<v1::GetStatusResponse, Failure> {
+        self.ask("its status", async |mut client| client.get_status(v1::GetStatusRequest {}).await).await
+    }
+
+    /// The lanes, by cluster.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn lanes(&mut self) -> Result<Vec<v1::Lane>, Failure> {
+        let answer = self.ask("its lanes", async |mut client| client.list_lanes(v1::ListLanesRequest {}).await).await?;
+        Ok(answer.lanes)
+    }
+
+    /// The latest outcomes, newest first; `limit` 0: all that the queue remembers.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn recent(&mut self, limit: u32, cluster: Option<&str>) -> Result<Vec<v1::RecentOutcome>, Failure> {
+        let limit = if limit == 0 { ALL_RECENT } else { limit };
+        let request = v1::ListRecentRequest { limit, cluster: cluster.unwrap_or_default().to_owned() };
+        let answer = self
+            .ask("its last outcomes", async |mut client| client.list_recent(request.clone()).await)
+            .await?;
+        Ok(answer.outcomes)
+    }
+
+    /// Entries that match, at most `limit` (0: all), all from one snapshot.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn list(&mut self, filter: &v1::EntryFilter, limit: u32) -> Result<Entries, Failure> {
+        let mut begun = 0;
+        loop {
+            match self.list_once(filter, limit).await? {
+                Some(entries) => return Ok(entries),
+                None if begun < NEW_LISTS => begun += 1,
+                None => {
+                    return Err(Failure::new(
+                        ExitStatus::TimedOut,
+                        format!("cannot list the entries of the eviction queue at {}", self.address),
+                        "the list took longer than the queue keeps a snapshot",
+                        "ask for fewer: --limit, --cluster, --namespace or --state",
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Nothing when the snapshot went away in between.
+    async fn list_once(&mut self, filter: &v1::EntryFilter, limit: u32) -> Result<Option<Entries>, Failure> {
+        let mut found = Entries::default();
+        let mut page_token = String::new();
+        loop {
+            let have = u32::try_from(found.entries.len()).unwrap_or(u32::MAX);
+            let page_size = if limit == 0 { PAGE } else { limit.saturating_sub(have).min(PAGE) };
+            let request = v1::ListEntriesRequest { filter: Some(filter.clone()), page_size, page_token };
+            let answer = self
+                .ask_or("its entries", Code::OutOfRange, async |mut client| client.list_entries(request.clone()).await)
+                .await?;
+            let Some(page) = answer else { return Ok(None) };
+            found.total = page.total;
+            found.entries.extend(page.entries);
+            let enough = limit != 0 && found.entries.len() >= limit as usize;
+            if page.next_page_token.is_empty() || enough {
+                return Ok(Some(found));
+            }
+            page_token = page.next_page_token;
+        }
+    }
+
+    /// The entry of a binding on a cluster, with its place; nothing if there is none.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn entry(&mut self, request: &v1::GetEntryRequest) -> Result<Option<v1::GetEntryResponse>, Failure> {
+        self.ask_or("one entry", Code::NotFound, async |mut client| client.get_entry(request.clone()).await).await
+    }
+
+    /// The same entries with their places in the order. An entry that left meanwhile keeps none.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn placed(&self, entries: &[v1::Entry]) -> Result<Vec<EntryView>, Failure> {
+        let views: Vec<Result<EntryView, Failure>> = futures::stream::iter(entries)
+            .map(|entry| {
+                let mut queue = self.clone();
+                async move {
+                    let view = EntryView::of(entry);
+                    let key = entry.published.clone().unwrap_or_default().key.unwrap_or_default();
+                    let request =
+                        v1::GetEntryRequest { namespace: key.namespace, name: key.name, cluster: key.cluster };
+                    let answer = queue.entry(&request).await?;
+                    Ok(answer.map_or(view.clone(), |answer| view.placed(&answer)))
+                }
+            })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        views.into_iter().collect()
+    }
+
+    async fn ask<T>(
+        &mut self,
+        what: &str,
+        question: impl AsyncFn(QueueInspectionClient<Channel>) -> Result<tonic::Response<T>, Status>,
+    ) -> Result<T, Failure> {
+        let mut redirections = 0;
+        loop {
+            match question(self.client.clone()).await {
+                Ok(answer) => return Ok(answer.into_inner()),
+                Err(status) => {
+                    let leader = refused::leader_elsewhere(&status).filter(|leader| *leader != self.address);
+                    match leader {
+                        Some(leader) if redirections < REDIRECTIONS => {
+                            redirections += 1;
+                            *self = Self::connect(&leader, self.timeout).await?;
+                        }
+                        _ => return Err(refused::failure(&self.address, what, &status)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The answer, or nothing when the queue says `absent`.
+    async fn ask_or<T>(
+        &mut self,
+        what: &str,
+        absent: Code,
+        question: impl AsyncFn(QueueInspectionClient<Channel>) -> Result<tonic::Response<T>, Status>,
+    ) -> Result<Option<T>, Failure> {
+        let asked = async |client: QueueInspectionClient<Channel>| match question(client).await {
+            Ok(answer) => Ok(tonic::Response::new(Some(answer.into_inner()))),
+            Err(status) if status.code() == absent => Ok(tonic::Response::new(None)),
+            Err(status) => Err(status),
+        };
+        self.ask(what, asked).await
+    }
+}

@@ -1,0 +1,446 @@
+//! The report of `status`, made from what was gathered. Pure.
+
+use api_types::cluster::{Cluster, condition, effect};
+use eviction_queue_api::v1;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Taint;
+use serde::Serialize;
+
+use super::gather::{FromQueue, Gathered};
+use crate::controllers::{self, ControllerView, Mode, NotDone, Severity};
+use crate::entry::{MoveView, at};
+use crate::failure::{ExitStatus, Failure};
+use crate::output::{At, relative};
+
+/// The state of failover.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusReport {
+    /// Standalone, beside a stock Karmada, or unknown.
+    pub mode: Mode,
+    /// How fast evictions go, and why; absent when the queue did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regime: Option<RegimeView>,
+    /// The eviction queue; absent when it did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueView>,
+    /// Why the queue did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_error: Option<String>,
+    /// What is not done, and why; problems first.
+    pub not_done: Vec<NotDone>,
+    /// Pauses in effect.
+    pub pauses: Vec<PauseView>,
+    /// The clusters, or the one that was asked about.
+    pub clusters: Vec<ClusterView>,
+    /// The last outcomes, newest first.
+    pub recent: Vec<MoveView>,
+    /// The controllers.
+    pub controllers: Vec<ControllerView>,
+    #[serde(skip)]
+    unreachable: Option<ExitStatus>,
+}
+
+/// How fast evictions go.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RegimeView {
+    /// Starting, Paused, AllFaulty, Halted, Reduced, Normal or Unknown.
+    pub name: &'static str,
+    /// Why, with its numbers.
+    pub reason: String,
+    /// Evictions per second; 0: none.
+    pub evictions_per_second: f64,
+    /// Clusters, without those being deleted.
+    pub clusters: u32,
+    /// Of them, faulty ones.
+    pub faulty_clusters: u32,
+    /// Their share, 0 to 1.
+    pub faulty_share: f64,
+    /// The share above which the regime changes.
+    pub unhealthy_threshold: f64,
+}
+
+/// Entries by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TotalsView {
+    /// Due later.
+    pub waiting: u64,
+    /// Due.
+    pub ready: u64,
+    /// In the hands of the evictor.
+    pub leased: u64,
+    /// Not released.
+    pub held: u64,
+}
+
+/// The eviction queue.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueView {
+    /// Where it answered.
+    pub address: String,
+    /// Identity of the leader.
+    pub leader: String,
+    /// Its term.
+    pub epoch: String,
+    /// Entries by state.
+    pub totals: TotalsView,
+    /// When the longest ready entry became ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest_ready_since: Option<At>,
+    /// Fill of the token bucket, 0 to 1 eviction.
+    pub tokens: f64,
+    /// Connected evictors.
+    pub consumers: u32,
+    /// Leases that may be out at once.
+    pub max_outstanding_leases: u32,
+    /// Who publishes.
+    pub producers: Vec<ProducerView>,
+}
+
+/// A controller that publishes entries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProducerView {
+    /// Its name.
+    pub name: String,
+    /// Its process.
+    pub identity: String,
+    /// Whether the queue has its whole set.
+    pub synced: bool,
+    /// Since when it is not connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gone_since: Option<At>,
+    /// Its entries.
+    pub entries: u64,
+}
+
+/// A pause in effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PauseView {
+    /// Name of the FailoverPause.
+    pub name: String,
+    /// All, Clusters or Namespaces.
+    pub scope: String,
+    /// Why.
+    pub reason: String,
+    /// When it ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<At>,
+    /// Entries that would leave the queue without it.
+    pub held_entries: u64,
+}
+
+/// A cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterView {
+    /// Its name.
+    pub name: String,
+    /// True, False or Unknown; absent: never reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
+    /// Since when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_since: Option<At>,
+    /// Reason and message of the Ready condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_reason: Option<String>,
+    /// Whether somebody deleted it.
+    pub being_deleted: bool,
+    /// Whether the queue counts it as faulty; absent when the queue did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub faulty: Option<bool>,
+    /// The taint that makes it faulty, as `key:effect`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub faulty_taint: Option<String>,
+    /// All its taints.
+    pub taints: Vec<TaintView>,
+    /// Its lane in the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane: Option<LaneView>,
+}
+
+/// A taint of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaintView {
+    /// Key.
+    pub key: String,
+    /// Value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Effect.
+    pub effect: String,
+    /// When it was added; absent: not stamped yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_added: Option<At>,
+}
+
+impl TaintView {
+    /// As shown.
+    #[must_use]
+    pub fn of(taint: &Taint) -> Self {
+        Self {
+            key: taint.key.clone(),
+            value: taint.value.clone(),
+            effect: taint.effect.clone(),
+            time_added: taint.time_added.as_ref().map(|time| At(time.0)),
+        }
+    }
+
+    /// Whether it may cause evictions.
+    #[must_use]
+    pub fn evicts(&self) -> bool {
+        matches!(self.effect.as_str(), effect::NO_EXECUTE | effect::PREFER_NO_EXECUTE)
+    }
+}
+
+/// The entries that leave one cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LaneView {
+    /// When the lane began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<At>,
+    /// Entries by state.
+    pub totals: TotalsView,
+    /// When the next waiting entry is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_due_at: Option<At>,
+}
+
+/// Makes the report.
+///
+/// # Errors
+/// The cluster that was asked about does not exist and has no lane.
+pub fn report(gathered: &Gathered, now: Timestamp) -> Result<StatusReport, Failure> {
+    let controllers = controllers::controllers(&gathered.leases, gathered.mode, now);
+    let mut not_done = controllers::not_done(&controllers, &gathered.system_namespace, now);
+    let queue = gathered.queue.as_ref();
+    match queue {
+        Ok(queue) => not_done.extend(queue_not_done(&queue.status, now)),
+        // Without a leader the controller's own line has said it.
+        Err(failure) if controllers::is_running(&controllers, "evictionQueue") => {
+            let message = format!("what is queued is not known: {}", failure.one_line());
+            not_done.push(NotDone::problem("queue", message));
+        }
+        Err(_) => {}
+    }
+    not_done.sort_by_key(|item| item.severity);
+    let answered = queue.ok();
+    Ok(StatusReport {
+        mode: gathered.mode,
+        regime: answered.map(|queue| regime(&queue.status)),
+        queue: answered.map(queue_view),
+        queue_error: queue.err().map(Failure::one_line),
+        not_done,
+        pauses: answered.map(|queue| queue.status.pauses.iter().map(pause).collect()).unwrap_or_default(),
+        clusters: clusters(gathered)?,
+        recent: answered.map(|queue| queue.recent.iter().map(MoveView::of).collect()).unwrap_or_default(),
+        unreachable: queue
+            .err()
+            .map(Failure::status)
+            .filter(|_| controllers::is_running(&controllers, "evictionQueue")),
+        controllers,
+    })
+}
+
+impl StatusReport {
+    /// How the program ends.
+    #[must_use]
+    pub fn exit_status(&self) -> ExitStatus {
+        match self.unreachable {
+            Some(status) => status,
+            None if self.not_done.iter().any(|item| item.severity == Severity::Problem) => ExitStatus::Problem,
+            None => ExitStatus::Fine,
+        }
+    }
+}
+
+/// What is not done because of the queue's state.
+#[must_use]
+pub fn queue_not_done(status: &v1::GetStatusResponse, now: Timestamp) -> Vec<NotDone> {
+    let mut found = Vec::new();
+    let regime = status.regime();
+    let said = format!("regime {}: {}", regime_name(regime), status.reason);
+    match regime {
+        v1::Regime::AllFaulty | v1::Regime::Halted => {
+            found.push(NotDone::problem("regime", format!("nothing is released: {said}")));
+        }
+        v1::Regime::Starting | v1::Regime::Paused => {
+            found.push(NotDone::note("regime", format!("nothing is released: {said}")));
+        }
+        v1::Regime::Reduced => {
+            let rate = status.evictions_per_second;
+            found.push(NotDone::note("regime", format!("evictions are slowed down to {rate}/s: {said}")));
+        }
+        v1::Regime::Normal | v1::Regime::Unspecified if status.evictions_per_second <= 0.0 => {
+            found.push(NotDone::note("regime", format!("nothing is released: the rate is 0 ({said})")));
+        }
+        v1::Regime::Normal | v1::Regime::Unspecified => {}
+    }
+    for pause in &status.pauses {
+        found.push(NotDone::note(
+            format!("pause/{}", pause.name),
+            format!(
+                "{} entries are held by FailoverPause {} (scope {}): {}",
+                pause.held_entries, pause.name, pause.scope, pause.reason
+            ),
+        ));
+    }
+    for producer in &status.producers {
+        let subject = format!("producer/{}", producer.producer);
+        if let Some(since) = at(producer.gone_since.as_ref()) {
+            let message = format!(
+                "the {} entries of {} are not released: it left the queue {}",
+                producer.entries,
+                producer.producer,
+                relative(since.0, now)
+            );
+            found.push(NotDone::problem(subject, message));
+        } else if !producer.synced {
+            let message = format!("{} has not told the queue yet who has to leave", producer.producer);
+            found.push(NotDone::note(subject, message));
+        }
+    }
+    if status.consumers == 0 {
+        let message = "nothing released is carried out: no evictor is connected to the queue";
+        found.push(NotDone::problem("controller/evictor", message));
+    }
+    found
+}
+
+/// The regime's name.
+#[must_use]
+pub fn regime_name(regime: v1::Regime) -> &'static str {
+    match regime {
+        v1::Regime::Starting => "Starting",
+        v1::Regime::Paused => "Paused",
+        v1::Regime::AllFaulty => "AllFaulty",
+        v1::Regime::Halted => "Halted",
+        v1::Regime::Reduced => "Reduced",
+        v1::Regime::Normal => "Normal",
+        v1::Regime::Unspecified => "Unknown",
+    }
+}
+
+fn regime(status: &v1::GetStatusResponse) -> RegimeView {
+    RegimeView {
+        name: regime_name(status.regime()),
+        reason: status.reason.clone(),
+        evictions_per_second: status.evictions_per_second,
+        clusters: status.clusters,
+        faulty_clusters: status.faulty_clusters,
+        faulty_share: status.faulty_share,
+        unhealthy_threshold: status.unhealthy_threshold,
+    }
+}
+
+fn queue_view(queue: &FromQueue) -> QueueView {
+    let status = &queue.status;
+    QueueView {
+        address: queue.address.clone(),
+        leader: status.leader.clone(),
+        epoch: status.queue_epoch.clone(),
+        totals: totals(status.totals.as_ref()),
+        oldest_ready_since: at(status.oldest_ready_since.as_ref()),
+        tokens: status.tokens,
+        consumers: status.consumers,
+        max_outstanding_leases: status.max_outstanding_leases,
+        producers: status
+            .producers
+            .iter()
+            .map(|producer| ProducerView {
+                name: producer.producer.clone(),
+                identity: producer.identity.clone(),
+                synced: producer.synced,
+                gone_since: at(producer.gone_since.as_ref()),
+                entries: producer.entries,
+            })
+            .collect(),
+    }
+}
+
+fn totals(totals: Option<&v1::Totals>) -> TotalsView {
+    totals.map_or_else(TotalsView::default, |totals| TotalsView {
+        waiting: totals.waiting,
+        ready: totals.ready,
+        leased: totals.leased,
+        held: totals.held,
+    })
+}
+
+fn pause(pause: &v1::PauseStatus) -> PauseView {
+    PauseView {
+        name: pause.name.clone(),
+        scope: pause.scope.clone(),
+        reason: pause.reason.clone(),
+        until: at(pause.until.as_ref()),
+        held_entries: pause.held_entries,
+    }
+}
+
+/// The Clusters, and those that only a lane remembers.
+fn clusters(gathered: &Gathered) -> Result<Vec<ClusterView>, Failure> {
+    let queue = gathered.queue.as_ref().ok();
+    let mut views: Vec<ClusterView> = gathered.clusters.iter().map(|cluster| cluster_view(cluster, queue)).collect();
+    for lane in queue.map(|queue| queue.lanes.as_slice()).unwrap_or_default() {
+        if !views.iter().any(|view| view.name == lane.cluster) {
+            views.push(ClusterView {
+                name: lane.cluster.clone(),
+                ready: None,
+                ready_since: None,
+                ready_reason: Some("there is no such Cluster any more".to_owned()),
+                being_deleted: false,
+                faulty: Some(lane.faulty),
+                faulty_taint: None,
+                taints: Vec::new(),
+                lane: Some(lane_view(lane)),
+            });
+        }
+    }
+    views.sort_by(|a, b| a.name.cmp(&b.name));
+    let Some(only) = &gathered.only else { return Ok(views) };
+    let known: Vec<String> = views.iter().map(|view| view.name.clone()).collect();
+    views.retain(|view| view.name == *only);
+    if views.is_empty() {
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(Failure::new(
+            ExitStatus::Problem,
+            format!("cannot show the status of Cluster {only}"),
+            "there is no such Cluster",
+            format!("choose one of those that there are: {known}"),
+        ));
+    }
+    Ok(views)
+}
+
+fn cluster_view(cluster: &Cluster, queue: Option<&FromQueue>) -> ClusterView {
+    let name = cluster.cluster_name().to_string();
+    let ready = cluster.condition(condition::READY);
+    let faulty = queue.map(|queue| queue.status.faulty.iter().find(|faulty| faulty.cluster == name));
+    ClusterView {
+        ready: ready.map(|ready| ready.status.clone()),
+        ready_since: ready.map(|ready| At(ready.last_transition_time.0)),
+        ready_reason: ready.map(|ready| {
+            if ready.message.is_empty() { ready.reason.clone() } else { format!("{}: {}", ready.reason, ready.message) }
+        }),
+        being_deleted: cluster.is_being_deleted(),
+        faulty: faulty.map(|faulty| faulty.is_some()),
+        faulty_taint: faulty.flatten().map(|faulty| faulty.taint.clone()),
+        taints: cluster.spec.taints.iter().map(TaintView::of).collect(),
+        lane: queue.and_then(|queue| queue.lanes.iter().find(|lane| lane.cluster == name)).map(lane_view),
+        name,
+    }
+}
+
+fn lane_view(lane: &v1::Lane) -> LaneView {
+    LaneView {
+        since: at(lane.since.as_ref()),
+        totals: totals(lane.totals.as_ref()),
+        next_due_at: at(lane.next_due_at.as_ref()),
+    }
+}
