@@ -13,6 +13,7 @@ mod revise;
 use api_types::work::{AggregatedStatusItem, ReplicaRequirements};
 use serde_json::Value;
 
+pub use retain::SERVICE_ACCOUNT_TOKEN;
 pub use revise::divide_by_replicas;
 
 /// Why an object could not be interpreted.

@@ -1,0 +1,172 @@
+//! What the binding controller knows: bindings, their templates, their Works and the clusters.
+
+use std::sync::Arc;
+
+use api_types::cluster::Cluster;
+use api_types::names::annotation;
+use api_types::work::{Binding, BindingKind, Work};
+use api_types::{BindingKey, ClusterName};
+use controller_kit::informer::Stopped;
+use controller_kit::{Context, Informer, ObjectKey, Store};
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+use crate::kinds::{Kind, TEMPLATES};
+use crate::members::{Presence, presence};
+use crate::objects::{TemplateKey, to_value};
+
+/// Index of Works by the binding they belong to.
+const BY_BINDING: &str = "binding";
+/// Index of Works by namespace.
+pub const BY_NAMESPACE: &str = "namespace";
+
+/// The informers, before they have synced.
+pub struct Sources {
+    /// ResourceBindings and ClusterResourceBindings.
+    pub bindings: [Informer<Binding>; 2],
+    /// Works.
+    pub works: Informer<Work>,
+    /// Clusters.
+    pub clusters: Informer<Cluster>,
+    /// Templates by kind.
+    pub templates: Vec<(Kind, Informer<DynamicObject>)>,
+}
+
+impl Sources {
+    /// The shared informers of the process.
+    #[must_use]
+    pub fn of(ctx: &Context) -> Self {
+        Self {
+            bindings: BindingKind::ALL.map(|kind| ctx.informers.get(controller_kit::Scope::all(), &kind)),
+            works: works(ctx),
+            clusters: ctx.informers.of::<Cluster>(),
+            templates: templates(ctx),
+        }
+    }
+
+    /// Waits until everything is read: a decision on half of it could delete what is only not read yet.
+    ///
+    /// # Errors
+    /// [`Stopped`] when the process stops first.
+    pub async fn synced(&self) -> Result<Index, Stopped> {
+        let [namespaced, cluster] = &self.bindings;
+        let mut templates = Vec::new();
+        for (kind, informer) in &self.templates {
+            templates.push((*kind, informer.synced().await?));
+        }
+        Ok(Index {
+            bindings: [namespaced.synced().await?, cluster.synced().await?],
+            works: self.works.synced().await?,
+            clusters: self.clusters.synced().await?,
+            templates,
+        })
+    }
+}
+
+/// Works, indexed by binding and by namespace.
+#[must_use]
+pub fn works(ctx: &Context) -> Informer<Work> {
+    let works = ctx.informers.of::<Work>();
+    works.index(BY_BINDING, |work: &Work| {
+        binding_of(work).map(|key| key.to_string()).into_iter().collect()
+    });
+    works.index(BY_NAMESPACE, |work: &Work| {
+        work.metadata.namespace.clone().into_iter().collect()
+    });
+    works
+}
+
+/// Templates of all kinds of the table.
+#[must_use]
+pub fn templates(ctx: &Context) -> Vec<(Kind, Informer<DynamicObject>)> {
+    let informer = |kind: Kind| {
+        (
+            kind,
+            ctx.informers.get(controller_kit::Scope::all(), &kind.api_resource()),
+        )
+    };
+    TEMPLATES.into_iter().map(informer).collect()
+}
+
+/// Everything read.
+#[derive(Clone)]
+pub struct Index {
+    bindings: [Store<Binding>; 2],
+    works: Store<Work>,
+    clusters: Store<Cluster>,
+    templates: Vec<(Kind, Store<DynamicObject>)>,
+}
+
+impl Index {
+    /// The binding.
+    #[must_use]
+    pub fn binding(&self, key: &BindingKey) -> Option<Arc<Binding>> {
+        let [namespaced, cluster] = &self.bindings;
+        let store = match key.kind() {
+            BindingKind::Namespaced => namespaced,
+            BindingKind::Cluster => cluster,
+        };
+        store.get(&ObjectKey {
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        })
+    }
+
+    /// The Works of a binding.
+    #[must_use]
+    pub fn works_of(&self, key: &BindingKey) -> Vec<Arc<Work>> {
+        self.works.by_index(BY_BINDING, &key.to_string())
+    }
+
+    /// The template of a binding.
+    #[must_use]
+    pub fn template_of(&self, binding: &Binding) -> Option<Value> {
+        self.template(&TemplateKey::of_binding(binding)?)
+    }
+
+    /// A template.
+    #[must_use]
+    pub fn template(&self, key: &TemplateKey) -> Option<Value> {
+        let (_, store) = self.templates.iter().find(|(kind, _)| *kind == key.kind)?;
+        Some(to_value(&key.kind, store.get(&key.object)?.as_ref()))
+    }
+
+    /// Whether a cluster is there and answers.
+    #[must_use]
+    pub fn presence(&self, cluster: &ClusterName) -> Presence {
+        presence(&self.clusters, cluster)
+    }
+
+    /// Bindings that have a Work on a cluster.
+    #[must_use]
+    pub fn bindings_on(&self, cluster: &ClusterName) -> Vec<BindingKey> {
+        let works = self
+            .works
+            .by_index(BY_NAMESPACE, &api_types::names::execution_namespace(cluster));
+        works.iter().filter_map(|work| binding_of(work)).collect()
+    }
+}
+
+/// The binding that a Work belongs to; `None` for one that belongs to none.
+#[must_use]
+pub fn binding_of(work: &Work) -> Option<BindingKey> {
+    let annotations = work.metadata.annotations.as_ref()?;
+    if let Some(name) = annotations.get(annotation::RESOURCE_BINDING_NAME) {
+        return Some(BindingKey::namespaced(
+            annotations.get(annotation::RESOURCE_BINDING_NAMESPACE)?,
+            name,
+        ));
+    }
+    annotations
+        .get(annotation::CLUSTER_RESOURCE_BINDING_NAME)
+        .map(BindingKey::cluster)
+}
+
+/// The key of a binding's change.
+#[must_use]
+pub fn binding_key(key: &ObjectKey) -> BindingKey {
+    BindingKey {
+        namespace: key.namespace.clone(),
+        name: key.name.clone(),
+    }
+}

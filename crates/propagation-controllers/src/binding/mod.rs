@@ -1,0 +1,298 @@
+//! `binding`: turns each binding into Works.
+//!
+//! Guarantees: a Work is deleted only on a complete picture; a copy that has to go first has gone, or its cluster has
+//! been away for long enough and a Warning says so; nothing is written when nothing changes.
+
+pub mod index;
+pub mod reconcile;
+pub mod render;
+pub mod writer;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::work::{Binding, BindingKind, Work};
+use api_types::{BindingKey, ClusterName};
+use controller_kit::{Change, Context, EventType, Next, RequiredKind, WorkQueue};
+use jiff::Timestamp;
+use kube::Resource;
+use parking_lot::Mutex;
+
+use self::index::{Index, Sources, binding_key, binding_of};
+use self::reconcile::{Plan, Situation, is_placed, plan};
+use self::writer::Outcome;
+use crate::Flags;
+use crate::interpreter::{Interpreter, Native};
+use crate::objects::{TemplateKey, changes_more_than_status};
+
+/// Runs the controller until shutdown.
+///
+/// # Errors
+/// When the API server does not serve our kinds.
+pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
+    ctx.require_kinds(&[
+        RequiredKind::of::<Cluster>(),
+        RequiredKind::of::<Work>(),
+        RequiredKind::with::<Binding>(&BindingKind::Namespaced),
+        RequiredKind::with::<Binding>(&BindingKind::Cluster),
+    ])
+    .await?;
+    let sources = Sources::of(&ctx);
+    let Ok(index) = sources.synced().await else {
+        return Ok(());
+    };
+    let queue: WorkQueue<BindingKey> = WorkQueue::new("binding", &ctx);
+    for bindings in &sources.bindings {
+        queue.follow(&ctx, bindings.changes(), |change| {
+            changes_works(change).then(|| binding_key(&change.key))
+        });
+    }
+    queue.follow(&ctx, sources.works.changes(), |change| {
+        // Status of a Work is no concern here.
+        let spec = |work: &Option<Arc<Work>>| {
+            work.as_ref().map(|w| {
+                (
+                    w.metadata.generation,
+                    w.metadata.labels.clone(),
+                    w.metadata.annotations.clone(),
+                    w.metadata.finalizers.clone(),
+                    w.metadata.deletion_timestamp.clone(),
+                )
+            })
+        };
+        let same = change.before.is_some() && spec(&change.before) == spec(&change.after);
+        change.newest().filter(|_| !same).and_then(|work| binding_of(work))
+    });
+    for (kind, templates) in &sources.templates {
+        let kind = *kind;
+        queue.follow(&ctx, templates.changes(), move |change| {
+            changes_more_than_status(change).then(|| TemplateKey::new(kind, change.key.clone()).binding())
+        });
+    }
+    let on_cluster = index.clone();
+    queue.follow(&ctx, sources.clusters.changes(), move |change| {
+        let ready = |cluster: &Option<Arc<Cluster>>| cluster.as_ref().map(|cluster| cluster.is_ready());
+        let same = ready(&change.before) == ready(&change.after);
+        if same {
+            Vec::new()
+        } else {
+            on_cluster.bindings_on(&ClusterName::from(change.key.name.as_str()))
+        }
+    });
+    let controller = Arc::new(BindingController {
+        ctx: ctx.clone(),
+        index,
+        interpreter: Arc::new(Native),
+        unreachable_wait: flags.directly_unreachable_wait,
+        away: Mutex::default(),
+    });
+    queue
+        .run(&ctx, flags.concurrent_binding_syncs, move |key| {
+            let controller = controller.clone();
+            async move { controller.sync(&key).await }
+        })
+        .await;
+    Ok(())
+}
+
+/// Whether a change of a binding can mean other Works: of its status only whether it is placed counts, and only while
+/// a copy has to go first.
+fn changes_works(change: &Change<Binding>) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return true;
+    };
+    before.spec != after.spec
+        || before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
+        || before.metadata.labels != after.metadata.labels
+        || (!after.spec.graceful_eviction_tasks.is_empty() && is_placed(before) != is_placed(after))
+}
+
+struct BindingController {
+    ctx: Context,
+    index: Index,
+    interpreter: Arc<dyn Interpreter>,
+    unreachable_wait: Duration,
+    /// Since when a binding waits for a copy on a cluster that is away.
+    away: Mutex<BTreeMap<BindingKey, BTreeMap<ClusterName, Away>>>,
+}
+
+/// How long a store takes to catch up with a write that came before ours.
+const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
+
+/// How many writes were done, and how many were made from what is no longer so.
+#[derive(Clone, Copy, Default)]
+struct Written {
+    done: usize,
+    outdated: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Away {
+    since: Timestamp,
+    told: bool,
+}
+
+impl BindingController {
+    async fn sync(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
+        let Some(binding) = self.index.binding(key) else {
+            self.away.lock().remove(key);
+            return self.remove_works_of_nothing(key).await;
+        };
+        let now = self.ctx.clock.now();
+        let template = self.index.template_of(&binding);
+        let works = self.index.works_of(key);
+        let away_since = self
+            .away
+            .lock()
+            .get(key)
+            .into_iter()
+            .flatten()
+            .map(|(c, away)| (c.clone(), away.since))
+            .collect();
+        let situation = Situation {
+            binding: &binding,
+            template: template.as_ref(),
+            works: &works,
+            presence: &|cluster| self.index.presence(cluster),
+            away_since: &away_since,
+            unreachable_wait: self.unreachable_wait,
+            now,
+        };
+        let plan = plan(&situation, self.interpreter.as_ref());
+        self.remember_away(key, &binding, &plan, now);
+        let written = self.carry_out(key, &binding, &plan).await;
+        self.tell(&binding, &plan, &written);
+        match written {
+            Err(error) => Err(error),
+            // The version that got in between may differ in status only, which would not bring us back.
+            Ok(Written { outdated: 1.., .. }) => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
+            Ok(_) => match plan.failures.first() {
+                Some((cluster, error)) => Err(anyhow::anyhow!("no Work for cluster {cluster}: {error}")),
+                None => Ok(plan.look_again.map_or(Next::Done, Next::At)),
+            },
+        }
+    }
+
+    /// Works whose binding was removed by force would stay for ever. Asked once more of the API server itself before
+    /// anything is deleted: here an old list would lose a running copy.
+    async fn remove_works_of_nothing(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
+        let works = self.index.works_of(key);
+        let orphans: Vec<_> = works
+            .iter()
+            .filter(|work| work.metadata.deletion_timestamp.is_none())
+            .collect();
+        if orphans.is_empty() {
+            return Ok(Next::Done);
+        }
+        if writer::bindings(&self.ctx, key).get_opt(&key.name).await?.is_some() {
+            return Ok(Next::After(Duration::from_secs(1)));
+        }
+        for work in orphans {
+            writer::delete(&self.ctx, work).await?;
+        }
+        Ok(Next::Done)
+    }
+
+    fn remember_away(&self, key: &BindingKey, binding: &Binding, plan: &Plan, now: Timestamp) {
+        let mut all = self.away.lock();
+        let before = all.remove(key).unwrap_or_default();
+        let mut current = BTreeMap::new();
+        for cluster in &plan.away {
+            let mut away = before.get(cluster).copied().unwrap_or(Away {
+                since: now,
+                told: false,
+            });
+            if plan.unconfirmed.contains(cluster) && !away.told {
+                away.told = true;
+                let note = format!(
+                    "cluster {cluster} does not answer, so it is not known whether the old copy is gone; the new one is created all the same"
+                );
+                self.ctx
+                    .events
+                    .publish(&reference(binding), EventType::Warning, "OldCopyNotConfirmedGone", note);
+            }
+            current.insert(cluster.clone(), away);
+        }
+        if !current.is_empty() {
+            all.insert(key.clone(), current);
+        }
+    }
+
+    async fn carry_out(&self, key: &BindingKey, binding: &Binding, plan: &Plan) -> Result<Written, anyhow::Error> {
+        let mut written = Written::default();
+        let mut failed: Option<anyhow::Error> = None;
+        let mut note = |result: Result<Outcome, kube::Error>| match result {
+            Ok(Outcome::Done) => written.done += 1,
+            Ok(Outcome::Outdated) => written.outdated += 1,
+            // One cluster's trouble does not keep the others' Works.
+            Err(error) => failed = Some(error.into()),
+        };
+        for work in &plan.delete {
+            note(writer::delete(&self.ctx, work).await);
+        }
+        for work in &plan.create {
+            note(writer::create(&self.ctx, work).await);
+        }
+        for (present, wanted) in &plan.update {
+            note(writer::update(&self.ctx, present, wanted).await);
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let ours = binding
+            .metadata
+            .finalizers
+            .iter()
+            .flatten()
+            .any(|name| name == key.kind().finalizer());
+        if plan.release && ours {
+            writer::release(&self.ctx, key, binding).await?;
+        } else if !plan.blocking.is_empty() {
+            let message = format!(
+                "waits for the copies on clusters that are not ready: {}",
+                names(&plan.blocking)
+            );
+            writer::say_blocked(&self.ctx, key, binding, &message).await?;
+        }
+        Ok(written)
+    }
+
+    fn tell(&self, binding: &Binding, plan: &Plan, written: &Result<Written, anyhow::Error>) {
+        let key = binding.key();
+        let which = key.kind();
+        let kind = Binding::kind(&which);
+        let changed = !plan.create.is_empty() || !plan.update.is_empty();
+        match (written, plan.failures.first()) {
+            (Err(error), _) => {
+                let note = format!("{error:#}");
+                self.ctx
+                    .events
+                    .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note);
+            }
+            (Ok(_), Some((cluster, error))) => {
+                let note = format!("cluster {cluster}: {error}");
+                self.ctx
+                    .events
+                    .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note);
+            }
+            (Ok(written), None) if written.done > 0 && changed => {
+                let note = format!("Sync work of {kind}({key}) successful.");
+                self.ctx
+                    .events
+                    .publish(&reference(binding), EventType::Normal, "SyncWorkSucceed", note);
+            }
+            (Ok(_), None) => {}
+        }
+    }
+}
+
+fn names(clusters: &BTreeSet<ClusterName>) -> String {
+    clusters.iter().map(ClusterName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// A binding as the object of an event.
+pub fn reference(binding: &Binding) -> k8s_openapi::api::core::v1::ObjectReference {
+    binding.object_ref(&binding.key().kind())
+}

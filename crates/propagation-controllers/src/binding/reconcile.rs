@@ -1,0 +1,219 @@
+//! Which Works a binding has, as a pure function of what is known.
+//!
+//! Works stay for the clusters of the scheduling result, of the bindings that need this one, and of tasks that are not
+//! Directly; the others go. A task's Work is not rendered anew. While a copy that has to go first (Directly) is still
+//! there, no other Work is made or changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::ClusterName;
+use api_types::names::cluster_of_execution_namespace;
+use api_types::policy::PurgeMode;
+use api_types::work::{Binding, TargetCluster, Work, condition};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::render;
+use crate::interpreter::{InterpretError, Interpreter};
+use crate::members::Presence;
+
+/// Everything that counts for the Works of one binding.
+pub struct Situation<'a> {
+    /// The binding.
+    pub binding: &'a Binding,
+    /// Its template; absent when there is none, or its kind is not carried to members.
+    pub template: Option<&'a Value>,
+    /// The Works that name the binding.
+    pub works: &'a [Arc<Work>],
+    /// Whether each cluster is there and answers.
+    pub presence: &'a (dyn Fn(&ClusterName) -> Presence + Sync),
+    /// Since when an old copy's cluster has been away while others waited for that copy to go.
+    pub away_since: &'a BTreeMap<ClusterName, Timestamp>,
+    /// How long they wait for it.
+    pub unreachable_wait: Duration,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// What is to be done.
+#[derive(Default, Debug)]
+pub struct Plan {
+    /// Works to delete.
+    pub delete: Vec<Arc<Work>>,
+    /// Works to create.
+    pub create: Vec<Work>,
+    /// Works to change: as they are, as they should be.
+    pub update: Vec<(Arc<Work>, Work)>,
+    /// The finalizer may go: no Work is left.
+    pub release: bool,
+    /// Clusters whose copy is waited for although they do not answer.
+    pub away: BTreeSet<ClusterName>,
+    /// Clusters whose copy was not confirmed gone, and is no longer waited for.
+    pub unconfirmed: BTreeSet<ClusterName>,
+    /// Clusters that keep a binding which is being deleted.
+    pub blocking: BTreeSet<ClusterName>,
+    /// When to look again, if nothing changes before.
+    pub look_again: Option<Timestamp>,
+    /// Clusters for which no Work could be made, and why.
+    pub failures: Vec<(ClusterName, InterpretError)>,
+}
+
+/// The plan for one binding.
+pub fn plan(situation: &Situation<'_>, interpreter: &dyn Interpreter) -> Plan {
+    let mut plan = Plan::default();
+    let works = by_cluster(situation.works);
+    if situation.binding.is_being_deleted() {
+        plan_deletion(situation, &works, &mut plan);
+        return plan;
+    }
+    let targets = targets(situation.binding);
+    let kept = kept_by_tasks(situation.binding);
+    let leaving = leaving_directly(situation.binding);
+    let placed = is_placed(situation.binding);
+
+    let mut wait = false;
+    for (cluster, work) in &works {
+        if targets.contains_key(cluster) || kept.contains(cluster) {
+            continue;
+        }
+        let directly = leaving.contains(cluster);
+        if (!directly || placed) && work.metadata.deletion_timestamp.is_none() {
+            plan.delete.push(work.clone());
+        }
+        if directly && still_waited_for(situation, cluster, &mut plan) {
+            wait = true;
+        }
+    }
+    let Some(template) = situation.template.filter(|_| !wait) else {
+        return plan;
+    };
+    for (cluster, target) in &targets {
+        if (situation.presence)(cluster) == Presence::Gone {
+            continue;
+        }
+        let existing = works.get(cluster);
+        if existing.is_some_and(|work| work.metadata.deletion_timestamp.is_some()) {
+            // Its end brings us back here; only then can there be another of that name.
+            continue;
+        }
+        match (render::work(situation.binding, template, target, interpreter), existing) {
+            (Err(error), _) => plan.failures.push((cluster.clone(), error)),
+            (Ok(wanted), None) => plan.create.push(wanted),
+            (Ok(wanted), Some(present)) if differs(present, &wanted) => plan.update.push((present.clone(), wanted)),
+            (Ok(_), Some(_)) => {}
+        }
+    }
+    plan
+}
+
+fn by_cluster(works: &[Arc<Work>]) -> BTreeMap<ClusterName, Arc<Work>> {
+    let entry = |work: &Arc<Work>| Some((cluster_of(work)?, work.clone()));
+    works.iter().filter_map(entry).collect()
+}
+
+/// The cluster that a Work is for.
+pub fn cluster_of(work: &Work) -> Option<ClusterName> {
+    cluster_of_execution_namespace(work.metadata.namespace.as_deref()?)
+}
+
+/// The scheduling result, and what bindings that need this one ask for besides.
+pub fn targets(binding: &Binding) -> BTreeMap<ClusterName, TargetCluster> {
+    let mut targets = BTreeMap::new();
+    let own = binding.spec.clusters.iter();
+    let needed = binding.spec.required_by.iter().flat_map(|snapshot| &snapshot.clusters);
+    for target in own.chain(needed) {
+        targets
+            .entry(ClusterName::from(target.name.as_str()))
+            .or_insert_with(|| target.clone());
+    }
+    targets
+}
+
+/// Clusters that are left, and where the copy stays until the task goes.
+pub fn kept_by_tasks(binding: &Binding) -> BTreeSet<ClusterName> {
+    let tasks = binding.spec.graceful_eviction_tasks.iter();
+    tasks
+        .filter(|task| task.effective_purge_mode() != PurgeMode::Directly)
+        .map(|task| ClusterName::from(task.from_cluster.as_str()))
+        .collect()
+}
+
+fn leaving_directly(binding: &Binding) -> BTreeSet<ClusterName> {
+    let tasks = binding.spec.graceful_eviction_tasks.iter();
+    tasks
+        .filter(|task| task.effective_purge_mode() == PurgeMode::Directly)
+        .map(|task| ClusterName::from(task.from_cluster.as_str()))
+        .collect()
+}
+
+/// Whether the scheduler has found a place for all of the workload, and for its newest version.
+pub fn is_placed(binding: &Binding) -> bool {
+    let Some(status) = &binding.status else { return false };
+    let scheduled = binding
+        .condition(condition::SCHEDULED)
+        .is_some_and(|c| c.status == "True");
+    let divided =
+        binding.spec.placement.as_ref().is_some_and(|placement| {
+            placement.scheduling_type() == api_types::placement::ReplicaSchedulingType::Divided
+        });
+    let sum: i64 = binding
+        .spec
+        .clusters
+        .iter()
+        .map(|target| i64::from(target.replicas))
+        .sum();
+    let complete = !(divided && binding.spec.is_workload()) || sum == i64::from(binding.replicas());
+    scheduled
+        && status.scheduler_observed_generation == binding.metadata.generation
+        && !binding.spec.clusters.is_empty()
+        && complete
+}
+
+/// A copy that goes first is waited for while its cluster answers, and for a while after it stopped to.
+fn still_waited_for(situation: &Situation<'_>, cluster: &ClusterName, plan: &mut Plan) -> bool {
+    match (situation.presence)(cluster) {
+        Presence::Gone => false,
+        Presence::Ready => true,
+        Presence::NotReady => {
+            let since = situation.away_since.get(cluster).copied().unwrap_or(situation.now);
+            let until = since.checked_add(situation.unreachable_wait).unwrap_or(Timestamp::MAX);
+            plan.away.insert(cluster.clone());
+            if until <= situation.now {
+                plan.unconfirmed.insert(cluster.clone());
+                return false;
+            }
+            plan.look_again = Some(plan.look_again.map_or(until, |earlier| earlier.min(until)));
+            true
+        }
+    }
+}
+
+fn plan_deletion(situation: &Situation<'_>, works: &BTreeMap<ClusterName, Arc<Work>>, plan: &mut Plan) {
+    plan.release = works.is_empty();
+    for (cluster, work) in works {
+        if work.metadata.deletion_timestamp.is_none() {
+            plan.delete.push(work.clone());
+        }
+        if (situation.presence)(cluster) == Presence::NotReady {
+            plan.blocking.insert(cluster.clone());
+        }
+    }
+}
+
+/// Whether the parts that we write are not as wanted.
+#[must_use]
+pub fn differs(present: &Work, wanted: &Work) -> bool {
+    let lacks = |present: &Option<BTreeMap<String, String>>, wanted: &Option<BTreeMap<String, String>>| {
+        let has = |(key, value): (&String, &String)| present.as_ref().and_then(|map| map.get(key)) == Some(value);
+        !wanted.iter().flatten().all(has)
+    };
+    let finalizers = |work: &Work| work.metadata.finalizers.clone().unwrap_or_default();
+    present.spec != wanted.spec
+        || lacks(&present.metadata.labels, &wanted.metadata.labels)
+        || lacks(&present.metadata.annotations, &wanted.metadata.annotations)
+        || finalizers(wanted)
+            .iter()
+            .any(|needed| !finalizers(present).contains(needed))
+}

@@ -1,0 +1,126 @@
+//! `bindingStatus`: gathers the status of a binding's Works on the binding, and the status of all copies on the
+//! template.
+//!
+//! Guarantees: what is written was worked out from the newest Works at the very try that wrote it; status of a cluster
+//! that is not Ready is never called Healthy; nothing is written when nothing changes.
+
+mod reconcile;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::work::{Binding, BindingKind, Work};
+use api_types::{BindingKey, ClusterName};
+use controller_kit::{Change, Context, EventType, Next, RequiredKind, WorkQueue};
+
+use self::writer::Outcome;
+use crate::Flags;
+use crate::binding::index::{Index, Sources, binding_key, binding_of};
+use crate::interpreter::{Interpreter, Native};
+use crate::objects::{TemplateKey, reference};
+
+/// How long a store takes to catch up with a write that came before ours.
+const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(100);
+
+/// Runs the controller until shutdown.
+///
+/// # Errors
+/// When the API server does not serve our kinds.
+pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
+    ctx.require_kinds(&[
+        RequiredKind::of::<Cluster>(),
+        RequiredKind::of::<Work>(),
+        RequiredKind::with::<Binding>(&BindingKind::Namespaced),
+        RequiredKind::with::<Binding>(&BindingKind::Cluster),
+    ])
+    .await?;
+    let sources = Sources::of(&ctx);
+    let Ok(index) = sources.synced().await else {
+        return Ok(());
+    };
+    let queue: WorkQueue<BindingKey> = WorkQueue::new("bindingStatus", &ctx);
+    for bindings in &sources.bindings {
+        queue.follow(&ctx, bindings.changes(), |change| {
+            changes_expectation(change).then(|| binding_key(&change.key))
+        });
+    }
+    queue.follow(&ctx, sources.works.changes(), |change| {
+        let parts = |work: &Option<Arc<Work>>| {
+            work.as_ref()
+                .map(|work| (work.status.clone(), work.metadata.deletion_timestamp.clone()))
+        };
+        let same = change.before.is_some() && parts(&change.before) == parts(&change.after);
+        change.newest().filter(|_| !same).and_then(|work| binding_of(work))
+    });
+    let on_cluster = index.clone();
+    queue.follow(&ctx, sources.clusters.changes(), move |change| {
+        let ready = |cluster: &Option<Arc<Cluster>>| cluster.as_ref().map(|cluster| cluster.is_ready());
+        let same = ready(&change.before) == ready(&change.after);
+        if same {
+            Vec::new()
+        } else {
+            on_cluster.bindings_on(&ClusterName::from(change.key.name.as_str()))
+        }
+    });
+    let controller = Arc::new(BindingStatus {
+        ctx: ctx.clone(),
+        index,
+        interpreter: Arc::new(Native),
+    });
+    queue
+        .run(&ctx, flags.concurrent_binding_syncs, move |key| {
+            let controller = controller.clone();
+            async move { controller.sync(&key).await }
+        })
+        .await;
+    Ok(())
+}
+
+/// Its own status is our word; which clusters should have a Work is not.
+fn changes_expectation(change: &Change<Binding>) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return true;
+    };
+    before.spec != after.spec || before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
+}
+
+struct BindingStatus {
+    ctx: Context,
+    index: Index,
+    interpreter: Arc<dyn Interpreter>,
+}
+
+impl BindingStatus {
+    async fn sync(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
+        let Some(binding) = self.index.binding(key).filter(|binding| !binding.is_being_deleted()) else {
+            return Ok(Next::Done);
+        };
+        let works = self.index.works_of(key);
+        let now = self.ctx.clock.now();
+        let status = reconcile::status(&binding, &works, &|cluster| self.index.presence(cluster), now);
+        let mut outcome = writer::say(&self.ctx, key, &binding, &status).await?;
+        if outcome == Outcome::Done
+            && let Some(template_key) = TemplateKey::of_binding(&binding)
+            && let Some(template) = self.index.template(&template_key)
+        {
+            let fields = self
+                .interpreter
+                .aggregate(&template, &status.aggregated_status)
+                .inspect_err(|error| {
+                    let note = error.to_string();
+                    self.ctx
+                        .events
+                        .publish(&reference(&template), EventType::Warning, "AggregateStatusFailed", note);
+                })?;
+            if let Some(fields) = fields {
+                outcome = writer::say_on_template(&self.ctx, &template_key, &template, &fields).await?;
+            }
+        }
+        Ok(match outcome {
+            Outcome::Done => Next::Done,
+            Outcome::Outdated => Next::After(AGAIN_WHEN_OUTDATED),
+        })
+    }
+}

@@ -1,0 +1,279 @@
+//! The status of a binding from its Works, as a pure function.
+//!
+//! Status of a cluster that is not Ready stays as it was read last, its health is Unknown, and `collectedAt` shows how
+//! old it is: it is never shown as Healthy for ever.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use api_types::ClusterName;
+use api_types::conditions::{self, Say};
+use api_types::work::{
+    AggregatedStatusItem, Binding, ResourceBindingStatus, ResourceHealth, Work, condition, work_condition,
+};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::binding::reconcile::{cluster_of, kept_by_tasks, targets};
+use crate::members::Presence;
+
+/// The status of `binding`, with the parts of other writers as they are.
+#[must_use]
+pub fn status(
+    binding: &Binding,
+    works: &[Arc<Work>],
+    presence: &(dyn Fn(&ClusterName) -> Presence + Sync),
+    now: Timestamp,
+) -> ResourceBindingStatus {
+    let mut status = binding.status.clone().unwrap_or_default();
+    let mut items: Vec<AggregatedStatusItem> = works
+        .iter()
+        .filter(|work| work.metadata.deletion_timestamp.is_none())
+        .filter_map(|work| {
+            let cluster = cluster_of(work)?;
+            Some(item(
+                &cluster,
+                work,
+                binding.status_on(&cluster),
+                presence(&cluster),
+                now,
+            ))
+        })
+        .collect();
+    items.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
+    status.aggregated_status = items;
+    say_fully_applied(binding, &mut status, now);
+    status
+}
+
+fn item(
+    cluster: &ClusterName,
+    work: &Work,
+    before: Option<&AggregatedStatusItem>,
+    presence: Presence,
+    now: Timestamp,
+) -> AggregatedStatusItem {
+    let reported = work.status.as_ref().and_then(|status| status.manifest_statuses.first());
+    let applied = work
+        .status
+        .as_ref()
+        .and_then(|status| conditions::get(&status.conditions, work_condition::APPLIED));
+    let is_applied = applied.is_some_and(|applied| applied.status == "True");
+    let mut item = AggregatedStatusItem {
+        cluster_name: cluster.to_string(),
+        status: reported.and_then(|reported| reported.status.clone()),
+        applied: is_applied,
+        applied_message: applied
+            .filter(|applied| applied.status != "True")
+            .map(|applied| applied.message.clone()),
+        health: Some(ResourceHealth::Unknown),
+        ..AggregatedStatusItem::default()
+    };
+    // A Work that nobody has reported on is a new copy: what was known of the one before is not its own.
+    let Some(reported) = reported else { return item };
+    if is_applied && presence == Presence::Ready {
+        item.health = reported.health.clone();
+    }
+    let healthy = item.health == Some(ResourceHealth::Healthy);
+    let settled = before.and_then(|before| before.settled).unwrap_or(false) || healthy;
+    item.settled = settled.then_some(true);
+    item.creation_timestamp = before
+        .and_then(|before| before.creation_timestamp.clone())
+        .or(Some(Time(now)));
+    let same = before.is_some_and(|before| before.status == item.status && before.health == item.health);
+    let noted = before.and_then(|before| before.collected_at.clone());
+    item.collected_at = match noted {
+        Some(noted) if same || presence != Presence::Ready => Some(noted),
+        _ => Some(Time(now)),
+    };
+    item
+}
+
+/// True when there is a Work for each cluster that should have one, for no other, and all are applied.
+fn say_fully_applied(binding: &Binding, status: &mut ResourceBindingStatus, now: Timestamp) {
+    let mut wanted: BTreeSet<ClusterName> = targets(binding).into_keys().collect();
+    wanted.extend(kept_by_tasks(binding));
+    let there: BTreeSet<ClusterName> = status
+        .aggregated_status
+        .iter()
+        .map(|item| ClusterName::from(item.cluster_name.as_str()))
+        .collect();
+    let never_said = conditions::get(&status.conditions, condition::FULLY_APPLIED).is_none();
+    if wanted.is_empty() && there.is_empty() && never_said {
+        return;
+    }
+    let all = !wanted.is_empty() && wanted == there && status.aggregated_status.iter().all(|item| item.applied);
+    let (status_text, reason, message) = if all {
+        (
+            "True",
+            "FullyAppliedSuccess",
+            "All works have been successfully applied",
+        )
+    } else {
+        (
+            "False",
+            "FullyAppliedFailed",
+            "Failed to apply all works, see status.aggregatedStatus for details",
+        )
+    };
+    let say = Say {
+        type_: condition::FULLY_APPLIED,
+        status: status_text,
+        reason,
+        message,
+    };
+    conditions::set(&mut status.conditions, say, None, now);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn binding(clusters: &[&str], before: &ResourceBindingStatus) -> Binding {
+        let clusters: Vec<Value> = clusters
+            .iter()
+            .map(|name| json!({"name": name, "replicas": 1}))
+            .collect();
+        let mut binding: Binding = serde_json::from_value(json!({"metadata": {"namespace": "shop", "name": "web-deployment"},
+            "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "clusters": clusters}}))
+        .unwrap();
+        binding.status = Some(before.clone());
+        binding
+    }
+
+    fn work(cluster: &str, applied: &str, reported: Option<(&str, i64)>) -> Arc<Work> {
+        let statuses: Vec<Value> = reported
+            .map(|(health, replicas)| {
+                json!({"identifier": {"ordinal": 0, "version": "v1", "kind": "Deployment", "name": "web"},
+                "health": health, "status": {"replicas": replicas}})
+            })
+            .into_iter()
+            .collect();
+        Arc::new(serde_json::from_value(json!({"metadata": {"namespace": format!("karmada-es-{cluster}"), "name": "w"}, "spec": {},
+            "status": {"conditions": [{"type": "Applied", "status": applied, "reason": "R", "message": "why", "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+                "manifestStatuses": statuses}})).unwrap())
+    }
+
+    fn fully_applied(status: &ResourceBindingStatus) -> Option<&str> {
+        conditions::get(&status.conditions, condition::FULLY_APPLIED).map(|c| c.status.as_str())
+    }
+
+    #[test]
+    fn items_come_sorted_with_health_and_the_condition_follows() {
+        let works = [
+            work("m2", "True", Some(("Healthy", 2))),
+            work("m1", "True", Some(("Unhealthy", 1))),
+        ];
+        let now = status(
+            &binding(&["m1", "m2"], &Default::default()),
+            &works,
+            &|_| Presence::Ready,
+            at(9),
+        );
+        let names: Vec<_> = now
+            .aggregated_status
+            .iter()
+            .map(|item| (item.cluster_name.as_str(), item.health.clone().unwrap()))
+            .collect();
+        assert_eq!(
+            names,
+            [("m1", ResourceHealth::Unhealthy), ("m2", ResourceHealth::Healthy)]
+        );
+        assert_eq!(now.aggregated_status[1].settled, Some(true));
+        assert_eq!(now.aggregated_status[0].settled, None);
+        assert_eq!(fully_applied(&now), Some("True"));
+
+        let again = status(&binding(&["m1", "m2"], &now), &works, &|_| Presence::Ready, at(10));
+        assert_eq!(again, now, "the same again is nothing to write");
+
+        let missing = status(
+            &binding(&["m1", "m2", "m3"], &now),
+            &works,
+            &|_| Presence::Ready,
+            at(10),
+        );
+        assert_eq!(fully_applied(&missing), Some("False"));
+    }
+
+    #[test]
+    fn what_is_not_applied_is_unknown_and_says_why() {
+        let works = [work("m1", "False", Some(("Healthy", 1)))];
+        let now = status(
+            &binding(&["m1"], &Default::default()),
+            &works,
+            &|_| Presence::Ready,
+            at(9),
+        );
+        let item = &now.aggregated_status[0];
+        assert_eq!(
+            (item.health.clone(), item.applied_message.as_deref()),
+            (Some(ResourceHealth::Unknown), Some("why"))
+        );
+        assert_eq!(fully_applied(&now), Some("False"));
+    }
+
+    #[test]
+    fn a_silent_cluster_is_unknown_and_its_status_shows_its_age() {
+        let works = [work("m1", "True", Some(("Healthy", 1)))];
+        let first = status(
+            &binding(&["m1"], &Default::default()),
+            &works,
+            &|_| Presence::Ready,
+            at(9),
+        );
+        let away = status(&binding(&["m1"], &first), &works, &|_| Presence::NotReady, at(60));
+        let item = &away.aggregated_status[0];
+        assert_eq!(item.health, Some(ResourceHealth::Unknown));
+        assert_eq!(item.collected_at, Some(Time(at(9))));
+        assert_eq!(
+            (item.settled, item.status.clone()),
+            (Some(true), Some(json!({"replicas": 1})))
+        );
+
+        let back = status(&binding(&["m1"], &away), &works, &|_| Presence::Ready, at(90));
+        assert_eq!(back.aggregated_status[0].health, Some(ResourceHealth::Healthy));
+        assert_eq!(back.aggregated_status[0].collected_at, Some(Time(at(90))));
+        assert_eq!(back.aggregated_status[0].creation_timestamp, Some(Time(at(9))));
+    }
+
+    #[test]
+    fn a_new_copy_begins_anew() {
+        let settled = status(
+            &binding(&["m1"], &Default::default()),
+            &[work("m1", "True", Some(("Healthy", 1)))],
+            &|_| Presence::Ready,
+            at(9),
+        );
+        let fresh = status(
+            &binding(&["m1"], &settled),
+            &[work("m1", "True", None)],
+            &|_| Presence::Ready,
+            at(20),
+        );
+        let item = &fresh.aggregated_status[0];
+        assert_eq!(
+            (item.settled, item.creation_timestamp.clone(), item.health.clone()),
+            (None, None, Some(ResourceHealth::Unknown))
+        );
+    }
+
+    #[test]
+    fn works_on_their_way_out_do_not_count_and_nothing_is_said_of_nothing() {
+        let mut leaving = Work::clone(&work("m1", "True", Some(("Healthy", 1))));
+        leaving.metadata.deletion_timestamp = Some(Time(at(1)));
+        let now = status(
+            &binding(&[], &Default::default()),
+            &[Arc::new(leaving)],
+            &|_| Presence::Ready,
+            at(9),
+        );
+        assert!(now.aggregated_status.is_empty());
+        assert_eq!(fully_applied(&now), None);
+    }
+}

@@ -1,0 +1,71 @@
+//! Writes of bindingStatus: each for the version that was read, so that a conflict leads to a new look at all Works
+//! and never to an old picture over a newer one.
+
+use api_types::BindingKey;
+use api_types::work::{Binding, ResourceBindingStatus};
+use controller_kit::{Context, api_errors};
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::binding::writer::bindings;
+use crate::objects::{TemplateKey, api};
+use crate::patches::status_onto;
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done, or there was nothing to do.
+    Done,
+    /// There is another version; what to write has to be worked out anew.
+    Outdated,
+}
+
+/// Writes the parts of a binding's status that are ours.
+pub async fn say(
+    ctx: &Context,
+    key: &BindingKey,
+    binding: &Binding,
+    wanted: &ResourceBindingStatus,
+) -> Result<Outcome, kube::Error> {
+    let present = binding.status.clone().unwrap_or_default();
+    if present.aggregated_status == wanted.aggregated_status && present.conditions == wanted.conditions {
+        return Ok(Outcome::Done);
+    }
+    let patch = status_onto(
+        binding,
+        &json!({"aggregatedStatus": wanted.aggregated_status, "conditions": wanted.conditions}),
+    );
+    outcome(
+        bindings(ctx, key)
+            .patch_status(&key.name, &PatchParams::default(), &patch)
+            .await
+            .map(drop),
+    )
+}
+
+/// Writes fields of a template's status.
+pub async fn say_on_template(
+    ctx: &Context,
+    key: &TemplateKey,
+    template: &Value,
+    fields: &Value,
+) -> Result<Outcome, kube::Error> {
+    let patch = Patch::Merge(
+        json!({"metadata": {"resourceVersion": template["metadata"]["resourceVersion"]}, "status": fields}),
+    );
+    let api = api(&ctx.client, &key.kind.api_resource(), key.object.namespace.as_deref());
+    outcome(
+        api.patch_status(&key.object.name, &PatchParams::default(), &patch)
+            .await
+            .map(drop),
+    )
+}
+
+fn outcome(result: Result<(), kube::Error>) -> Result<Outcome, kube::Error> {
+    match result {
+        Ok(()) => Ok(Outcome::Done),
+        Err(error) if api_errors::is_conflict(&error) => Ok(Outcome::Outdated),
+        Err(error) if api_errors::is_not_found(&error) => Ok(Outcome::Done),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,163 @@
+//! The binding of a template under a policy, as a pure function.
+
+use api_types::names::binding_name;
+use api_types::policy::{ConflictResolution, Policy, PolicySuspension};
+use api_types::work::{Binding, BindingSuspension, ObjectReference, ResourceBindingSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::Value;
+
+use super::matching::Claim;
+use crate::ids;
+use crate::interpreter::{InterpretError, Interpreter};
+use crate::json::{some_text, text};
+use crate::objects::TemplateKey;
+
+/// Fields of a binding's spec that follow from template and policy. All others belong to other writers.
+pub const OWNED_FIELDS: [&str; 10] = [
+    "resource",
+    "replicaRequirements",
+    "replicas",
+    "propagateDeps",
+    "schedulerName",
+    "placement",
+    "failover",
+    "conflictResolution",
+    "preserveResourcesOnDeletion",
+    "suspension",
+];
+
+/// The binding as template and policy want it; of an existing one the fields of other writers are kept.
+///
+/// # Errors
+/// When the template's replicas cannot be read.
+pub fn desired(
+    key: &TemplateKey,
+    template: &Value,
+    policy: &Policy,
+    existing: Option<&Binding>,
+    interpreter: &dyn Interpreter,
+) -> Result<Binding, InterpretError> {
+    let binding_key = key.binding();
+    let replicas = interpreter.replicas(template)?;
+    let mut spec = existing.map(|binding| binding.spec.clone()).unwrap_or_default();
+    spec.resource = resource(template, existing);
+    spec.replicas = replicas.as_ref().map(|replicas| replicas.count);
+    spec.replica_requirements = replicas.and_then(|replicas| replicas.requirements);
+    follow_policy(&mut spec, policy);
+
+    let mut binding = existing
+        .cloned()
+        .unwrap_or_else(|| Binding::new(&binding_key, ResourceBindingSpec::default()));
+    binding.spec = spec;
+    let claim = Claim::by(policy);
+    let labels = binding.metadata.labels.get_or_insert_default();
+    put(labels, Claim::labels(Some(&claim)));
+    let id_label = binding_key.kind().permanent_id_label();
+    if !labels.contains_key(id_label) {
+        let uid = text(template, "/metadata/uid");
+        labels.insert(id_label.to_owned(), ids::permanent_id(&[uid, &binding_key.to_string()]));
+    }
+    put(
+        binding.metadata.annotations.get_or_insert_default(),
+        Claim::annotations(Some(&claim)),
+    );
+    let finalizers = binding.metadata.finalizers.get_or_insert_default();
+    let finalizer = binding_key.kind().finalizer();
+    if !finalizers.iter().any(|present| present == finalizer) {
+        finalizers.push(finalizer.to_owned());
+    }
+    binding.metadata.owner_references = Some(vec![owner(template)]);
+    Ok(binding)
+}
+
+/// The binding without its claim: it keeps what runs, and nothing places it any more.
+#[must_use]
+pub fn released(existing: &Binding) -> Binding {
+    let mut binding = existing.clone();
+    if let Some(labels) = &mut binding.metadata.labels {
+        put(labels, Claim::labels(None));
+    }
+    if let Some(annotations) = &mut binding.metadata.annotations {
+        put(annotations, Claim::annotations(None));
+    }
+    binding
+}
+
+/// Whether a binding is the one of this template, and not another that happens to have its name.
+#[must_use]
+pub fn belongs(binding: &Binding, key: &TemplateKey) -> bool {
+    let resource = &binding.spec.resource;
+    resource.kind == key.kind.kind
+        && resource.api_version == key.kind.api_version()
+        && resource.name == key.object.name
+        && binding.metadata.name.as_deref() == Some(binding_name(key.kind.kind, &key.object.name).as_str())
+}
+
+fn follow_policy(spec: &mut ResourceBindingSpec, policy: &Policy) {
+    let policy = &policy.spec;
+    spec.propagate_deps = policy.propagate_deps.then_some(true);
+    spec.scheduler_name = Some(
+        policy
+            .scheduler_name
+            .clone()
+            .unwrap_or_else(|| "default-scheduler".to_owned()),
+    );
+    spec.placement.clone_from(&policy.placement);
+    spec.failover.clone_from(&policy.failover);
+    spec.conflict_resolution = Some(policy.conflict_resolution.clone().unwrap_or(ConflictResolution::Abort));
+    spec.preserve_resources_on_deletion = policy.preserve_resources_on_deletion;
+    spec.suspension = suspension(policy.suspension.as_ref(), spec.suspension.take());
+}
+
+/// What goes to members is the policy's to hold back, scheduling is not.
+fn suspension(policy: Option<&PolicySuspension>, present: Option<BindingSuspension>) -> Option<BindingSuspension> {
+    let suspension = BindingSuspension {
+        dispatching: policy.and_then(|suspension| suspension.dispatching),
+        dispatching_on_clusters: policy.and_then(|suspension| suspension.dispatching_on_clusters.clone()),
+        scheduling: present.and_then(|suspension| suspension.scheduling),
+    };
+    (suspension != BindingSuspension::default()).then_some(suspension)
+}
+
+/// The version of the template is noted when the binding is made. Later ones reach the Works without a write here.
+fn resource(template: &Value, existing: Option<&Binding>) -> ObjectReference {
+    let some = |pointer: &str| some_text(template, pointer).map(str::to_owned);
+    let uid = some("/metadata/uid");
+    let noted = existing
+        .map(|binding| &binding.spec.resource)
+        .filter(|resource| resource.uid == uid);
+    ObjectReference {
+        api_version: text(template, "/apiVersion").to_owned(),
+        kind: text(template, "/kind").to_owned(),
+        namespace: some("/metadata/namespace"),
+        name: text(template, "/metadata/name").to_owned(),
+        uid,
+        resource_version: noted.map_or_else(
+            || some("/metadata/resourceVersion"),
+            |noted| noted.resource_version.clone(),
+        ),
+    }
+}
+
+fn owner(template: &Value) -> OwnerReference {
+    OwnerReference {
+        api_version: text(template, "/apiVersion").to_owned(),
+        kind: text(template, "/kind").to_owned(),
+        name: text(template, "/metadata/name").to_owned(),
+        uid: text(template, "/metadata/uid").to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+fn put<const N: usize>(
+    map: &mut std::collections::BTreeMap<String, String>,
+    wanted: [(&'static str, Option<String>); N],
+) {
+    for (key, value) in wanted {
+        match value {
+            Some(value) => map.insert(key.to_owned(), value),
+            None => map.remove(key),
+        };
+    }
+}

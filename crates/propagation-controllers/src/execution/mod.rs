@@ -1,0 +1,191 @@
+//! `execution`: brings Works to members and takes away what deleted Works brought.
+//!
+//! Guarantees: a deleted Work waits for a member that is away, and is dealt with as soon as the member is Ready again,
+//! before anything is applied there; only objects that Karmada made are deleted; a member that hangs delays no other;
+//! a Work whose member is gone for good is let go.
+
+mod conditions;
+pub mod index;
+mod member;
+mod object;
+mod reconcile;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::ClusterName;
+use api_types::cluster::Cluster;
+use api_types::names::cluster_of_execution_namespace;
+use api_types::work::Work;
+use controller_kit::{Change, Context, Next, ObjectKey, RequiredKind, Store, WorkQueue};
+use futures::StreamExt;
+
+use self::index::{WorkIndex, queue_name};
+use self::member::Member;
+use self::reconcile::MemberExecution;
+use crate::Flags;
+use crate::binding::index::works;
+use crate::interpreter::Native;
+use crate::members::{Pool, Presence, Session, per_ready_member, presence, work_of};
+
+/// Runs the controller until shutdown.
+///
+/// # Errors
+/// When the API server does not serve our kinds.
+pub async fn run(ctx: Context, flags: Flags, pool: Arc<Pool>) -> anyhow::Result<()> {
+    ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<Work>()])
+        .await?;
+    let informer = works(&ctx);
+    let Ok(store) = informer.synced().await else {
+        return Ok(());
+    };
+    let index = WorkIndex::new(store.clone());
+    index.dispatch(&ctx, informer.changes(), changes_objects);
+    let members = per_ready_member(ctx.clone(), "execution members", pool, flags.member_request_timeout, {
+        let index = index.clone();
+        move |ctx, session| on_member(ctx, session, index.clone(), flags.concurrent_work_syncs)
+    });
+    let (_, orphans) = futures::join!(members, release_works_of_gone_members(&ctx, &informer, &store));
+    Ok(orphans?)
+}
+
+/// Of a Work's status nothing matters here: it is our own word.
+fn changes_objects(change: &Change<Work>) -> bool {
+    let parts = |work: &Option<Arc<Work>>| {
+        work.as_ref().map(|work| {
+            (
+                work.metadata.generation,
+                work.metadata.deletion_timestamp.clone(),
+                work.metadata.uid.clone(),
+            )
+        })
+    };
+    change.before.is_none() || parts(&change.before) != parts(&change.after)
+}
+
+/// Works on one member until its group is stopped: deletions first, then everything.
+async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concurrency: usize) {
+    let cluster = session.cluster.clone();
+    let execution = Arc::new(MemberExecution {
+        ctx: ctx.clone(),
+        cluster: cluster.clone(),
+        member: Member::new(&ctx, &session),
+        session: session.clone(),
+        works: works.clone(),
+        interpreter: Arc::new(Native),
+        written: parking_lot::Mutex::default(),
+    });
+    let going: Vec<Arc<Work>> = works
+        .of(&cluster)
+        .into_iter()
+        .filter(|work| work.metadata.deletion_timestamp.is_some())
+        .collect();
+    futures::stream::iter(going)
+        .for_each_concurrent(concurrency.max(1), |work| {
+            let execution = execution.clone();
+            async move {
+                if let Err(error) = execution.remove(&work).await {
+                    // It comes back through the queue; what it waits for must not keep the rest for ever.
+                    tracing::warn!(cluster = %execution.cluster, %error, "removing what a deleted Work brought failed");
+                }
+            }
+        })
+        .await;
+    if ctx.shutdown.is_cancelled() {
+        return;
+    }
+    let queue: WorkQueue<ObjectKey> = WorkQueue::new(queue_name("execution", &cluster), &ctx);
+    works.serve(&cluster, &queue);
+    let followed = Arc::new(parking_lot::Mutex::new(std::collections::BTreeSet::new()));
+    let requeue = queue.clone();
+    let worker_ctx = ctx.clone();
+    queue
+        .run(&ctx, concurrency, move |key| {
+            let (execution, followed, requeue, ctx) =
+                (execution.clone(), followed.clone(), requeue.clone(), worker_ctx.clone());
+            async move {
+                if let Some(work) = execution.works.get(&key) {
+                    for resource in MemberExecution::kinds_of(&work) {
+                        if followed
+                            .lock()
+                            .insert(format!("{}/{}", resource.api_version, resource.plural))
+                        {
+                            let changes = execution.session.objects(&resource).changes();
+                            requeue.follow(&ctx, changes, |change| {
+                                change.newest().and_then(|object| work_of(object))
+                            });
+                        }
+                    }
+                }
+                execution.sync(&key).await
+            }
+        })
+        .await;
+}
+
+/// Lets go deleted Works whose Cluster does not exist any more, many at once.
+async fn release_works_of_gone_members(
+    ctx: &Context,
+    informer: &controller_kit::Informer<Work>,
+    works: &Store<Work>,
+) -> Result<(), controller_kit::informer::Stopped> {
+    const AT_ONCE: usize = 16;
+    let clusters = ctx.informers.of::<Cluster>();
+    let cluster_store = clusters.synced().await?;
+    let queue: WorkQueue<ObjectKey> = WorkQueue::new("execution released", ctx);
+    queue.follow(ctx, informer.changes(), |change| {
+        let going = change
+            .after
+            .as_ref()
+            .is_some_and(|work| work.metadata.deletion_timestamp.is_some());
+        (going && changes_objects(change)).then(|| change.key.clone())
+    });
+    let of_cluster = works.clone();
+    queue.follow(ctx, clusters.changes(), move |change| {
+        let gone = change.after.is_none();
+        let namespace = api_types::names::execution_namespace(&ClusterName::from(change.key.name.as_str()));
+        let works = if gone {
+            of_cluster.by_index(crate::binding::index::BY_NAMESPACE, &namespace)
+        } else {
+            Vec::new()
+        };
+        works
+            .iter()
+            .map(|work| ObjectKey::of(work.as_ref()))
+            .collect::<Vec<_>>()
+    });
+    let (worker, works) = (ctx.clone(), works.clone());
+    queue
+        .run(ctx, AT_ONCE, move |key| {
+            let (ctx, works, clusters) = (worker.clone(), works.clone(), cluster_store.clone());
+            async move { release_if_gone(&ctx, &works, &clusters, &key).await }
+        })
+        .await;
+    Ok(())
+}
+
+async fn release_if_gone(
+    ctx: &Context,
+    works: &Store<Work>,
+    clusters: &Store<Cluster>,
+    key: &ObjectKey,
+) -> Result<Next, kube::Error> {
+    let Some(work) = works.get(key) else {
+        return Ok(Next::Done);
+    };
+    let cluster = key.namespace.as_deref().and_then(cluster_of_execution_namespace);
+    let Some(cluster) = cluster.filter(|_| work.metadata.deletion_timestamp.is_some() && writer::is_ours(&work)) else {
+        return Ok(Next::Done);
+    };
+    if presence(clusters, &cluster) != Presence::Gone {
+        return Ok(Next::Done);
+    }
+    // Asked of the API server itself: what an old list does not show may still run there.
+    let api: kube::Api<Cluster> = kube::Api::all(ctx.client.clone());
+    if api.get_opt(cluster.as_str()).await?.is_some() {
+        return Ok(Next::After(Duration::from_secs(1)));
+    }
+    writer::release(ctx, &work).await?;
+    Ok(Next::Done)
+}

@@ -1,0 +1,99 @@
+//! Writes of execution to the control plane.
+
+use api_types::names::finalizer;
+use api_types::work::Work;
+use controller_kit::{Context, api_errors};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::Api;
+use kube::api::PatchParams;
+use serde_json::json;
+
+use super::conditions::{self, Applied};
+use crate::patches::{Changes, status_onto};
+
+/// Tries of one status write before it is left to the queue.
+const TRIES: usize = 5;
+
+/// Says on a Work how applying it ended. Worked out anew from what is there when another writer was first; nothing is
+/// written about a version that is no longer the newest, or when all is said already.
+pub async fn say_applied(ctx: &Context, work: &Work, applied: &Applied) -> Result<(), kube::Error> {
+    let api = works(ctx, work);
+    let name = work.metadata.name.as_deref().unwrap_or_default();
+    let mut current = work.clone();
+    let mut conflict = None;
+    for _ in 0..TRIES {
+        if current.metadata.uid != work.metadata.uid || current.metadata.generation != work.metadata.generation {
+            return Ok(());
+        }
+        let Some(wanted) = conditions::after(&current, applied, ctx.clock.now()) else {
+            return Ok(());
+        };
+        match write(&api, name, &current, &wanted).await {
+            Ok(()) => return Ok(()),
+            Err(error) if api_errors::is_not_found(&error) => return Ok(()),
+            Err(error) if api_errors::is_conflict(&error) => conflict = Some(error),
+            Err(error) => return Err(error),
+        }
+        let Some(newest) = api.get_opt(name).await? else {
+            return Ok(());
+        };
+        current = newest;
+    }
+    conflict.map_or(Ok(()), Err)
+}
+
+async fn write(api: &Api<Work>, name: &str, read: &Work, wanted: &[Condition]) -> Result<(), kube::Error> {
+    let patch = status_onto(read, &json!({"conditions": wanted}));
+    api.patch_status(name, &PatchParams::default(), &patch).await.map(drop)
+}
+
+/// Lets a Work go: its objects are gone from the member, or the member is gone.
+pub async fn release(ctx: &Context, work: &Work) -> Result<(), kube::Error> {
+    let api = works(ctx, work);
+    let name = work.metadata.name.as_deref().unwrap_or_default();
+    let mut current = work.clone();
+    let mut conflict = None;
+    for _ in 0..TRIES {
+        if current.metadata.uid != work.metadata.uid {
+            return Ok(());
+        }
+        let present = current.metadata.finalizers.clone().unwrap_or_default();
+        let left: Vec<&String> = present
+            .iter()
+            .filter(|name| name.as_str() != finalizer::EXECUTION)
+            .collect();
+        let mut changes = Changes::new();
+        changes.field("/metadata/finalizers", Some(&json!(present)), Some(&json!(left)));
+        let Some(patch) = changes.onto(&current) else {
+            return Ok(());
+        };
+        match api.patch(name, &PatchParams::default(), &patch).await {
+            Ok(_) => return Ok(()),
+            Err(error) if api_errors::is_not_found(&error) => return Ok(()),
+            Err(error) if api_errors::is_conflict(&error) => conflict = Some(error),
+            Err(error) => return Err(error),
+        }
+        let Some(newest) = api.get_opt(name).await? else {
+            return Ok(());
+        };
+        current = newest;
+    }
+    conflict.map_or(Ok(()), Err)
+}
+
+/// Whether this Work still waits for us.
+#[must_use]
+pub fn is_ours(work: &Work) -> bool {
+    work.metadata
+        .finalizers
+        .iter()
+        .flatten()
+        .any(|name| name == finalizer::EXECUTION)
+}
+
+fn works(ctx: &Context, work: &Work) -> Api<Work> {
+    Api::namespaced(
+        ctx.client.clone(),
+        work.metadata.namespace.as_deref().unwrap_or_default(),
+    )
+}

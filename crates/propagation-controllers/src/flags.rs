@@ -1,0 +1,104 @@
+//! The command line of these controllers.
+
+use std::time::Duration;
+
+use controller_kit::durations::parse_duration;
+use regex::Regex;
+
+/// Flags of propagation.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Flags {
+    /// Namespaces that are not carried to members and whose objects are not propagated: regular expressions over the
+    /// whole name, separated by commas. Always left out: karmada-system, karmada-cluster, karmada-es-*.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_SKIPPED_PROPAGATING_NAMESPACES",
+        value_name = "REGEX",
+        value_delimiter = ',',
+        default_value = "kube-.*"
+    )]
+    pub skipped_propagating_namespaces: Vec<Regex>,
+    /// How long a new copy waits for the end of the old one (purgeMode Directly) when the old one's cluster does not
+    /// answer.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_DIRECTLY_UNREACHABLE_WAIT",
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        default_value = "30s"
+    )]
+    pub directly_unreachable_wait: Duration,
+    /// Time limit of a request to a member cluster for applying, deleting and reading objects.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_MEMBER_OBJECT_TIMEOUT",
+        id = "member-object-timeout",
+        long = "member-object-timeout",
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        default_value = "10s"
+    )]
+    pub member_request_timeout: Duration,
+    /// Templates matched with policies at the same time.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_CONCURRENT_RESOURCE_TEMPLATE_SYNCS",
+        value_name = "N",
+        default_value_t = 5
+    )]
+    pub concurrent_resource_template_syncs: usize,
+    /// Bindings turned into Works, and gathered status, at the same time.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_CONCURRENT_BINDING_SYNCS",
+        value_name = "N",
+        default_value_t = 5
+    )]
+    pub concurrent_binding_syncs: usize,
+    /// Works applied to one member at the same time.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_CONCURRENT_WORK_SYNCS",
+        value_name = "N",
+        default_value_t = 5
+    )]
+    pub concurrent_work_syncs: usize,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            // The flag's default, which a test reads with the parser.
+            skipped_propagating_namespaces: Regex::new("kube-.*").into_iter().collect(),
+            directly_unreachable_wait: Duration::from_secs(30),
+            member_request_timeout: Duration::from_secs(10),
+            concurrent_resource_template_syncs: 5,
+            concurrent_binding_syncs: 5,
+            concurrent_work_syncs: 5,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        flags: Flags,
+    }
+
+    #[test]
+    fn defaults_of_the_type_are_those_of_the_flags() {
+        let parsed = Cli::parse_from(["x"]).flags;
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", Flags::default()));
+    }
+
+    #[test]
+    fn a_bad_expression_is_refused() {
+        assert!(Cli::try_parse_from(["x", "--skipped-propagating-namespaces", "a("]).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! A connection to one member, shared by the controllers of the process that need it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use api_types::ClusterName;
+use controller_kit::{Context, Informer, Informers, MemberError, MemberTarget, Scope, Store};
+use kube::Client;
+use kube::core::{ApiResource, DynamicObject};
+use parking_lot::Mutex;
+
+use crate::json;
+
+/// Selects the objects that the control plane made in a member; nothing else of it is read or held.
+pub const MANAGED_OBJECTS: &str = "karmada.io/managed=true";
+
+/// Index of members' objects by the Work that they come from.
+pub const BY_WORK: &str = "work";
+
+/// A connection to one member.
+pub struct Session {
+    /// The member.
+    pub cluster: ClusterName,
+    /// Requests to its API server.
+    pub client: Client,
+    /// Time limit of one request.
+    pub request_timeout: Duration,
+    informers: Informers,
+    followed: Mutex<BTreeMap<String, Informer<DynamicObject>>>,
+}
+
+impl Session {
+    /// The objects of a kind that the control plane made in this member.
+    #[must_use]
+    pub fn objects(&self, resource: &ApiResource) -> Informer<DynamicObject> {
+        let informer = self
+            .informers
+            .get::<DynamicObject>(Scope::all().labels(MANAGED_OBJECTS), resource);
+        informer.index(BY_WORK, |object: &DynamicObject| {
+            work_of(object).map(|key| key.to_string()).into_iter().collect()
+        });
+        self.followed
+            .lock()
+            .entry(followed_key(resource))
+            .or_insert_with(|| informer.clone());
+        informer
+    }
+
+    /// The same, where somebody has asked for the kind and it is read; asking does not begin to follow it.
+    #[must_use]
+    pub fn objects_if_followed(&self, resource: &ApiResource) -> Option<Store<DynamicObject>> {
+        self.followed.lock().get(&followed_key(resource))?.store_if_synced()
+    }
+}
+
+fn followed_key(resource: &ApiResource) -> String {
+    format!("{}/{}", resource.api_version, resource.plural)
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.informers.stop();
+    }
+}
+
+/// The Work that an object in a member comes from.
+#[must_use]
+pub fn work_of(object: &DynamicObject) -> Option<controller_kit::ObjectKey> {
+    use api_types::names::annotation::{WORK_NAME, WORK_NAMESPACE};
+    let annotations = object.metadata.annotations.as_ref()?;
+    Some(controller_kit::ObjectKey::namespaced(
+        annotations.get(WORK_NAMESPACE)?,
+        annotations.get(WORK_NAME)?,
+    ))
+}
+
+/// The same for an object as JSON.
+#[must_use]
+pub fn work_of_value(object: &serde_json::Value) -> Option<controller_kit::ObjectKey> {
+    use api_types::names::annotation::{WORK_NAME, WORK_NAMESPACE};
+    let annotation =
+        |name: &str| json::some_text(object, &format!("/metadata/annotations/{}", json::pointer_key(name)));
+    Some(controller_kit::ObjectKey::namespaced(
+        annotation(WORK_NAMESPACE)?,
+        annotation(WORK_NAME)?,
+    ))
+}
+
+/// The sessions of a process: each is shared while anybody uses it.
+#[derive(Default)]
+pub struct Pool {
+    open: Mutex<BTreeMap<ClusterName, (Identity, Weak<Session>)>>,
+}
+
+/// What makes a session another one.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Address and credentials.
+    pub target: MemberTarget,
+    /// UID of the Cluster object, and since when it is Ready.
+    pub incarnation: String,
+}
+
+impl Pool {
+    /// The session for `identity`, opened if nobody has it open.
+    ///
+    /// # Errors
+    /// [`MemberError`] when address or credentials are unusable. Whether the member answers shows in requests.
+    pub fn session(&self, ctx: &Context, identity: &Identity) -> Result<Arc<Session>, MemberError> {
+        let cluster = ClusterName::from(identity.target.name.as_str());
+        let mut open = self.open.lock();
+        if let Some((same, session)) = open.get(&cluster)
+            && same == identity
+            && let Some(session) = session.upgrade()
+        {
+            return Ok(session);
+        }
+        let client = ctx.members.connect(&identity.target)?;
+        let session = Arc::new(Session {
+            informers: ctx.informers.for_member(cluster.as_str(), client.clone()),
+            cluster: cluster.clone(),
+            client,
+            request_timeout: identity.target.request_timeout,
+            followed: Mutex::default(),
+        });
+        open.insert(cluster, (identity.clone(), Arc::downgrade(&session)));
+        Ok(session)
+    }
+}

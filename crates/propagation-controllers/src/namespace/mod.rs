@@ -1,0 +1,148 @@
+//! `namespace`: makes the control plane's namespaces in the members.
+//!
+//! Guarantees: reserved namespaces and those whose owner says so stay here; a namespace that a member has already is
+//! neither changed nor deleted.
+
+mod reconcile;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::names::execution_namespace;
+use api_types::work::Work;
+use controller_kit::{Context, Next, ObjectKey, RequiredKind, Store, WorkQueue};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+
+use self::reconcile::{carried, is_kept_here, name_of_work};
+use crate::Flags;
+use crate::binding::index::works;
+use crate::binding::reconcile::differs;
+use crate::binding::writer::{self, Outcome};
+use crate::reserved::Reserved;
+
+/// Index of Works by the namespace that they carry.
+const BY_CARRIED: &str = "carried namespace";
+/// The namespace that every API server has.
+const DEFAULT: &str = "default";
+/// How long a store takes to catch up with a write that came before ours.
+const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
+
+/// Runs the controller until shutdown.
+///
+/// # Errors
+/// When the API server does not serve our kinds.
+pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
+    ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<Work>()])
+        .await?;
+    let (namespaces, clusters, works) = (
+        ctx.informers.of::<Namespace>(),
+        ctx.informers.of::<Cluster>(),
+        works(&ctx),
+    );
+    works.index(BY_CARRIED, |work: &Work| carried(work).into_iter().collect());
+    let (Ok(namespace_store), Ok(cluster_store), Ok(work_store)) =
+        (namespaces.synced().await, clusters.synced().await, works.synced().await)
+    else {
+        return Ok(());
+    };
+    let queue: WorkQueue<String> = WorkQueue::new("namespace", &ctx);
+    queue.follow(&ctx, namespaces.changes(), |change| [change.key.name.clone()]);
+    queue.follow(&ctx, works.changes(), |change| {
+        let parts = |work: &Option<Arc<Work>>| {
+            work.as_ref()
+                .map(|work| (work.metadata.generation, work.metadata.deletion_timestamp.clone()))
+        };
+        let same = change.before.is_some() && parts(&change.before) == parts(&change.after);
+        change.newest().filter(|_| !same).and_then(|work| carried(work))
+    });
+    let all = namespace_store.clone();
+    queue.follow(&ctx, clusters.changes(), move |change| {
+        let there = |cluster: &Option<Arc<Cluster>>| cluster.as_ref().map(|cluster| cluster.is_being_deleted());
+        let same = there(&change.before) == there(&change.after);
+        if same {
+            Vec::new()
+        } else {
+            all.keys().into_iter().map(|key| key.name).collect()
+        }
+    });
+    let controller = Arc::new(NamespaceController {
+        reserved: Reserved::new(&flags.skipped_propagating_namespaces, &ctx.system_namespace),
+        ctx: ctx.clone(),
+        namespaces: namespace_store,
+        clusters: cluster_store,
+        works: work_store,
+    });
+    queue
+        .run(&ctx, 1, move |name| {
+            let controller = controller.clone();
+            async move { controller.sync(&name).await }
+        })
+        .await;
+    Ok(())
+}
+
+struct NamespaceController {
+    ctx: Context,
+    reserved: Reserved,
+    namespaces: Store<Namespace>,
+    clusters: Store<Cluster>,
+    works: Store<Work>,
+}
+
+impl NamespaceController {
+    async fn sync(&self, name: &str) -> Result<Next, kube::Error> {
+        if name == DEFAULT || self.reserved.namespace(name) {
+            return Ok(Next::Done);
+        }
+        match self.namespaces.get(&ObjectKey::cluster_scoped(name)) {
+            Some(namespace) if is_kept_here(&namespace) => self.remove(name).await,
+            Some(namespace) if namespace.metadata.deletion_timestamp.is_some() => Ok(Next::Done),
+            Some(namespace) => self.carry(&namespace).await,
+            // Asked of the API server itself: what an old list does not show may be full of workloads.
+            None if self.works.by_index(BY_CARRIED, name).is_empty() => Ok(Next::Done),
+            None => match Api::<Namespace>::all(self.ctx.client.clone()).get_opt(name).await? {
+                Some(_) => Ok(Next::After(Duration::from_secs(1))),
+                None => self.remove(name).await,
+            },
+        }
+    }
+
+    async fn carry(&self, namespace: &Namespace) -> Result<Next, kube::Error> {
+        let mut next = Next::Done;
+        let name = name_of_work(namespace.metadata.name.as_deref().unwrap_or_default());
+        for cluster in self
+            .clusters
+            .list()
+            .iter()
+            .filter(|cluster| !cluster.is_being_deleted())
+        {
+            let cluster = cluster.cluster_name();
+            let wanted = reconcile::work(namespace, &cluster);
+            let present = self
+                .works
+                .get(&ObjectKey::namespaced(execution_namespace(&cluster), name.clone()));
+            let outcome = match present {
+                None => writer::create(&self.ctx, &wanted).await?,
+                Some(present) if present.metadata.deletion_timestamp.is_some() || !differs(&present, &wanted) => {
+                    Outcome::Done
+                }
+                Some(present) => writer::update(&self.ctx, &present, &wanted).await?,
+            };
+            if outcome == Outcome::Outdated {
+                next = Next::After(AGAIN_WHEN_OUTDATED);
+            }
+        }
+        Ok(next)
+    }
+
+    async fn remove(&self, name: &str) -> Result<Next, kube::Error> {
+        for work in self.works.by_index(BY_CARRIED, name) {
+            if work.metadata.deletion_timestamp.is_none() {
+                writer::delete(&self.ctx, &work).await?;
+            }
+        }
+        Ok(Next::Done)
+    }
+}

@@ -1,0 +1,135 @@
+//! Objects whose kind is only known from the table of kinds.
+
+use controller_kit::{Change, ObjectKey};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use crate::json;
+use crate::kinds::{self, Kind, KindScope};
+
+/// The complete object as JSON: lists leave out what kind their items are.
+#[must_use]
+pub fn to_value(kind: &Kind, object: &DynamicObject) -> Value {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
+    json::set(&mut value, &["apiVersion"], kind.api_version().into());
+    json::set(&mut value, &["kind"], kind.kind.into());
+    value
+}
+
+/// What a client needs for the kind of a manifest. A kind that the table does not have is taken by its name, so that
+/// what somebody else's Work made can still be removed.
+#[must_use]
+pub fn api_resource(manifest: &Value) -> ApiResource {
+    if let Some(kind) = kinds::of_manifest(manifest) {
+        return kind.api_resource();
+    }
+    let (group, version) = match json::text(manifest, "/apiVersion").split_once('/') {
+        Some(parts) => parts,
+        None => ("", json::text(manifest, "/apiVersion")),
+    };
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, json::text(manifest, "/kind")))
+}
+
+/// Requests about objects of a kind, in a namespace or of cluster scope.
+#[must_use]
+pub fn api(client: &Client, resource: &ApiResource, namespace: Option<&str>) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
+    }
+}
+
+/// Namespace and name of a manifest.
+#[must_use]
+pub fn key_of(manifest: &Value) -> ObjectKey {
+    ObjectKey {
+        namespace: json::some_text(manifest, "/metadata/namespace").map(str::to_owned),
+        name: json::text(manifest, "/metadata/name").to_owned(),
+    }
+}
+
+/// A manifest as the object of an event.
+#[must_use]
+pub fn reference(object: &Value) -> ObjectReference {
+    let some = |pointer: &str| json::some_text(object, pointer).map(str::to_owned);
+    ObjectReference {
+        api_version: some("/apiVersion"),
+        kind: some("/kind"),
+        name: some("/metadata/name"),
+        namespace: some("/metadata/namespace"),
+        uid: some("/metadata/uid"),
+        ..ObjectReference::default()
+    }
+}
+
+/// Names one template.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TemplateKey {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its namespace and name.
+    pub object: ObjectKey,
+}
+
+impl TemplateKey {
+    /// The key of an object of `kind`.
+    #[must_use]
+    pub fn new(kind: Kind, object: ObjectKey) -> Self {
+        Self { kind, object }
+    }
+
+    /// The template of a binding, if its kind is one that policies may select.
+    #[must_use]
+    pub fn of_binding(binding: &api_types::work::Binding) -> Option<Self> {
+        let resource = &binding.spec.resource;
+        let kind = kinds::TEMPLATES
+            .into_iter()
+            .find(|kind| kind.kind == resource.kind && kind.api_version() == resource.api_version)?;
+        let namespace = match kind.scope {
+            KindScope::Namespaced => resource.namespace.clone().filter(|namespace| !namespace.is_empty()),
+            KindScope::Cluster => None,
+        };
+        Some(Self {
+            kind,
+            object: ObjectKey {
+                namespace,
+                name: resource.name.clone(),
+            },
+        })
+    }
+
+    /// The binding of this template.
+    #[must_use]
+    pub fn binding(&self) -> api_types::BindingKey {
+        self.kind
+            .binding_of(self.object.namespace.as_deref(), &self.object.name)
+    }
+}
+
+impl std::fmt::Display for TemplateKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.kind.kind, self.object)
+    }
+}
+
+/// Whether a change is more than one of status: what goes to members may be another.
+#[must_use]
+pub fn changes_more_than_status(change: &Change<DynamicObject>) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return true;
+    };
+    let metadata = |object: &DynamicObject| {
+        let mut metadata = object.metadata.clone();
+        metadata.resource_version = None;
+        metadata.managed_fields = None;
+        metadata
+    };
+    let without_status = |object: &DynamicObject| {
+        let mut data = object.data.clone();
+        json::remove(&mut data, &["status"]);
+        data
+    };
+    metadata(before) != metadata(after) || without_status(before) != without_status(after)
+}

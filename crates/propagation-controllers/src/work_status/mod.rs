@@ -1,0 +1,151 @@
+//! `workStatus`: carries status and health of members' objects into their Works.
+//!
+//! Guarantees: what is said of a member was read after it became Ready; nothing is said of a member that is away;
+//! nothing is written when nothing changes.
+
+mod reconcile;
+mod writer;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::work::{Manifest, Work};
+use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, Store, WorkQueue};
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+use self::writer::Outcome;
+use crate::Flags;
+use crate::binding::index::works;
+use crate::execution::index::{WorkIndex, queue_name};
+use crate::interpreter::{Interpreter, Native};
+use crate::members::{Pool, Session, per_ready_member, work_of};
+use crate::objects::{api_resource, key_of};
+
+/// How long a store takes to catch up with a write that came before ours.
+const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(100);
+
+/// Runs the controller until shutdown.
+///
+/// # Errors
+/// When the API server does not serve our kinds.
+pub async fn run(ctx: Context, flags: Flags, pool: Arc<Pool>) -> anyhow::Result<()> {
+    ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<Work>()])
+        .await?;
+    let informer = works(&ctx);
+    let Ok(store) = informer.synced().await else {
+        return Ok(());
+    };
+    let index = WorkIndex::new(store);
+    index.dispatch(&ctx, informer.changes(), changes_objects);
+    let concurrency = flags.concurrent_work_syncs;
+    // The process stops: nothing is left to follow.
+    let _ = per_ready_member(
+        ctx.clone(),
+        "workStatus members",
+        pool,
+        flags.member_request_timeout,
+        move |ctx, session| on_member(ctx, session, index.clone(), concurrency),
+    )
+    .await;
+    Ok(())
+}
+
+fn changes_objects(change: &Change<Work>) -> bool {
+    let generation = |work: &Option<Arc<Work>>| work.as_ref().map(|work| work.metadata.generation);
+    change.before.is_none() || generation(&change.before) != generation(&change.after)
+}
+
+async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concurrency: usize) {
+    let queue: WorkQueue<ObjectKey> = WorkQueue::new(queue_name("workStatus", &session.cluster), &ctx);
+    works.serve(&session.cluster, &queue);
+    let member = Arc::new(MemberStatus {
+        ctx: ctx.clone(),
+        session,
+        works,
+        interpreter: Arc::new(Native),
+        followed: parking_lot::Mutex::default(),
+        queue: queue.clone(),
+    });
+    queue
+        .run(&ctx, concurrency, move |key| {
+            let member = member.clone();
+            async move { member.sync(&key).await }
+        })
+        .await;
+}
+
+struct MemberStatus {
+    ctx: Context,
+    session: Arc<Session>,
+    works: WorkIndex,
+    interpreter: Arc<dyn Interpreter>,
+    followed: parking_lot::Mutex<BTreeSet<String>>,
+    queue: WorkQueue<ObjectKey>,
+}
+
+impl MemberStatus {
+    async fn sync(&self, key: &ObjectKey) -> Result<Next, anyhow::Error> {
+        let Some(work) = self.works.get(key) else {
+            return Ok(Next::Done);
+        };
+        if work.metadata.deletion_timestamp.is_some() {
+            return Ok(Next::Done);
+        }
+        let stores = self.stores(&work).await?;
+        let observed = |manifest: &Value| {
+            let object = stores.get(&kind_key(manifest))?.get(&key_of(manifest))?;
+            let mut value = serde_json::to_value(object.as_ref()).unwrap_or_default();
+            for field in ["apiVersion", "kind"] {
+                value[field] = manifest[field].clone();
+            }
+            Some(value)
+        };
+        let items = match reconcile::statuses(key, &work, observed, self.interpreter.as_ref()) {
+            Ok(items) => items,
+            Err(error) => {
+                self.ctx.events.publish_for(
+                    work.as_ref(),
+                    EventType::Warning,
+                    "ReflectStatusFailed",
+                    error.to_string(),
+                );
+                return Err(error.into());
+            }
+        };
+        match writer::say(&self.ctx, &work, &items).await? {
+            Outcome::Done => Ok(Next::Done),
+            Outcome::Outdated => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
+        }
+    }
+
+    /// What is there of the Work's kinds; each is followed from the first time on.
+    async fn stores(&self, work: &Work) -> Result<BTreeMap<String, Store<DynamicObject>>, anyhow::Error> {
+        let mut stores = BTreeMap::new();
+        for Manifest(manifest) in &work.spec.workload.manifests {
+            let kind = kind_key(manifest);
+            let objects = self.session.objects(&api_resource(manifest));
+            if self.followed.lock().insert(kind.clone()) {
+                self.queue.follow(&self.ctx, objects.changes(), |change| {
+                    change.newest().and_then(|object| work_of(object))
+                });
+            }
+            let limit = self.session.request_timeout;
+            let store = tokio::time::timeout(limit, objects.synced()).await.map_err(|_| {
+                anyhow::anyhow!(
+                    "cluster {}: {kind} could not be listed within {limit:?}",
+                    self.session.cluster
+                )
+            })??;
+            stores.insert(kind, store);
+        }
+        Ok(stores)
+    }
+}
+
+fn kind_key(manifest: &Value) -> String {
+    let resource = api_resource(manifest);
+    format!("{}/{}", resource.api_version, resource.plural)
+}

@@ -1,0 +1,48 @@
+//! Writes of workStatus.
+
+use api_types::work::{ManifestStatus, Work};
+use controller_kit::{Context, api_errors};
+use kube::Api;
+use kube::api::PatchParams;
+use serde_json::json;
+
+use crate::patches::status_onto;
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done, or there was nothing to do.
+    Done,
+    /// The Work has another version; what to write has to be worked out anew.
+    Outdated,
+}
+
+/// Says on a Work what its objects are like.
+pub async fn say(ctx: &Context, work: &Work, items: &[ManifestStatus]) -> Result<Outcome, kube::Error> {
+    let present = work
+        .status
+        .as_ref()
+        .map(|status| status.manifest_statuses.as_slice())
+        .unwrap_or_default();
+    if present == items {
+        return Ok(Outcome::Done);
+    }
+    let api: Api<Work> = Api::namespaced(
+        ctx.client.clone(),
+        work.metadata.namespace.as_deref().unwrap_or_default(),
+    );
+    let patch = status_onto(work, &json!({"manifestStatuses": items}));
+    match api
+        .patch_status(
+            work.metadata.name.as_deref().unwrap_or_default(),
+            &PatchParams::default(),
+            &patch,
+        )
+        .await
+    {
+        Ok(_) => Ok(Outcome::Done),
+        Err(error) if api_errors::is_conflict(&error) => Ok(Outcome::Outdated),
+        Err(error) if api_errors::is_not_found(&error) => Ok(Outcome::Done),
+        Err(error) => Err(error),
+    }
+}
