@@ -1,15 +1,31 @@
-//! The eviction queue's gRPC API: generated types and the descriptor set for reflection.
+//! The eviction queue's gRPC API: generated types, their translation into the types of `failover-core`, the descriptor
+//! set for reflection, and a client that finds the leader and follows it.
 //!
 //! The definition, with every field's unit, is `proto/failover/evictionqueue/v1/eviction_queue.proto`.
 
+pub mod client;
+pub mod convert;
+pub mod memory;
+pub mod status;
+
+pub use client::{ClientError, QueueClient};
+
 /// Generated from `karmada.failover.evictionqueue.v1`.
 pub mod v1 {
-    #![allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated; documented in the proto file")]
+    #![allow(
+        missing_docs,
+        clippy::all,
+        clippy::pedantic,
+        reason = "generated; documented in the proto file"
+    )]
     tonic::include_proto!("karmada.failover.evictionqueue.v1");
 }
 
 /// Encoded `FileDescriptorSet` of the API, for gRPC reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/eviction_queue_descriptors.bin"));
 
-/// Metadata key by which a follower names the leader's address.
-pub const LEADER_ADDRESS_METADATA: &str = "failover-leader-address";
+/// Name of the controller whose Lease says where the queue is.
+pub const QUEUE_CONTROLLER: &str = "evictionQueue";
+
+/// The most entries in one message of `Publish`.
+pub const ENTRIES_PER_MESSAGE: usize = 1_000;

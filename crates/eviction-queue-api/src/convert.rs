@@ -1,0 +1,372 @@
+//! Messages of the API from and to the types of `failover-core`. What cannot be understood is an error that names the
+//! field, never a default.
+
+use api_types::BindingKey;
+use api_types::policy::PurgeMode;
+use failover_core::eviction::queue::{
+    BindingVersions, Entry, EntryKey, HoldReason, ProducerHold, Published, State, TemplateRef, WithdrawReason,
+};
+use failover_core::eviction::{Cause, CauseKind};
+use jiff::Timestamp;
+
+use crate::v1;
+
+/// A message that says nothing that can be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// A field is needed and missing.
+    #[error("field {field} is missing")]
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
+    /// A field has a value that makes no sense.
+    #[error("field {field}: {why}")]
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// Why.
+        why: String,
+    },
+}
+
+impl From<Malformed> for tonic::Status {
+    fn from(malformed: Malformed) -> Self {
+        Self::invalid_argument(malformed.to_string())
+    }
+}
+
+fn invalid(field: &'static str, why: impl Into<String>) -> Malformed {
+    Malformed::Invalid { field, why: why.into() }
+}
+
+/// A time as protobuf has it.
+#[must_use]
+pub fn to_time(at: Timestamp) -> prost_types::Timestamp {
+    prost_types::Timestamp {
+        seconds: at.as_second(),
+        nanos: at.subsec_nanosecond(),
+    }
+}
+
+/// A time that protobuf carried.
+///
+/// # Errors
+/// [`Malformed`] for a time beyond the calendar.
+pub fn from_time(field: &'static str, at: &prost_types::Timestamp) -> Result<Timestamp, Malformed> {
+    Timestamp::new(at.seconds, at.nanos).map_err(|error| invalid(field, error.to_string()))
+}
+
+/// A key as the API has it.
+#[must_use]
+pub fn to_key(key: &EntryKey) -> v1::EntryKey {
+    v1::EntryKey {
+        cause: key.cause.identity(),
+        cluster: key.cluster.to_string(),
+        cluster_uid: key.cluster_uid.clone(),
+        namespace: key.binding.namespace.clone().unwrap_or_default(),
+        name: key.binding.name.clone(),
+        uid: key.binding_uid.clone(),
+    }
+}
+
+/// A key that the API carried.
+///
+/// # Errors
+/// [`Malformed`] when a part is missing or the cause names none.
+pub fn from_key(key: Option<v1::EntryKey>) -> Result<EntryKey, Malformed> {
+    let key = key.ok_or(Malformed::Missing { field: "key" })?;
+    for (field, text) in [
+        ("key.cluster", &key.cluster),
+        ("key.cluster_uid", &key.cluster_uid),
+        ("key.name", &key.name),
+        ("key.uid", &key.uid),
+    ] {
+        if text.is_empty() {
+            return Err(Malformed::Missing { field });
+        }
+    }
+    let cause: Cause = key
+        .cause
+        .parse()
+        .map_err(|error| invalid("key.cause", format!("{error}")))?;
+    Ok(EntryKey {
+        cluster: key.cluster.into(),
+        cluster_uid: key.cluster_uid,
+        binding: BindingKey {
+            namespace: Some(key.namespace).filter(|name| !name.is_empty()),
+            name: key.name,
+        },
+        binding_uid: key.uid,
+        cause,
+    })
+}
+
+fn to_purge_mode(mode: &PurgeMode) -> v1::PurgeMode {
+    match mode.effective() {
+        PurgeMode::Directly => v1::PurgeMode::Directly,
+        PurgeMode::Never => v1::PurgeMode::Never,
+        _ => v1::PurgeMode::Gracefully,
+    }
+}
+
+fn from_purge_mode(mode: v1::PurgeMode) -> PurgeMode {
+    match mode {
+        v1::PurgeMode::Directly => PurgeMode::Directly,
+        v1::PurgeMode::Never => PurgeMode::Never,
+        v1::PurgeMode::Unspecified | v1::PurgeMode::Gracefully => PurgeMode::Gracefully,
+    }
+}
+
+/// A reason to hold as the API has it.
+#[must_use]
+pub fn to_hold_reason(reason: HoldReason) -> v1::HoldReason {
+    match reason {
+        HoldReason::CauseNotSeen => v1::HoldReason::CauseNotSeen,
+        HoldReason::ProducerGone => v1::HoldReason::ProducerGone,
+        HoldReason::Dropped => v1::HoldReason::Dropped,
+        HoldReason::Stay => v1::HoldReason::Stay,
+        HoldReason::Recovering => v1::HoldReason::Recovering,
+        HoldReason::NotNeeded => v1::HoldReason::NotNeeded,
+        HoldReason::NoTarget => v1::HoldReason::NoTarget,
+        HoldReason::Wait => v1::HoldReason::Wait,
+        HoldReason::Paused => v1::HoldReason::Paused,
+    }
+}
+
+fn from_producer_hold(hold: v1::Hold) -> Result<ProducerHold, Malformed> {
+    let reason = match hold.reason() {
+        v1::HoldReason::Stay => HoldReason::Stay,
+        v1::HoldReason::Recovering => HoldReason::Recovering,
+        v1::HoldReason::Dropped => HoldReason::Dropped,
+        other => {
+            return Err(invalid(
+                "hold.reason",
+                format!("a producer cannot hold for {}", other.as_str_name()),
+            ));
+        }
+    };
+    Ok(ProducerHold {
+        reason,
+        message: hold.message,
+    })
+}
+
+/// The template as the API has it.
+#[must_use]
+pub fn to_template(template: &TemplateRef) -> v1::ResourceRef {
+    v1::ResourceRef {
+        api_version: template.api_version.clone(),
+        kind: template.kind.clone(),
+        namespace: template.namespace.clone().unwrap_or_default(),
+        name: template.name.clone(),
+    }
+}
+
+/// An entry as a producer publishes it.
+#[must_use]
+pub fn to_published(entry: &Published) -> v1::PublishedEntry {
+    v1::PublishedEntry {
+        key: Some(to_key(&entry.key)),
+        due_at: Some(to_time(entry.due_at)),
+        priority: entry.priority,
+        resource: Some(to_template(&entry.template)),
+        replicas: entry.replicas,
+        purge_mode: to_purge_mode(&entry.purge_mode).into(),
+        grace_period_seconds: entry.grace_period_seconds,
+        reason: entry.reason.clone(),
+        hold: entry.hold.as_ref().map(|hold| v1::Hold {
+            reason: to_hold_reason(hold.reason).into(),
+            message: hold.message.clone(),
+            until: None,
+        }),
+        binding_generation: entry.versions.binding_generation,
+        binding_resource_version: entry.versions.binding.clone(),
+        cluster_resource_version: entry.versions.cluster.clone(),
+    }
+}
+
+/// An entry that a producer published.
+///
+/// # Errors
+/// [`Malformed`] when a needed field is missing or makes no sense.
+pub fn from_published(entry: v1::PublishedEntry) -> Result<Published, Malformed> {
+    let purge_mode = from_purge_mode(entry.purge_mode());
+    let template = entry.resource.ok_or(Malformed::Missing { field: "resource" })?;
+    Ok(Published {
+        key: from_key(entry.key)?,
+        due_at: from_time("due_at", &entry.due_at.ok_or(Malformed::Missing { field: "due_at" })?)?,
+        priority: entry.priority,
+        template: TemplateRef {
+            api_version: template.api_version,
+            kind: template.kind,
+            namespace: Some(template.namespace).filter(|name| !name.is_empty()),
+            name: template.name,
+        },
+        replicas: entry.replicas,
+        purge_mode,
+        grace_period_seconds: entry.grace_period_seconds,
+        reason: entry.reason,
+        hold: entry.hold.map(from_producer_hold).transpose()?,
+        versions: BindingVersions {
+            binding_generation: entry.binding_generation,
+            binding: entry.binding_resource_version,
+            cluster: entry.cluster_resource_version,
+        },
+    })
+}
+
+/// A reason to take an entry back, as the API has it.
+#[must_use]
+pub fn to_withdraw_reason(reason: WithdrawReason) -> v1::WithdrawReason {
+    match reason {
+        WithdrawReason::NotPublished => v1::WithdrawReason::Unspecified,
+        WithdrawReason::ClusterRecovered => v1::WithdrawReason::ClusterRecovered,
+        WithdrawReason::Tolerated => v1::WithdrawReason::Tolerated,
+        WithdrawReason::BindingGone => v1::WithdrawReason::BindingGone,
+        WithdrawReason::Leaving => v1::WithdrawReason::Leaving,
+        WithdrawReason::Replaced => v1::WithdrawReason::Replaced,
+        WithdrawReason::SwitchedOff => v1::WithdrawReason::SwitchedOff,
+    }
+}
+
+/// A reason to take an entry back.
+#[must_use]
+pub fn from_withdraw_reason(reason: v1::WithdrawReason) -> WithdrawReason {
+    match reason {
+        v1::WithdrawReason::Unspecified => WithdrawReason::NotPublished,
+        v1::WithdrawReason::ClusterRecovered => WithdrawReason::ClusterRecovered,
+        v1::WithdrawReason::Tolerated => WithdrawReason::Tolerated,
+        v1::WithdrawReason::BindingGone => WithdrawReason::BindingGone,
+        v1::WithdrawReason::Leaving => WithdrawReason::Leaving,
+        v1::WithdrawReason::Replaced => WithdrawReason::Replaced,
+        v1::WithdrawReason::SwitchedOff => WithdrawReason::SwitchedOff,
+    }
+}
+
+/// A kind of cause as the API has it.
+#[must_use]
+pub fn to_cause_kind(kind: CauseKind) -> v1::CauseKind {
+    match kind {
+        CauseKind::Taint => v1::CauseKind::Taint,
+        CauseKind::Deletion => v1::CauseKind::Deletion,
+        CauseKind::Application => v1::CauseKind::Application,
+    }
+}
+
+/// A state as the API has it.
+#[must_use]
+pub fn to_state(state: &State) -> v1::EntryState {
+    match state {
+        State::Waiting => v1::EntryState::Waiting,
+        State::Ready => v1::EntryState::Ready,
+        State::Leased(_) => v1::EntryState::Leased,
+        State::Held { .. } => v1::EntryState::Held,
+    }
+}
+
+/// An entry as the queue has it.
+#[must_use]
+pub fn to_entry(entry: &Entry) -> v1::Entry {
+    let hold = match &entry.state {
+        State::Held { reason, message, until } => Some(v1::Hold {
+            reason: to_hold_reason(*reason).into(),
+            message: message.to_string(),
+            until: until.map(to_time),
+        }),
+        _ => None,
+    };
+    v1::Entry {
+        published: Some(to_published(&entry.published)),
+        producer: entry.producer.to_string(),
+        cause_kind: to_cause_kind(entry.key().cause.kind()).into(),
+        state: to_state(&entry.state).into(),
+        since: Some(to_time(entry.since)),
+        hold,
+        queued_at: Some(to_time(entry.queued_at)),
+        not_before: entry.not_before.map(to_time),
+        failures: entry.failures,
+        last_outcome: entry.last_outcome.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn published() -> Published {
+        Published {
+            key: EntryKey {
+                cluster: "m1".into(),
+                cluster_uid: "cu".into(),
+                binding: BindingKey::namespaced("default", "nginx-deployment"),
+                binding_uid: "bu".into(),
+                cause: "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap(),
+            },
+            due_at: "2026-01-01T00:05:00Z".parse().unwrap(),
+            priority: -3,
+            template: TemplateRef {
+                api_version: "apps/v1".into(),
+                kind: "Deployment".into(),
+                namespace: Some("default".into()),
+                name: "nginx".into(),
+            },
+            replicas: 3,
+            purge_mode: PurgeMode::Directly,
+            grace_period_seconds: Some(60),
+            reason: "because".into(),
+            hold: Some(ProducerHold {
+                reason: HoldReason::Stay,
+                message: "stays".into(),
+            }),
+            versions: BindingVersions {
+                binding_generation: 4,
+                binding: "10".into(),
+                cluster: "20".into(),
+            },
+        }
+    }
+
+    #[test]
+    fn an_entry_arrives_as_it_was_sent() {
+        let entry = published();
+        assert_eq!(from_published(to_published(&entry)), Ok(entry));
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        let error = |change: fn(&mut v1::PublishedEntry)| {
+            let mut entry = to_published(&published());
+            change(&mut entry);
+            from_published(entry).unwrap_err().to_string()
+        };
+        assert_eq!(error(|entry| entry.key = None), "field key is missing");
+        assert_eq!(
+            error(|entry| entry.key.as_mut().unwrap().uid.clear()),
+            "field key.uid is missing"
+        );
+        assert!(
+            error(|entry| entry.key.as_mut().unwrap().cause = "x".into())
+                .starts_with("field key.cause: \"x\" names no cause")
+        );
+        assert_eq!(error(|entry| entry.due_at = None), "field due_at is missing");
+        assert!(error(|entry| entry.due_at.as_mut().unwrap().seconds = i64::MAX).starts_with("field due_at: "));
+        assert!(
+            error(|entry| entry.hold.as_mut().unwrap().set_reason(v1::HoldReason::NoTarget))
+                .contains("a producer cannot hold for HOLD_REASON_NO_TARGET")
+        );
+    }
+
+    proptest! {
+        // Whatever bytes arrive as a message: understood or refused.
+        #[test]
+        fn no_message_makes_the_reader_fail_badly(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(entry) = <v1::PublishedEntry as prost::Message>::decode(bytes.as_slice()) {
+                if let Ok(published) = from_published(entry) {
+                    prop_assert_eq!(from_published(to_published(&published)), Ok(published));
+                }
+            }
+        }
+    }
+}
