@@ -8,11 +8,12 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::events::EventRecorder;
 use crate::gates::FeatureGates;
-use crate::informer::Informers;
+use crate::informer::{InformerOptions, Informers};
 use crate::kinds::{RequireError, RequiredKind};
 use crate::leader::Leadership;
-use crate::members::ConnectMember;
+use crate::members::{ConnectMember, HttpMembers};
 use crate::metrics::Metrics;
+use crate::process::DEFAULT_SYSTEM_NAMESPACE;
 use crate::readiness::Readiness;
 use crate::tasks::Tasks;
 
@@ -50,6 +51,33 @@ pub struct Context {
 }
 
 impl Context {
+    /// A context outside of any process: always leading, all gates at their defaults, real time limits. Events are
+    /// written and informers run in tasks of `tasks`, until those are aborted. For tests of single parts.
+    #[must_use]
+    pub fn detached(controller: &'static str, client: Client, clock: Clock, identity: &str, tasks: &Tasks) -> Self {
+        let (metrics, readiness) = (Metrics::new(), Readiness::default());
+        let events = EventRecorder::new(clock.clone(), controller, identity, metrics.clone());
+        let (writer, events_client) = (events.clone(), client.clone());
+        tasks.spawn("events", async move { writer.run(events_client).await });
+        let options = InformerOptions::default();
+        Self {
+            controller,
+            informers: Informers::new(client.clone(), tasks, &metrics, &readiness, options, identity),
+            client,
+            clock,
+            metrics,
+            events,
+            shutdown: tasks.shutdown().clone(),
+            tasks: tasks.clone(),
+            gates: FeatureGates::defaults(),
+            identity: identity.into(),
+            system_namespace: DEFAULT_SYSTEM_NAMESPACE.into(),
+            members: HttpMembers::new(),
+            leadership: Leadership::not_needed(),
+            readiness,
+        }
+    }
+
     /// Waits until the API server has answered which kinds it serves, trying again while it does not answer.
     ///
     /// # Errors

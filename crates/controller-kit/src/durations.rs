@@ -52,7 +52,7 @@ pub fn format_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let nanos = duration.subsec_nanos();
     if seconds == 0 && nanos > 0 {
-        return if nanos % 1_000_000 == 0 {
+        return if nanos.is_multiple_of(1_000_000) {
             format!("{}ms", nanos / 1_000_000)
         } else {
             format!("{nanos}ns")

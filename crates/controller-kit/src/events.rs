@@ -239,8 +239,12 @@ impl EventRecorder {
         match result {
             Ok(Ok(_)) => inner.written(job),
             Ok(Err(error)) if may_work_later(&job.write, &error) => {
-                let anew = !api_errors::is_transient(&error);
-                inner.again(job, anew, random);
+                let next = if api_errors::is_transient(&error) {
+                    NextTry::TheSame
+                } else {
+                    NextTry::AsNewEvent
+                };
+                inner.again(&job, next, random);
             }
             Ok(Err(error)) => {
                 tracing::warn!(
@@ -250,7 +254,7 @@ impl EventRecorder {
                 );
                 inner.drop_pending(&job.key);
             }
-            Err(_) => inner.again(job, false, random),
+            Err(_) => inner.again(&job, NextTry::TheSame, random),
         }
     }
 }
@@ -260,6 +264,13 @@ impl EventRecorder {
 enum Hurry {
     No,
     Yes,
+}
+
+/// What a write that failed becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NextTry {
+    TheSame,
+    AsNewEvent,
 }
 
 /// A count for an Event that is gone, and a create whose name is taken, work as a new Event.
@@ -365,7 +376,7 @@ impl Inner {
         state.reschedule(&job.key, again);
     }
 
-    fn again(&self, job: Job, anew: bool, random: &mut Random) {
+    fn again(&self, job: &Job, next: NextTry, random: &mut Random) {
         let mut state = self.state.lock();
         let Some(series) = state.series.get_mut(&job.key) else {
             return;
@@ -376,7 +387,7 @@ impl Inner {
             self.drop_pending(&job.key);
             return;
         }
-        if anew {
+        if next == NextTry::AsNewEvent {
             series.written = None;
         }
         series.unwritten = series.unwritten.saturating_add(job.adds);

@@ -124,19 +124,16 @@ impl Metrics {
     }
 
     /// A counter's handle. Names end in `_total`. Keep the handle where it is used often.
-    #[must_use]
     pub fn counter(&self, name: &'static str, labels: &[(&'static str, &str)]) -> Counter {
         self.inner.recorder.register_counter(&key(name, labels), &METADATA)
     }
 
     /// A gauge's handle.
-    #[must_use]
     pub fn gauge(&self, name: &'static str, labels: &[(&'static str, &str)]) -> Gauge {
         self.inner.recorder.register_gauge(&key(name, labels), &METADATA)
     }
 
     /// A histogram's handle. Values are seconds.
-    #[must_use]
     pub fn histogram(&self, name: &'static str, labels: &[(&'static str, &str)]) -> Histogram {
         self.inner.recorder.register_histogram(&key(name, labels), &METADATA)
     }

@@ -168,3 +168,87 @@ impl FormatTime for ClockTime {
         write!(writer, "{:.3}", self.0.now())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use parking_lot::Mutex;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Lines {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().clone()).unwrap()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lines_carry_the_injected_time_and_the_chosen_format() {
+        let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+        tokio::time::sleep(Duration::from_secs(61)).await;
+        let write = |format, level| {
+            let lines = Lines::default();
+            let writer = lines.clone();
+            let subscriber = subscriber(format, level, clock.clone(), move || writer.clone()).unwrap();
+            tracing::subscriber::with_default(subscriber, || {
+                tracing::info!(cluster = "member1", "tainted");
+                tracing::debug!("detail");
+            });
+            lines.text()
+        };
+        let text = write(LogFormat::Text, "info");
+        assert!(text.starts_with("2026-01-01T00:01:01.000Z  INFO "), "{text}");
+        assert!(text.ends_with("tainted cluster=\"member1\"\n"), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&write(LogFormat::Json, "info")).unwrap();
+        assert_eq!(json["timestamp"], "2026-01-01T00:01:01.000Z");
+        assert_eq!(
+            (json["cluster"].as_str(), json["message"].as_str()),
+            (Some("member1"), Some("tainted"))
+        );
+        assert_eq!(write(LogFormat::Text, "warn"), "");
+        assert_eq!(write(LogFormat::Text, "warn,controller_kit=debug").lines().count(), 2);
+    }
+
+    #[test]
+    fn a_filter_that_cannot_be_read_is_named() {
+        let error = filter("info,controller_kit=loud").unwrap_err().to_string();
+        assert!(
+            error.starts_with("--log-level \"info,controller_kit=loud\": "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_trace_goes_on_across_processes() {
+        let provider = SdkTracerProvider::builder().build();
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            assert_eq!(traceparent(), None, "outside of any span nothing is traced");
+            let first = tracing::info_span!("taint").in_scope(|| traceparent().unwrap());
+            let span = tracing::info_span!("evict");
+            continue_trace(&span, &first);
+            let second = span.in_scope(|| traceparent().unwrap());
+            let trace = |parent: &str| parent.split('-').nth(1).map(str::to_owned);
+            assert_eq!(trace(&first), trace(&second));
+            assert_ne!(first, second);
+            let other = tracing::info_span!("other");
+            continue_trace(&other, "nonsense");
+            assert_ne!(trace(&other.in_scope(|| traceparent().unwrap())), trace(&first));
+        });
+    }
+}

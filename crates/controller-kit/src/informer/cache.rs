@@ -1,32 +1,55 @@
 //! The objects an informer knows, with its secondary indexes and subscribers.
 //!
 //! Guarantees: store, indexes and subscribers change together; reads are ordered by key; an older version of the same
-//! object never replaces a newer one.
+//! object never replaces a newer one; per object only what the informer was asked to keep is kept, and its identity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
-use kube::Resource;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use parking_lot::RwLock;
 
 use super::changes::{Changes, Mailbox};
 use super::key::ObjectKey;
 
-pub(crate) type IndexFn<K> = Box<dyn Fn(&K) -> Vec<String> + Send + Sync>;
+pub(crate) type IndexFn<S> = Box<dyn Fn(&S) -> Vec<String> + Send + Sync>;
 
-pub(crate) struct Cache<K> {
-    state: RwLock<State<K>>,
+/// `S` is what is kept of an object.
+pub(crate) struct Cache<S> {
+    state: RwLock<State<S>>,
 }
 
-struct State<K> {
-    objects: BTreeMap<Arc<ObjectKey>, Arc<K>>,
-    indexes: BTreeMap<&'static str, Index<K>>,
-    subscribers: Vec<Weak<Mailbox<K>>>,
+struct State<S> {
+    objects: BTreeMap<Arc<ObjectKey>, Entry<S>>,
+    indexes: BTreeMap<&'static str, Index<S>>,
+    subscribers: Vec<Weak<Mailbox<S>>>,
     closed: bool,
 }
 
-struct Index<K> {
-    values_of: IndexFn<K>,
+struct Entry<S> {
+    identity: Identity,
+    kept: Arc<S>,
+}
+
+/// Which object of its name, and which version of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Identity {
+    uid: Option<Box<str>>,
+    version: Option<Box<str>>,
+}
+
+impl Identity {
+    pub(crate) fn of(meta: &ObjectMeta) -> Self {
+        let boxed = |text: &Option<String>| text.as_deref().map(Box::from);
+        Self {
+            uid: boxed(&meta.uid),
+            version: boxed(&meta.resource_version),
+        }
+    }
+}
+
+struct Index<S> {
+    values_of: IndexFn<S>,
     keys: BTreeMap<String, BTreeSet<Arc<ObjectKey>>>,
 }
 
@@ -49,7 +72,7 @@ pub(crate) enum Applied {
     Older,
 }
 
-impl<K: Resource> Cache<K> {
+impl<S> Cache<S> {
     pub(crate) fn new() -> Self {
         Self {
             state: RwLock::new(State {
@@ -61,68 +84,100 @@ impl<K: Resource> Cache<K> {
         }
     }
 
-    /// Puts an object in. Its managedFields are dropped: nobody here reads them, and they are half of many objects.
-    pub(crate) fn apply(&self, mut object: K, versions: Versions) -> (Applied, Arc<ObjectKey>) {
-        object.meta_mut().managed_fields = None;
+    /// Puts an object in. `keep` is only called for a version that is not known already.
+    pub(crate) fn apply(
+        &self,
+        key: ObjectKey,
+        identity: Identity,
+        versions: Versions,
+        keep: impl FnOnce() -> S,
+    ) -> (Applied, Arc<ObjectKey>) {
         let mut state = self.state.write();
-        let key = ObjectKey::of(&object);
-        let known = state
-            .objects
-            .get_key_value(&key)
-            .map(|(key, object)| (key.clone(), object.clone()));
-        let Some((key, before)) = known else {
+        let Some((known, entry)) = state.objects.get_key_value(&key) else {
             let key = Arc::new(key);
-            state.replace(&key, None, Some(Arc::new(object)));
+            state.replace(
+                &key,
+                None,
+                Some(Entry {
+                    identity,
+                    kept: Arc::new(keep()),
+                }),
+            );
             return (Applied::Changed, key);
         };
-        let (old, new) = (before.meta(), object.meta());
-        if old.uid != new.uid {
-            state.replace(&key, Some(before), None);
-            state.replace(&key, None, Some(Arc::new(object)));
-            return (Applied::Changed, key);
+        let (key, before) = (known.clone(), entry.kept.clone());
+        if entry.identity.uid == identity.uid {
+            let (old, new) = (entry.identity.version.as_deref(), identity.version.as_deref());
+            if old.is_some() && old == new {
+                return (Applied::Same, key);
+            }
+            if versions == Versions::Ordered && is_older(new, old) {
+                return (Applied::Older, key);
+            }
+            state.replace(
+                &key,
+                Some(&before),
+                Some(Entry {
+                    identity,
+                    kept: Arc::new(keep()),
+                }),
+            );
+        } else {
+            state.replace(&key, Some(&before), None);
+            state.replace(
+                &key,
+                None,
+                Some(Entry {
+                    identity,
+                    kept: Arc::new(keep()),
+                }),
+            );
         }
-        if old.resource_version.is_some() && old.resource_version == new.resource_version {
-            return (Applied::Same, key);
-        }
-        if versions == Versions::Ordered && is_older(new.resource_version.as_deref(), old.resource_version.as_deref()) {
-            return (Applied::Older, key);
-        }
-        state.replace(&key, Some(before), Some(Arc::new(object)));
         (Applied::Changed, key)
     }
 
     pub(crate) fn delete(&self, key: &ObjectKey) {
         let mut state = self.state.write();
-        if let Some((key, before)) = state
-            .objects
-            .get_key_value(key)
-            .map(|(key, object)| (key.clone(), object.clone()))
-        {
-            state.replace(&key, Some(before), None);
+        if let Some((key, before)) = state.known(key) {
+            state.replace(&key, Some(&before), None);
         }
     }
 
     /// Deletes what a complete list did not have. Returns how many.
     pub(crate) fn retain(&self, listed: &BTreeSet<Arc<ObjectKey>>) -> usize {
         let mut state = self.state.write();
-        let gone: Vec<(Arc<ObjectKey>, Arc<K>)> = state
+        let gone: Vec<(Arc<ObjectKey>, Arc<S>)> = state
             .objects
             .iter()
             .filter(|(key, _)| !listed.contains(*key))
-            .map(|(key, object)| (key.clone(), object.clone()))
+            .map(|(key, entry)| (key.clone(), entry.kept.clone()))
             .collect();
         for (key, before) in &gone {
-            state.replace(key, Some(before.clone()), None);
+            state.replace(key, Some(before), None);
         }
         gone.len()
     }
 
-    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.state.read().objects.get(key).cloned()
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<S>> {
+        self.state.read().objects.get(key).map(|entry| entry.kept.clone())
     }
 
-    pub(crate) fn list(&self) -> Vec<Arc<K>> {
-        self.state.read().objects.values().cloned().collect()
+    pub(crate) fn list(&self) -> Vec<Arc<S>> {
+        self.state
+            .read()
+            .objects
+            .values()
+            .map(|entry| entry.kept.clone())
+            .collect()
+    }
+
+    pub(crate) fn entries(&self) -> Vec<(ObjectKey, Arc<S>)> {
+        let state = self.state.read();
+        state
+            .objects
+            .iter()
+            .map(|(key, entry)| (key.as_ref().clone(), entry.kept.clone()))
+            .collect()
     }
 
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
@@ -139,20 +194,20 @@ impl<K: Resource> Cache<K> {
     }
 
     /// `None` when there is no such index.
-    pub(crate) fn by_index(&self, name: &str, value: &str) -> Option<Vec<Arc<K>>> {
+    pub(crate) fn by_index(&self, name: &str, value: &str) -> Option<Vec<(ObjectKey, Arc<S>)>> {
         let state = self.state.read();
-        let index = state.indexes.get(name)?;
-        let keys = index.keys.get(value);
-        Some(
-            keys.into_iter()
-                .flatten()
-                .filter_map(|key| state.objects.get(key).cloned())
-                .collect(),
-        )
+        let keys = state.indexes.get(name)?.keys.get(value);
+        let entry = |key: &Arc<ObjectKey>| {
+            state
+                .objects
+                .get(key)
+                .map(|entry| (key.as_ref().clone(), entry.kept.clone()))
+        };
+        Some(keys.into_iter().flatten().filter_map(entry).collect())
     }
 
     /// Adds an index over what is known and what will come. A second one of the same name is ignored.
-    pub(crate) fn add_index(&self, name: &'static str, values_of: IndexFn<K>) {
+    pub(crate) fn add_index(&self, name: &'static str, values_of: IndexFn<S>) {
         let mut state = self.state.write();
         if state.indexes.contains_key(name) {
             return;
@@ -161,17 +216,17 @@ impl<K: Resource> Cache<K> {
             values_of,
             keys: BTreeMap::new(),
         };
-        for (key, object) in &state.objects {
-            index.add(key, object);
+        for (key, entry) in &state.objects {
+            index.add(key, &entry.kept);
         }
         state.indexes.insert(name, index);
     }
 
-    pub(crate) fn subscribe(&self) -> Changes<K> {
+    pub(crate) fn subscribe(&self) -> Changes<S> {
         let mailbox = Arc::new(Mailbox::new());
         let mut state = self.state.write();
-        for (key, object) in &state.objects {
-            mailbox.push(key, None, Some(object.clone()));
+        for (key, entry) in &state.objects {
+            mailbox.push(key, None, Some(entry.kept.clone()));
         }
         if state.closed {
             mailbox.close();
@@ -189,38 +244,45 @@ impl<K: Resource> Cache<K> {
     }
 }
 
-impl<K> State<K> {
-    fn replace(&mut self, key: &Arc<ObjectKey>, before: Option<Arc<K>>, after: Option<Arc<K>>) {
+impl<S> State<S> {
+    fn known(&self, key: &ObjectKey) -> Option<(Arc<ObjectKey>, Arc<S>)> {
+        self.objects
+            .get_key_value(key)
+            .map(|(key, entry)| (key.clone(), entry.kept.clone()))
+    }
+
+    fn replace(&mut self, key: &Arc<ObjectKey>, before: Option<&Arc<S>>, after: Option<Entry<S>>) {
+        let kept = after.as_ref().map(|entry| entry.kept.clone());
         for index in self.indexes.values_mut() {
-            if let Some(before) = &before {
+            if let Some(before) = before {
                 index.remove(key, before);
             }
-            if let Some(after) = &after {
+            if let Some(after) = &kept {
                 index.add(key, after);
             }
         }
-        match &after {
-            Some(after) => self.objects.insert(key.clone(), after.clone()),
+        match after {
+            Some(entry) => self.objects.insert(key.clone(), entry),
             None => self.objects.remove(key),
         };
         self.subscribers.retain(|subscriber| {
             let Some(mailbox) = subscriber.upgrade() else {
                 return false;
             };
-            mailbox.push(key, before.clone(), after.clone());
+            mailbox.push(key, before.cloned(), kept.clone());
             true
         });
     }
 }
 
-impl<K> Index<K> {
-    fn add(&mut self, key: &Arc<ObjectKey>, object: &K) {
+impl<S> Index<S> {
+    fn add(&mut self, key: &Arc<ObjectKey>, object: &S) {
         for value in (self.values_of)(object) {
             self.keys.entry(value).or_default().insert(key.clone());
         }
     }
 
-    fn remove(&mut self, key: &Arc<ObjectKey>, object: &K) {
+    fn remove(&mut self, key: &Arc<ObjectKey>, object: &S) {
         for value in (self.values_of)(object) {
             if let Some(keys) = self.keys.get_mut(&value) {
                 keys.remove(key);
@@ -237,4 +299,52 @@ impl<K> Index<K> {
 pub(crate) fn is_older(one: Option<&str>, other: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|version| version.parse::<u64>().ok());
     matches!((number(one), number(other)), (Some(one), Some(other)) if one < other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(uid: &str, version: &str) -> Identity {
+        Identity {
+            uid: Some(uid.into()),
+            version: Some(version.into()),
+        }
+    }
+
+    fn put(cache: &Cache<String>, name: &str, uid: &str, version: &str, versions: Versions) -> Applied {
+        let keep = || format!("{uid}@{version}");
+        cache
+            .apply(ObjectKey::cluster_scoped(name), identity(uid, version), versions, keep)
+            .0
+    }
+
+    #[test]
+    fn versions_only_go_up_unless_the_server_was_set_back() {
+        let cache = Cache::new();
+        assert_eq!(put(&cache, "a", "u", "10", Versions::Ordered), Applied::Changed);
+        assert_eq!(put(&cache, "a", "u", "10", Versions::Ordered), Applied::Same);
+        assert_eq!(put(&cache, "a", "u", "9", Versions::Ordered), Applied::Older);
+        assert_eq!(put(&cache, "a", "u", "100", Versions::Ordered), Applied::Changed);
+        assert_eq!(put(&cache, "a", "u", "3", Versions::Restarted), Applied::Changed);
+        // Another object of the name: its versions are its own.
+        assert_eq!(put(&cache, "a", "v", "2", Versions::Ordered), Applied::Changed);
+        assert_eq!(cache.get(&ObjectKey::cluster_scoped("a")).unwrap().as_str(), "v@2");
+    }
+
+    // kube-rs/kube#14: churn leaves nothing behind, neither in the store nor in its indexes and subscribers.
+    #[test]
+    fn churn_leaves_nothing_behind() {
+        let cache = Cache::new();
+        cache.add_index("uid", Box::new(|kept: &String| vec![kept.clone()]));
+        for round in 0..1_000 {
+            drop(cache.subscribe());
+            let name = format!("object{}", round % 10);
+            put(&cache, &name, &round.to_string(), "1", Versions::Ordered);
+            cache.delete(&ObjectKey::cluster_scoped(name));
+        }
+        let state = cache.state.read();
+        assert_eq!((state.objects.len(), state.indexes["uid"].keys.len()), (0, 0));
+        assert!(state.subscribers.len() <= 1);
+    }
 }

@@ -19,7 +19,7 @@ use kube::api::{ListParams, ObjectList, WatchEvent, WatchParams};
 use kube::core::Request;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::cache::{Applied, Cache, Versions, is_older};
+use super::cache::{Applied, Cache, Identity, Versions, is_older};
 use super::key::{ObjectKey, Scope};
 use super::status::Status;
 use super::{InformerOptions, Reflected};
@@ -40,12 +40,14 @@ const SHORTEST_GOOD_WATCH: Duration = Duration::from_secs(1);
 /// How much longer than the server's time limit a silent watch is believed.
 const SILENCE_MARGIN: Duration = Duration::from_secs(15);
 
-pub(crate) struct Reflector<K> {
+/// Follows objects of type `K` and keeps an `S` of each.
+pub(crate) struct Reflector<K, S> {
     pub(crate) client: kube::Client,
     pub(crate) reflected: Reflected,
     pub(crate) scope: Scope,
     pub(crate) request: Request,
-    pub(crate) cache: Arc<Cache<K>>,
+    pub(crate) cache: Arc<Cache<S>>,
+    pub(crate) keep: fn(K) -> S,
     pub(crate) status: Arc<Status>,
     pub(crate) options: InformerOptions,
     pub(crate) metrics: Metrics,
@@ -89,9 +91,10 @@ impl ListError {
     }
 }
 
-impl<K> Reflector<K>
+impl<K, S> Reflector<K, S>
 where
     K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
+    S: Send + Sync + 'static,
 {
     pub(crate) async fn run(mut self) {
         let backoff = Backoff {
@@ -157,7 +160,7 @@ where
                 versions = Versions::Restarted;
             }
             for object in page.items {
-                let (_, key) = self.cache.apply(object, versions);
+                let (_, key) = self.apply(object, versions);
                 listed.insert(key);
             }
             self.status.contact();
@@ -275,7 +278,7 @@ where
                 WatchEvent::Error(status) => return watch_error(&kube::Error::Api(status)),
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     self.advance(version, object.meta().resource_version.clone());
-                    if self.cache.apply(object, Versions::Ordered).0 == Applied::Older {
+                    if self.apply(object, Versions::Ordered).0 == Applied::Older {
                         self.count_error("watch", "older_version");
                     }
                 }
@@ -290,6 +293,13 @@ where
             *events += 1;
             self.status.contact();
         }
+    }
+
+    fn apply(&self, mut object: K, versions: Versions) -> (Applied, Arc<ObjectKey>) {
+        let (key, identity) = (ObjectKey::of(&object), Identity::of(object.meta()));
+        // Nobody here reads them, and they are half of many objects.
+        object.meta_mut().managed_fields = None;
+        self.cache.apply(key, identity, versions, || (self.keep)(object))
     }
 
     fn advance(&mut self, version: &mut String, to: Option<String>) {

@@ -5,6 +5,7 @@ use std::future::Future;
 use futures::future::BoxFuture;
 
 use crate::context::Context;
+use crate::leader::lease_name;
 use crate::selection::DefaultState;
 
 type Run = Box<dyn FnOnce(Context) -> BoxFuture<'static, Result<(), anyhow::Error>> + Send>;
@@ -24,6 +25,8 @@ pub struct Controller {
     pub(crate) default: DefaultState,
     pub(crate) election: Election,
     pub(crate) run: Run,
+    pub(crate) beside: Option<Run>,
+    pub(crate) lease: String,
     pub(crate) warnings: Vec<String>,
     pub(crate) problems: Vec<String>,
 }
@@ -43,7 +46,9 @@ impl Controller {
             name,
             default: DefaultState::On,
             election: Election::Leader,
+            lease: lease_name(name),
             run: Box::new(move |ctx| Box::pin(run(ctx))),
+            beside: None,
             warnings: Vec::new(),
             problems: Vec::new(),
         }
@@ -53,6 +58,26 @@ impl Controller {
     #[must_use]
     pub fn without_leader_election(mut self) -> Self {
         self.election = Election::EveryReplica;
+        self
+    }
+
+    /// Adds something that runs on every replica, from the start of the process to its end, whether the lease is held
+    /// or not: a server that answers for the leader and says where it is. The same rules as for `run` hold for it; its
+    /// `leadership` is that of a controller that needs no lease.
+    #[must_use]
+    pub fn on_every_replica<R, F>(mut self, run: R) -> Self
+    where
+        R: FnOnce(Context) -> F + Send + 'static,
+        F: Future<Output = Result<(), anyhow::Error>> + Send + 'static,
+    {
+        self.beside = Some(Box::new(move |ctx| Box::pin(run(ctx))));
+        self
+    }
+
+    /// Takes a Lease of another name than its own in kebab case: for an agent, of which there is one a cluster.
+    #[must_use]
+    pub fn with_lease(mut self, lease: impl Into<String>) -> Self {
+        self.lease = lease.into();
         self
     }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::{Controller, Ended, KitFlags, Process, Running};
 use crate::connect::{connect, find_config};
 use crate::tasks::Failure;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryError};
 
 /// Exit code when the process could not start or could not go on.
 pub const EXIT_FAILURE: u8 = 1;
@@ -33,6 +33,7 @@ pub fn main(component: &'static str, flags: KitFlags, controllers: Vec<Controlle
 async fn run(component: &'static str, flags: KitFlags, controllers: Vec<Controller>) -> ExitCode {
     let telemetry = match Telemetry::install(component, &flags) {
         Ok(telemetry) => telemetry,
+        Err(error @ TelemetryError::Installed(_)) => return complain(component, EXIT_FAILURE, &[error.to_string()]),
         Err(error) => return complain(component, EXIT_USAGE, &[error.to_string()]),
     };
     let code = run_logged(component, flags, controllers).await;

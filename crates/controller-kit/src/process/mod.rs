@@ -31,9 +31,7 @@ use crate::context::Context;
 use crate::events::EventRecorder;
 use crate::gates::FeatureGates;
 use crate::informer::{InformerOptions, Informers};
-use crate::leader::{
-    CONTROLLERS_ANNOTATION, Elector, GATES_ANNOTATION, Leadership, LeaseTiming, VERSION_ANNOTATION, lease_name,
-};
+use crate::leader::{CONTROLLERS_ANNOTATION, Elector, GATES_ANNOTATION, Leadership, LeaseTiming, VERSION_ANNOTATION};
 use crate::members::{ConnectMember, HttpMembers};
 use crate::metrics::{Family, Metrics};
 use crate::readiness::Readiness;
@@ -322,7 +320,7 @@ impl Process {
         ];
         Some(Elector {
             api,
-            name: lease_name(controller.name),
+            name: controller.lease.clone(),
             namespace: namespace.clone(),
             identity: self.identity.clone(),
             timing: settings.timing,
@@ -363,8 +361,12 @@ impl Shared {
     fn seat(self, root: &Tasks, seat: Seat) -> crate::tasks::Task {
         let name = seat.controller.name;
         root.spawn(format!("seat of {name}"), async move {
-            seat.run(move |leadership, tasks| self.context(name, leadership, tasks))
-                .await;
+            let beside = self.clone();
+            seat.run(
+                move |leadership, tasks| self.context(name, leadership, tasks),
+                move |tasks| beside.bare_context(name, Leadership::not_needed(), tasks),
+            )
+            .await;
         })
     }
 
@@ -384,6 +386,10 @@ impl Shared {
             "failover_api_requests_total",
             "Requests to the control plane, by outcome.",
         );
+        self.bare_context(controller, leadership, tasks)
+    }
+
+    fn bare_context(self, controller: &'static str, leadership: Leadership, tasks: Tasks) -> Context {
         Context {
             controller,
             client: api_client::for_controller(self.client, controller, leadership.clone(), self.metrics.clone()),

@@ -30,16 +30,25 @@ enum End {
 }
 
 impl Seat {
-    /// `context` makes what the controller gets, out of its lease and its group of tasks.
-    pub(crate) async fn run(self, context: impl FnOnce(Leadership, Tasks) -> Context) {
+    /// `context` makes what the controller gets, out of its lease and its group of tasks; `beside` what the part gets
+    /// that runs on every replica.
+    pub(crate) async fn run(
+        self,
+        context: impl FnOnce(Leadership, Tasks) -> Context,
+        beside: impl FnOnce(Tasks) -> Context,
+    ) {
         let Self {
-            controller,
+            mut controller,
             elector,
             process,
             controllers,
         } = self;
         let name = controller.name;
         let stop = controllers.shutdown().clone();
+        if let Some(run) = controller.beside.take() {
+            let group = controllers.subgroup();
+            group.spawn_critical(format!("{name} on every replica"), run(beside(group.clone())));
+        }
         let mut held: Option<Held> = None;
         if let Some(elector) = &elector {
             tokio::select! {

@@ -229,7 +229,7 @@ where
             self.inner
                 .histogram("failover_workqueue_work_seconds")
                 .record(began.elapsed());
-            self.settle(key, result);
+            self.settle(&key, result);
         }
     }
 
@@ -261,7 +261,7 @@ where
         }
     }
 
-    fn settle<E: Display>(&self, key: K, result: Result<Next, E>) {
+    fn settle<E: Display>(&self, key: &K, result: Result<Next, E>) {
         let now = Instant::now();
         match result {
             Ok(next) => {
@@ -271,12 +271,12 @@ where
                     Next::After(delay) => self.add_after(key.clone(), delay),
                     Next::At(due) => self.add_at(key.clone(), due),
                 }
-                self.inner.state.lock().succeeded(&key, now);
+                self.inner.state.lock().succeeded(key, now);
             }
             Err(error) => {
                 self.inner.count("error");
                 let mut state = self.inner.state.lock();
-                let failures = state.failed(&key, now);
+                let failures = state.failed(key, now);
                 let delay = self.inner.backoff.delay(failures, &mut self.inner.random.lock());
                 state.add_at_elapsed(key.clone(), now + delay);
                 drop(state);

@@ -327,6 +327,58 @@ async fn one_list_and_watch_for_all_who_ask() {
     .await;
 }
 
+// kube.rs/controllers/optimization, kube-rs/kube#14: only what is needed is held.
+#[tokio::test(start_paused = true)]
+async fn an_informer_may_keep_a_part_of_each_object() {
+    struct Colour(String);
+    within_hours(2, async {
+        let world = World::new();
+        world.put("a", "red");
+        world.put("b", "blue");
+        let kit = world.informers(world.sandbox.client(), options());
+        let colours = || {
+            kit.informers
+                .keeping(Scope::all(), &(), |object: ConfigMap| Colour(value_of(&object)))
+        };
+        colours().index("colour", |colour: &Colour| vec![colour.0.clone()]);
+        let store = colours().synced().await.unwrap();
+        world.put("a", "blue");
+        settle().await;
+        let names: Vec<_> = store
+            .entries_by_index("colour", "blue")
+            .into_iter()
+            .map(|(key, _)| key.name)
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(world.sandbox.faults().count(&lists()), 1, "shared");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restored_server_is_believed_in_the_end_without_a_gap() {
+    within_hours(2, async {
+        let world = World::new();
+        for number in 0..5 {
+            world.put(&format!("c{number}"), "1");
+        }
+        let kit = world.informers(world.sandbox.client(), options());
+        let informer = kit.informers.of::<ConfigMap>();
+        let store = informer.synced().await.unwrap();
+        settle().await;
+        // Set back to before the last object, for good; lists say so, watches break.
+        world.sandbox.faults().stale_lists(lists(), 1);
+        world.sandbox.faults().inject(watches(), Effect::Disconnect);
+        world.sandbox.faults().cut_watches(watches());
+        for _ in 0..1_200 {
+            seconds_and_a_bit(1).await;
+            assert!(store.len() >= 4, "the store is never emptied");
+        }
+        assert_eq!(store.len(), 4);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_index_follows_its_objects_whenever_it_was_added() {
     within_hours(2, async {

@@ -1,5 +1,12 @@
 //! The kit against a simulated control plane, under paused time.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests are tests, too"
+)]
+
 mod admin;
 mod events;
 mod informers;
