@@ -117,3 +117,92 @@ fn priority(a_votes: i64, a_seats: i32, b_votes: i64, b_seats: i32) -> Ordering 
     let divisor = |seats: i32| 2 * i128::from(seats) + 1;
     (i128::from(a_votes) * divisor(b_seats)).cmp(&(i128::from(b_votes) * divisor(a_seats)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cluster, shown};
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    fn rules(weights: &[(&str, i64)]) -> Vec<StaticClusterWeight> {
+        let rules: Vec<Value> = weights
+            .iter()
+            .map(|(name, weight)| json!({"targetCluster": {"clusterNames": [name]}, "weight": weight}))
+            .collect();
+        serde_json::from_value(Value::Array(rules)).unwrap()
+    }
+
+    // Computed by hand: each line takes the largest weight / (2·replicas + 1), replica by replica.
+    #[rstest]
+    // 2, 1, 2/3 → m2 m1 m2
+    #[case::worked_example(3, &[("m1", 1), ("m2", 2)], "m1:1 m2:2")]
+    #[case::one_is_left(3, &[("m2", 2)], "m2:3")]
+    // C84: 4:1 over 15 and over what is left of it.
+    #[case::four_to_one(15, &[("m1", 4), ("m2", 1)], "m1:12 m2:3")]
+    #[case::four_to_one_after(15, &[("m1", 4)], "m1:15")]
+    // 3/1, 3/3 = 1 against 1/1: fewer replicas win the tie, so m2 comes second.
+    #[case::fewer_replicas_win_a_tie(2, &[("m1", 3), ("m2", 1)], "m1:1 m2:1")]
+    // 5, 3, 1; 5/3, 1, 1 …: m1 m2 m1, then 1 (m1 at 2 replicas), 1 (m2 at 1), 1 (m3 at 0): m3.
+    #[case::three_way_tie(4, &[("m1", 5), ("m2", 3), ("m3", 1)], "m1:2 m2:1 m3:1")]
+    #[case::more_clusters_than_replicas(1, &[("m1", 1), ("m2", 2)], "m2:1")]
+    #[case::of_several_rules_the_largest(3, &[("m1", 1), ("m1", 2), ("m2", 1)], "m1:2 m2:1")]
+    fn fixed_weights(#[case] replicas: i32, #[case] weights: &[(&str, i64)], #[case] expected: &str) {
+        let mut names: Vec<&str> = weights.iter().map(|(name, _)| *name).collect();
+        names.dedup();
+        let clusters: Vec<Cluster> = names.iter().map(|name| cluster(name, json!({}))).collect();
+        let clusters: Vec<&Cluster> = clusters.iter().collect();
+        assert_eq!(
+            shown(&static_weight(
+                &clusters,
+                &rules(weights),
+                replicas,
+                TieOrder::Ascending
+            )),
+            expected
+        );
+    }
+
+    #[test]
+    fn clusters_without_weight_get_nothing_unless_none_has_any() {
+        let clusters = ["m1", "m2", "m3"].map(|name| cluster(name, json!({})));
+        let all: Vec<&Cluster> = clusters.iter().collect();
+        let divided = |rules: &[StaticClusterWeight]| shown(&static_weight(&all, rules, 4, TieOrder::Ascending));
+        assert_eq!(divided(&rules(&[("m2", 7)])), "m2:4");
+        assert_eq!(divided(&rules(&[("m9", 7)])), "m1:2 m2:1 m3:1");
+        assert_eq!(divided(&[]), "m1:2 m2:1 m3:1");
+    }
+
+    #[test]
+    fn the_templates_uid_chooses_who_wins_a_tie_of_names() {
+        // FNV-1a of "a" is 0xe40c292c, of "b" 0xe70c2de5.
+        assert_eq!(
+            (TieOrder::of_template("a"), TieOrder::of_template("b")),
+            (TieOrder::Ascending, TieOrder::Descending)
+        );
+        let votes: BTreeMap<String, i64> = [("m1".to_owned(), 1), ("m2".to_owned(), 1)].into();
+        assert_eq!(webster(&votes, 1, TieOrder::Ascending)["m1"], 1);
+        assert_eq!(webster(&votes, 1, TieOrder::Descending)["m2"], 1);
+    }
+
+    proptest! {
+        #[test]
+        fn all_seats_are_given_and_shares_differ_from_the_quota_by_little(
+            votes in prop::collection::btree_map("[a-e]", 1_i64..50, 1..5), seats in 0_i32..60, tie in any::<bool>(),
+        ) {
+            let tie = if tie { TieOrder::Ascending } else { TieOrder::Descending };
+            let shares = webster(&votes, seats, tie);
+            prop_assert_eq!(shares.values().sum::<i32>(), seats);
+            // Monotone: one more replica takes none away from anybody.
+            let more = webster(&votes, seats + 1, tie);
+            prop_assert!(shares.iter().all(|(name, share)| more[name] >= *share));
+            // Nobody with more weight gets less, ties of names apart.
+            for (a, a_votes) in &votes {
+                for (b, b_votes) in &votes {
+                    prop_assert!(a_votes <= b_votes || shares[a] >= shares[b]);
+                }
+            }
+        }
+    }
+}

@@ -304,3 +304,6 @@ fn said(refusals: &Refusals) -> String {
         refusals.histogram()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,3 +33,6 @@ pub fn builtin() -> Registry {
         .with_score(ClusterLocality, DefaultState::On)
         .with_score(TaintPreference, DefaultState::On)
 }
+
+#[cfg(test)]
+mod tests;

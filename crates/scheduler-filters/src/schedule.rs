@@ -219,3 +219,6 @@ fn assign(binding: &Binding, strategy: Strategy<'_>, chosen: &[&api_types::clust
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

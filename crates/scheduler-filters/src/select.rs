@@ -56,3 +56,37 @@ pub fn select(mut candidates: Vec<Candidate<'_>>, groups: Option<Groups>) -> Res
     }
     Ok(candidates.into_iter().map(|candidate| candidate.cluster).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::cluster;
+    use rstest::rstest;
+    use serde_json::json;
+
+    #[rstest]
+    #[case::no_constraint(None, Ok("m1 m2 m3"))]
+    #[case::best_by_score_then_name(Some(Groups { min: 1, max: 2 }), Ok("m3 m1"))]
+    #[case::fewer_than_max(Some(Groups { min: 1, max: 9 }), Ok("m3 m1 m2"))]
+    #[case::too_few(Some(Groups { min: 4, max: 9 }), Err(SelectError::TooFew { feasible: 3, min: 4 }))]
+    #[case::max_is_not_defaulted(Some(Groups { min: 1, max: 0 }), Err(SelectError::None))]
+    fn choices(#[case] groups: Option<Groups>, #[case] expected: Result<&str, SelectError>) {
+        let clusters = ["m1", "m2", "m3"].map(|name| cluster(name, json!({})));
+        let score = |name: &str| if name == "m3" { 100 } else { 0 };
+        let candidates = clusters
+            .iter()
+            .map(|cluster| Candidate {
+                cluster,
+                score: score(cluster.metadata.name.as_deref().unwrap()),
+            })
+            .collect();
+        let chosen = select(candidates, groups).map(|chosen| {
+            chosen
+                .iter()
+                .map(|c| c.metadata.name.clone().unwrap())
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
+        assert_eq!(chosen, expected.map(str::to_owned));
+    }
+}

@@ -1,0 +1,104 @@
+//! The flags of graceful eviction.
+
+use std::time::Duration;
+
+use clap::{ArgAction, Args};
+use controller_kit::durations::{format_duration, parse_duration};
+use controller_kit::selection::{self, DefaultState, Known};
+use failover_core::graceful::plugins::{CLUSTER_IN_SCHEDULING_RESULT, RESOURCE_HEALTH};
+use failover_core::graceful::{EvictPlugins, LastCopy, Settings};
+
+/// Flags of the controller `gracefulEviction`.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Graceful eviction")]
+pub struct Flags {
+    /// Plugins that may let a copy go; one that passes suffices. `*` = all, NAME = on, -NAME = off.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_EVICT_PLUGINS",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_values_t = default_plugins(),
+        allow_hyphen_values = true
+    )]
+    pub evict_plugins: Vec<String>,
+
+    /// Let the last copy go when the grace period is over although no cluster takes the workload. Off: it stays.
+    #[arg(long, env = "KARMADA_FAILOVER_ALLOW_LAST_COPY_EVICTION", action = ArgAction::SetTrue)]
+    pub allow_last_copy_eviction: bool,
+
+    /// Deprecated: a grace period for tasks that have none; 0 = they wait until the workload is healthy elsewhere.
+    #[arg(long, env = "KARMADA_FAILOVER_GRACEFUL_EVICTION_TIMEOUT", value_name = "DURATION", value_parser = parse_duration, default_value = "0s")]
+    pub graceful_eviction_timeout: Duration,
+
+    /// Bindings that are judged at the same time. One binding is never with two workers.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_CONCURRENT_GRACEFUL_EVICTION_SYNCS",
+        value_name = "N",
+        default_value_t = 5
+    )]
+    pub concurrent_graceful_eviction_syncs: usize,
+}
+
+fn default_plugins() -> Vec<String> {
+    vec![RESOURCE_HEALTH.to_owned(), CLUSTER_IN_SCHEDULING_RESULT.to_owned()]
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            evict_plugins: default_plugins(),
+            allow_last_copy_eviction: false,
+            graceful_eviction_timeout: Duration::ZERO,
+            concurrent_graceful_eviction_syncs: 5,
+        }
+    }
+}
+
+impl Flags {
+    /// What tasks are judged by.
+    ///
+    /// # Errors
+    /// A sentence that names the unknown plugins and the known ones.
+    pub fn settings(&self, plugins: &EvictPlugins) -> Result<Settings, String> {
+        let known: Vec<Known> = plugins
+            .names()
+            .into_iter()
+            .map(|name| Known {
+                name,
+                default: DefaultState::On,
+            })
+            .collect();
+        let names = selection::select(&self.evict_plugins, &known).map_err(|error| {
+            format!(
+                "--evict-plugins: unknown: {}; known are {} (`*` = all, `-NAME` = off)",
+                error.unknown.join(", "),
+                error.known.join(", ")
+            )
+        })?;
+        Ok(Settings {
+            plugins: plugins.only(&names),
+            last_copy: if self.allow_last_copy_eviction {
+                LastCopy::MayGo
+            } else {
+                LastCopy::Kept
+            },
+            default_timeout: Some(self.graceful_eviction_timeout).filter(|timeout| !timeout.is_zero()),
+        })
+    }
+
+    /// What is said at the start.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let timeout = self.graceful_eviction_timeout;
+        if timeout.is_zero() {
+            return Vec::new();
+        }
+        vec![format!(
+            "--graceful-eviction-timeout={} is deprecated: it lets copies go before the workload is healthy elsewhere \
+             (never the last one that runs); give failover.cluster.gracePeriodSeconds in the policies that want that",
+            format_duration(timeout)
+        )]
+    }
+}

@@ -1,0 +1,206 @@
+//! What is known: bindings, clusters, and what stood in a binding when a task was first seen. No network.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::BindingKey;
+use api_types::cluster::Cluster;
+use api_types::work::{Binding, BindingKind, condition};
+use controller_kit::informer::Stopped;
+use controller_kit::{Change, Context, Informer, ObjectKey, Scope, Store, WorkQueue};
+use failover_core::graceful::Baseline;
+use std::sync::{Mutex, PoisonError};
+use tokio::time::Instant;
+
+/// Index of bindings with tasks by every cluster that matters to them.
+const BY_CLUSTER: &str = "gracefulEviction/clusters";
+
+/// What stood in each binding when each of its tasks was first seen.
+#[derive(Clone, Default)]
+pub(crate) struct Seen {
+    tasks: Arc<Mutex<BTreeMap<BindingKey, BTreeMap<String, Known>>>>,
+}
+
+#[derive(Clone)]
+struct Known {
+    baseline: Arc<Baseline>,
+    since: Instant,
+}
+
+impl Seen {
+    /// Takes in one change of a binding. The version before a task appeared is the baseline: what changed with the task
+    /// or after it is fresh, also when versions in between were never seen.
+    pub(crate) fn apply(&self, key: &BindingKey, before: Option<&Binding>, after: Option<&Binding>) {
+        let mut all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = after.map_or(&[][..], |after| &after.spec.graceful_eviction_tasks);
+        let Some(after) = after.filter(|_| !tasks.is_empty()) else {
+            all.remove(key);
+            return;
+        };
+        let known = all.remove(key).unwrap_or_default();
+        let had = |cluster: &str| {
+            before.is_some_and(|before| {
+                before
+                    .spec
+                    .graceful_eviction_tasks
+                    .iter()
+                    .any(|task| task.from_cluster == cluster)
+            })
+        };
+        let kept = tasks
+            .iter()
+            .map(|task| {
+                let same = known
+                    .get(&task.from_cluster)
+                    .filter(|known| known.baseline.is_of(task))
+                    .cloned();
+                let known = same.unwrap_or_else(|| Known {
+                    baseline: Arc::new(Baseline::take(before.filter(|_| !had(&task.from_cluster)), after, task)),
+                    since: Instant::now(),
+                });
+                (task.from_cluster.clone(), known)
+            })
+            .collect();
+        all.insert(key.clone(), kept);
+    }
+
+    /// The baseline of a task, and for how long it has been known.
+    pub(crate) fn get(&self, key: &BindingKey, cluster: &str) -> Option<(Arc<Baseline>, Duration)> {
+        let all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(key)?.get(cluster)?;
+        Some((Arc::clone(&known.baseline), known.since.elapsed()))
+    }
+}
+
+/// The informers of this controller.
+pub(crate) struct Informers {
+    bindings: Vec<(BindingKind, Informer<Binding>)>,
+    clusters: Informer<Cluster>,
+}
+
+/// Reads of what is known; only of what has synced.
+#[derive(Clone)]
+pub(crate) struct Index {
+    bindings: Vec<(BindingKind, Store<Binding>)>,
+    clusters: Store<Cluster>,
+    pub(crate) seen: Seen,
+}
+
+impl Informers {
+    pub(crate) fn of(ctx: &Context) -> Self {
+        let bindings = BindingKind::ALL
+            .into_iter()
+            .map(|kind| {
+                let informer = ctx.informers.get::<Binding>(Scope::all(), &kind);
+                informer.index(BY_CLUSTER, clusters_that_matter);
+                (kind, informer)
+            })
+            .collect();
+        Self {
+            bindings,
+            clusters: ctx.informers.of::<Cluster>(),
+        }
+    }
+
+    pub(crate) async fn synced(&self) -> Result<Index, Stopped> {
+        let clusters = self.clusters.synced().await?;
+        let mut bindings = Vec::new();
+        for (kind, informer) in &self.bindings {
+            bindings.push((*kind, informer.synced().await?));
+        }
+        Ok(Index {
+            bindings,
+            clusters,
+            seen: Seen::default(),
+        })
+    }
+
+    /// Puts every binding with tasks that a change concerns into the queue; first all that are there.
+    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, index: &Index) {
+        for (_, informer) in &self.bindings {
+            let seen = index.seen.clone();
+            queue.follow(ctx, informer.changes(), move |change| {
+                let key = key(&change.key);
+                seen.apply(&key, change.before.as_deref(), change.after.as_deref());
+                concerned(change).then_some(key)
+            });
+        }
+        let index = index.clone();
+        queue.follow(ctx, self.clusters.changes(), move |change| {
+            if matters(change) {
+                index.holders(&change.key.name)
+            } else {
+                Vec::new()
+            }
+        });
+    }
+}
+
+impl Index {
+    pub(crate) fn binding(&self, key: &BindingKey) -> Option<Arc<Binding>> {
+        let object = ObjectKey {
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        };
+        self.bindings
+            .iter()
+            .find(|(kind, _)| *kind == key.kind())
+            .and_then(|(_, store)| store.get(&object))
+    }
+
+    pub(crate) fn cluster(&self, name: &str) -> Option<Arc<Cluster>> {
+        self.clusters.get(&ObjectKey::cluster_scoped(name))
+    }
+
+    fn holders(&self, cluster: &str) -> Vec<BindingKey> {
+        let holders = self
+            .bindings
+            .iter()
+            .flat_map(|(_, store)| store.by_index(BY_CLUSTER, cluster));
+        holders
+            .map(|binding| binding.key())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
+    }
+}
+
+fn clusters_that_matter(binding: &Binding) -> Vec<String> {
+    let tasks = &binding.spec.graceful_eviction_tasks;
+    if tasks.is_empty() {
+        return Vec::new();
+    }
+    let leaving = tasks.iter().map(|task| task.from_cluster.clone());
+    let targets = binding.spec.clusters.iter().map(|target| target.name.clone());
+    leaving.chain(targets).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Bindings with tasks, and those whose condition still speaks of one.
+fn concerned(change: &Change<Binding>) -> bool {
+    change.after.as_ref().is_some_and(|binding| {
+        !binding.spec.graceful_eviction_tasks.is_empty()
+            || binding
+                .condition(condition::GRACEFUL_EVICTION)
+                .is_some_and(|c| c.status == "True")
+    })
+}
+
+/// What of a Cluster the judgement of tasks looks at.
+fn matters(change: &Change<Cluster>) -> bool {
+    let part = |cluster: &Cluster| {
+        (
+            cluster.is_ready(),
+            cluster.spec.taints.clone(),
+            cluster.is_being_deleted(),
+        )
+    };
+    change.before.as_deref().map(part) != change.after.as_deref().map(part)
+}
+
+fn key(object: &ObjectKey) -> BindingKey {
+    BindingKey {
+        namespace: object.namespace.clone(),
+        name: object.name.clone(),
+    }
+}

@@ -1,0 +1,136 @@
+//! The only place that writes: one edit of the spec for all tasks judged, the condition, the events.
+
+use api_types::ClusterName;
+use api_types::cluster::Cluster;
+use api_types::conditions::Say;
+use api_types::work::{Binding, BindingKind, condition};
+use binding_writer::{BindingEdit, BindingWriter, WriteError, WriteOutcome};
+use controller_kit::{Context, EventType};
+use failover_core::graceful::{Assessed, End, Fate, report};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::{Api, Resource};
+
+/// The edit that does what was decided; empty when all stay as they are.
+pub(crate) fn edit<'a>(binding: &'a Binding, assessed: &[Assessed], now: Timestamp) -> BindingEdit<'a> {
+    let mut edit = BindingEdit::of(binding);
+    for Assessed { cluster, fate } in assessed {
+        let cluster = ClusterName::from(cluster.as_str());
+        match fate {
+            Fate::Stays { .. } => {}
+            Fate::Ends(_) => {
+                edit.remove_tasks([&cluster]);
+            }
+            Fate::Restored { .. } => {
+                edit.restore(&cluster);
+            }
+            Fate::LeavesResult { .. } => {
+                edit.remove_target(&cluster);
+            }
+        }
+    }
+    edit.stamp_tasks(now);
+    edit
+}
+
+/// Whether the API server has no Cluster of this name. A cache may lag; letting a task go for that wants the server's
+/// own word.
+pub(crate) async fn is_gone(ctx: &Context, cluster: &str) -> Result<bool, kube::Error> {
+    let clusters: Api<Cluster> = Api::all(ctx.client.clone());
+    Ok(clusters.get_opt(cluster).await?.is_none())
+}
+
+/// Says in the condition `GracefulEviction` what the tasks wait for, or that there are none any more.
+pub(crate) async fn say(
+    writer: &BindingWriter,
+    binding: &Binding,
+    assessed: &[Assessed],
+    now: Timestamp,
+) -> Result<WriteOutcome, WriteError> {
+    let waiting = report::waiting(assessed);
+    let say = |status, reason, message| Say {
+        type_: condition::GRACEFUL_EVICTION,
+        status,
+        reason,
+        message,
+    };
+    match &waiting {
+        Some(message) => {
+            writer
+                .set_condition(binding, say("True", report::WAITING, message), now)
+                .await
+        }
+        None if binding
+            .condition(condition::GRACEFUL_EVICTION)
+            .is_some_and(|c| c.status != "False") =>
+        {
+            writer
+                .set_condition(binding, say("False", report::NO_TASK, report::NO_TASK_MESSAGE), now)
+                .await
+        }
+        None => Ok(WriteOutcome::NotNeeded),
+    }
+}
+
+/// Events on the binding and its template for what was written.
+pub(crate) fn publish(ctx: &Context, binding: &Binding, assessed: &[Assessed]) {
+    let kind: BindingKind = binding.key().kind();
+    let about = [binding.object_ref(&kind), template(binding)];
+    for Assessed { cluster, fate } in assessed {
+        let why = fate.in_words();
+        let (event_type, reason, note) = match fate {
+            Fate::Stays { .. } => continue,
+            Fate::Ends(End::StaysThere { .. }) => (
+                EventType::Normal,
+                "KeepWorkloadOnClusterSucceed",
+                format!("The copy on cluster {cluster} stays. {why}"),
+            ),
+            Fate::Ends(_) => (
+                EventType::Normal,
+                "EvictWorkloadFromClusterSucceed",
+                format!("Evict from cluster {cluster} succeed. {why}"),
+            ),
+            Fate::Restored { .. } => (
+                EventType::Normal,
+                "RestoreWorkloadToClusterSucceed",
+                format!("Back to cluster {cluster}, {why}"),
+            ),
+            Fate::LeavesResult { .. } => (
+                EventType::Warning,
+                "ClusterStoodInBothLists",
+                format!("Cluster {cluster} was {why}"),
+            ),
+        };
+        for object in &about {
+            ctx.events.publish(object, event_type, reason, note.clone());
+        }
+        ctx.metrics
+            .counter("failover_graceful_eviction_tasks_total", &[("outcome", outcome(fate))])
+            .increment(1);
+    }
+}
+
+fn outcome(fate: &Fate) -> &'static str {
+    match fate {
+        Fate::Stays { .. } => "stays",
+        Fate::Ends(End::Replaced { .. }) => "replaced",
+        Fate::Ends(End::StaysThere { .. }) => "kept",
+        Fate::Ends(End::GraceOver { .. }) => "grace_period_over",
+        Fate::Ends(End::AskedFor) => "asked_for",
+        Fate::Ends(End::NoCluster) => "cluster_gone",
+        Fate::Restored { .. } => "restored",
+        Fate::LeavesResult { .. } => "left_result",
+    }
+}
+
+fn template(binding: &Binding) -> ObjectReference {
+    let resource = &binding.spec.resource;
+    ObjectReference {
+        api_version: Some(resource.api_version.clone()),
+        kind: Some(resource.kind.clone()),
+        namespace: resource.namespace.clone(),
+        name: Some(resource.name.clone()),
+        uid: resource.uid.clone(),
+        ..ObjectReference::default()
+    }
+}
