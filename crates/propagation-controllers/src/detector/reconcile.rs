@@ -161,3 +161,109 @@ fn put<const N: usize>(
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use controller_kit::ObjectKey;
+    use serde_json::json;
+
+    use super::*;
+    use crate::interpreter::Native;
+    use crate::kinds::find;
+
+    fn key() -> TemplateKey {
+        TemplateKey::new(
+            find("apps/v1", "Deployment").unwrap(),
+            ObjectKey::namespaced("shop", "web"),
+        )
+    }
+
+    fn template(replicas: i32, version: &str) -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"namespace": "shop", "name": "web", "uid": "t", "resourceVersion": version}, "spec": {"replicas": replicas}})
+    }
+
+    fn policy(spec: Value) -> Policy {
+        let mut policy = json!({"metadata": {"namespace": "shop", "name": "p", "uid": "u",
+            "labels": {"propagationpolicy.karmada.io/permanent-id": "pp-id"}}, "spec": {"resourceSelectors": []}});
+        for (field, value) in spec.as_object().unwrap() {
+            policy["spec"][field] = value.clone();
+        }
+        serde_json::from_value(policy).unwrap()
+    }
+
+    #[test]
+    fn a_new_binding_is_as_stock_writes_it() {
+        let policy = policy(
+            json!({"placement": {"clusterAffinity": {"clusterNames": ["m1"]}}, "failover": {"cluster": {"purgeMode": "Directly"}}}),
+        );
+        insta::assert_yaml_snapshot!(desired(&key(), &template(3, "9"), &policy, None, &Native).unwrap());
+    }
+
+    #[test]
+    fn fields_of_other_writers_stay() {
+        let first = desired(
+            &key(),
+            &template(3, "9"),
+            &policy(json!({"suspension": {"dispatching": true}})),
+            None,
+            &Native,
+        )
+        .unwrap();
+        let mut existing = first.clone();
+        existing.spec.clusters = serde_json::from_value(json!([{"name": "m1", "replicas": 3}])).unwrap();
+        existing.spec.graceful_eviction_tasks =
+            serde_json::from_value(json!([{"fromCluster": "m2", "reason": "R", "producer": "P"}])).unwrap();
+        existing.spec.required_by = serde_json::from_value(json!([{"name": "x"}])).unwrap();
+        existing.spec.suspension.as_mut().unwrap().scheduling = Some(true);
+        let again = desired(&key(), &template(5, "10"), &policy(json!({})), Some(&existing), &Native).unwrap();
+        assert_eq!(again.spec.clusters, existing.spec.clusters);
+        assert_eq!(
+            again.spec.graceful_eviction_tasks,
+            existing.spec.graceful_eviction_tasks
+        );
+        assert_eq!(again.spec.required_by, existing.spec.required_by);
+        assert_eq!(again.spec.replicas, Some(5));
+        let suspension = again.spec.suspension.unwrap();
+        assert_eq!((suspension.dispatching, suspension.scheduling), (None, Some(true)));
+        assert_eq!(
+            again.spec.resource.resource_version.as_deref(),
+            Some("9"),
+            "a version alone is no reason to write"
+        );
+    }
+
+    #[test]
+    fn a_template_made_anew_takes_over_its_binding() {
+        let first = desired(&key(), &template(3, "9"), &policy(json!({})), None, &Native).unwrap();
+        let mut anew = template(3, "12");
+        anew["metadata"]["uid"] = json!("t2");
+        let second = desired(&key(), &anew, &policy(json!({})), Some(&first), &Native).unwrap();
+        assert_eq!(second.metadata.owner_references.unwrap()[0].uid, "t2");
+        assert_eq!(
+            (
+                second.spec.resource.uid.as_deref(),
+                second.spec.resource.resource_version.as_deref()
+            ),
+            (Some("t2"), Some("12"))
+        );
+        assert_eq!(
+            second.metadata.labels, first.metadata.labels,
+            "its permanent id stays: Works are found by it"
+        );
+    }
+
+    #[test]
+    fn a_released_binding_keeps_all_but_the_claim() {
+        let bound = desired(&key(), &template(3, "9"), &policy(json!({})), None, &Native).unwrap();
+        let free = released(&bound);
+        assert_eq!(free.spec, bound.spec);
+        assert_eq!(Claim::on(&free.metadata), None);
+        assert!(
+            free.metadata
+                .labels
+                .unwrap()
+                .contains_key("resourcebinding.karmada.io/permanent-id")
+        );
+    }
+}

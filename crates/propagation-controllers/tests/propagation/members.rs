@@ -1,0 +1,208 @@
+//! Members that stop, hang, come back, or go for good.
+
+use serde_json::json;
+
+use crate::world::{World, limited};
+
+#[tokio::test(start_paused = true)]
+async fn deletion_waits_for_a_member_that_is_away_and_happens_at_once_on_its_return() {
+    limited(async {
+        let world = World::running_web().await;
+        world.lose("m1");
+        world.settle().await;
+        assert_eq!(
+            world.item("web-deployment", "m1")["health"],
+            "Unknown",
+            "a silent cluster is not called healthy"
+        );
+        world.evict("web-deployment", "m1", "Gracefully", &[("m2", 3)]);
+        world.settle().await;
+        assert_eq!(world.deployment_on("m2", "web").unwrap()["spec"]["replicas"], 3);
+        let old = world.work("m1", "Deployment", "web").unwrap();
+        assert!(
+            old["metadata"]["deletionTimestamp"].is_null(),
+            "it stays until the task goes"
+        );
+        assert_eq!(
+            old["spec"]["workload"]["manifests"][0]["spec"]["replicas"], 1,
+            "and is not rendered anew"
+        );
+
+        world.drop_tasks("web-deployment");
+        // Something new for m1 while it is away: it has to wait until the old is gone.
+        world.deployment("api", 1);
+        world.settle().await;
+        world.schedule("api-deployment", &[("m1", 1)]);
+        world.pass(30 * 60_000).await;
+        let old = world.work("m1", "Deployment", "web").unwrap();
+        assert!(old["metadata"]["deletionTimestamp"].is_string());
+        assert_eq!(
+            old["metadata"]["finalizers"],
+            json!(["karmada.io/execution-controller"])
+        );
+        assert!(world.deployment_on("m1", "web").is_some());
+        assert!(world.item("web-deployment", "m1").is_null());
+
+        world.forget_writes();
+        world.regain("m1");
+        world.pass(3_000).await;
+        assert!(world.deployment_on("m1", "web").is_none(), "gone within seconds");
+        assert!(world.work("m1", "Deployment", "web").is_none());
+        assert!(world.deployment_on("m1", "api").is_some());
+        let first = &world.member_writes("m1")[0];
+        assert_eq!(
+            (first.verb, first.name.as_deref()),
+            (kube_sandbox::Verb::Delete, Some("web")),
+            "before anything is applied"
+        );
+        assert_eq!(world.deployment_on("m2", "web").unwrap()["spec"]["replicas"], 3);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_without_task_and_place_loses_its_copy() {
+    limited(async {
+        let world = World::running_web().await;
+        world.schedule("web-deployment", &[("m2", 3)]);
+        world.settle().await;
+        assert!(world.deployment_on("m1", "web").is_none());
+        assert!(world.work("m1", "Deployment", "web").is_none());
+        assert_eq!(world.condition("web-deployment", "FullyApplied")["status"], "True");
+        // argoproj/argo-cd#11939: a truly empty result is no error, and what is there goes.
+        world.schedule("web-deployment", &[]);
+        world.settle().await;
+        assert!(world.deployment_on("m2", "web").is_none());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn directly_the_old_copy_goes_before_the_new_one_comes() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2"]);
+        world.start().await;
+        world.propagate("apps/v1", "Deployment", json!({}));
+        world.deployment("web", 3);
+        world.settle().await;
+        world.schedule("web-deployment", &[("m1", 3)]);
+        world.settle().await;
+        world.forget_writes();
+        world.evict("web-deployment", "m1", "Directly", &[("m2", 3)]);
+        world.settle().await;
+        assert!(world.deployment_on("m1", "web").is_none());
+        assert_eq!(world.deployment_on("m2", "web").unwrap()["spec"]["replicas"], 3);
+        let gone_at = world.member_writes("m1")[0].at;
+        let created_at = world.member_writes("m2")[0].at;
+        assert!(gone_at <= created_at, "{gone_at} {created_at}");
+        let works: Vec<_> = world
+            .writes()
+            .into_iter()
+            .filter(|w| w.resource == "works" && w.changed)
+            .collect();
+        let released = works
+            .iter()
+            .position(|w| w.verb == kube_sandbox::Verb::Patch && w.namespace.as_deref() == Some("karmada-es-m1"))
+            .unwrap();
+        let created = works
+            .iter()
+            .position(|w| w.verb == kube_sandbox::Verb::Create && w.namespace.as_deref() == Some("karmada-es-m2"))
+            .unwrap();
+        assert!(released < created);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn directly_a_silent_cluster_is_waited_for_and_then_named() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2"]);
+        world.start().await;
+        world.propagate("apps/v1", "Deployment", json!({}));
+        world.deployment("web", 3);
+        world.settle().await;
+        world.schedule("web-deployment", &[("m1", 3)]);
+        world.settle().await;
+        world.lose("m1");
+        world.evict("web-deployment", "m1", "Directly", &[("m2", 3)]);
+        world.pass(29_000).await;
+        assert!(world.deployment_on("m2", "web").is_none());
+        world.pass(2_000).await;
+        assert!(world.deployment_on("m2", "web").is_some());
+        world.settle().await;
+        let warnings = world.events("web-deployment");
+        assert_eq!(
+            warnings
+                .iter()
+                .filter(|reason| *reason == "OldCopyNotConfirmedGone")
+                .count(),
+            1
+        );
+        world.regain("m1");
+        world.settle().await;
+        assert!(world.deployment_on("m1", "web").is_none());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_hangs_delays_no_other() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2"]);
+        world.start().await;
+        world.member("m1").hang();
+        world.propagate("v1", "ConfigMap", json!({}));
+        for n in 0..20 {
+            world.put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop", "name": format!("c{n}")}, "data": {"k": "v"}}));
+        }
+        world.settle().await;
+        for n in 0..20 {
+            world.schedule(&format!("c{n}-configmap"), &[("m1", 0), ("m2", 0)]);
+        }
+        world.pass(1_000).await;
+        assert!((0..20).all(|n| world.on("m2", "v1", "ConfigMap", &format!("c{n}")).is_some()));
+        world.pass(60_000).await;
+        let item = world.item("c0-configmap", "m1");
+        assert_eq!((&item["health"], item["applied"].as_bool()), (&json!("Unknown"), None));
+        world.member("m1").resume();
+        world.pass(360_000).await;
+        assert!((0..20).all(|n| world.on("m1", "v1", "ConfigMap", &format!("c{n}")).is_some()));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_secret_is_missing_is_named_and_the_others_go_on() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2"]);
+        world.delete("v1", "Secret", Some("karmada-cluster"), "m1").await;
+        world.start().await;
+        world.propagate("v1", "ConfigMap", json!({}));
+        world.put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop", "name": "c"}, "data": {"k": "v"}}));
+        world.settle().await;
+        world.schedule("c-configmap", &[("m1", 0), ("m2", 0)]);
+        world.settle().await;
+        assert!(world.on("m2", "v1", "ConfigMap", "c").is_some());
+        assert!(world.on("m1", "v1", "ConfigMap", "c").is_none());
+        world.join("m1");
+        world.settle().await;
+        assert!(world.on("m1", "v1", "ConfigMap", "c").is_some(), "with its Secret it is served");
+    })
+    .await;
+}
+
+// karmada#387: the delete of a Work while its cluster is down is not forgotten; and the cluster can still leave.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_gone_for_good_releases_its_works() {
+    limited(async {
+        let world = World::running_web().await;
+        world.lose("m1");
+        world.schedule("web-deployment", &[("m2", 3)]);
+        world.pass(600_000).await;
+        assert!(world.work("m1", "Deployment", "web").is_some());
+        world.delete("cluster.karmada.io/v1alpha1", "Cluster", None, "m1").await;
+        world.settle().await;
+        assert!(world.work("m1", "Deployment", "web").is_none());
+    })
+    .await;
+}
