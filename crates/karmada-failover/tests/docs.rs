@@ -1,0 +1,20 @@
+//! What the documents name is there.
+
+use std::path::Path;
+
+/// Every path in backticks that begins like one of this repository exists. `…/` stands for the crate's `src` named last.
+#[test]
+fn files_that_the_documents_name_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut missing = Vec::new();
+    for document in ["README.md", "CONTRIBUTING.md", "docs/architecture.md"] {
+        let text = std::fs::read_to_string(root.join(document)).unwrap();
+        for word in text.split('`').skip(1).step_by(2) {
+            let is_path = ["crates/", "docs/", "e2e/", "proto/", "charts/"].iter().any(|start| word.starts_with(start));
+            if is_path && !word.contains(char::is_whitespace) && !root.join(word).exists() {
+                missing.push(format!("{document}: {word}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
