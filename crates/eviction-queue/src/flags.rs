@@ -1,0 +1,289 @@
+//! The queue's flags.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use controller_kit::durations::parse_duration;
+use eviction_queue_api::memory::MemoryNetwork;
+use failover_core::eviction::queue::QueueSettings;
+use failover_core::eviction::regime::RegimeSettings;
+
+/// Flags of the eviction queue.
+#[derive(Args, Clone, Debug)]
+pub struct Flags {
+    /// Evictions per second while at most --unhealthy-cluster-threshold of the clusters are faulty; 0 stops.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_RESOURCE_EVICTION_RATE",
+        default_value_t = 0.5,
+        value_name = "PER_SECOND"
+    )]
+    pub resource_eviction_rate: f64,
+    /// Evictions per second while more clusters of a large fleet are faulty; 0 stops.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_SECONDARY_RESOURCE_EVICTION_RATE",
+        default_value_t = 0.1,
+        value_name = "PER_SECOND"
+    )]
+    pub secondary_resource_eviction_rate: f64,
+    /// Share of faulty clusters above which the rate changes, in (0, 1].
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_UNHEALTHY_CLUSTER_THRESHOLD",
+        default_value_t = 0.55,
+        value_name = "SHARE"
+    )]
+    pub unhealthy_cluster_threshold: f64,
+    /// A fleet of more clusters is large: above the threshold it evicts at the secondary rate, a smaller one not at all.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_LARGE_CLUSTER_NUM_THRESHOLD",
+        default_value_t = 10,
+        value_name = "CLUSTERS"
+    )]
+    pub large_cluster_num_threshold: usize,
+    /// Keys of taints that make no cluster faulty, such as those of a drain.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_NON_FAILURE_TAINT_KEYS",
+        value_delimiter = ',',
+        default_value = api_types::names::taint::DRAIN,
+        value_name = "KEYS"
+    )]
+    pub non_failure_taint_keys: Vec<String>,
+    /// Evictions that may be in the hands of evictors at once; by default two seconds' worth of the rate, at least 1.
+    #[arg(long, env = "KARMADA_FAILOVER_MAX_OUTSTANDING_LEASES", value_name = "LEASES")]
+    pub max_outstanding_leases: Option<usize>,
+    /// How long an evictor may work on an entry without renewing its lease.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_EVICTION_LEASE_DURATION",
+        default_value = "30s",
+        value_parser = parse_duration,
+        value_name = "DURATION"
+    )]
+    pub eviction_lease_duration: Duration,
+    /// How long a new leader releases nothing.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_LEADER_GRACE",
+        default_value = "10s",
+        value_parser = parse_duration,
+        value_name = "DURATION"
+    )]
+    pub leader_grace: Duration,
+    /// How long the entries of a producer without a connection count as before.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_PRODUCER_GRACE",
+        default_value = "30s",
+        value_parser = parse_duration,
+        value_name = "DURATION"
+    )]
+    pub producer_grace: Duration,
+    /// After how long without a connection they are dropped.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_PRODUCER_RETENTION",
+        default_value = "1h",
+        value_parser = parse_duration,
+        value_name = "DURATION"
+    )]
+    pub producer_retention: Duration,
+    /// What is ready longer than this goes before all younger entries of its cluster, whatever their priority.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_STARVATION_LIMIT",
+        default_value = "10m",
+        value_parser = parse_duration,
+        value_name = "DURATION"
+    )]
+    pub starvation_limit: Duration,
+    /// The most entries that the queue holds.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_MAX_ENTRIES",
+        default_value_t = 1_000_000,
+        value_name = "ENTRIES"
+    )]
+    pub max_entries: usize,
+    /// Where the gRPC API is served. Without TLS only a loopback address is taken.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_QUEUE_BIND_ADDRESS",
+        default_value = "127.0.0.1:9443",
+        value_name = "HOST:PORT"
+    )]
+    pub queue_bind_address: SocketAddr,
+    /// Address under which others reach the gRPC API; by default the one it is served at.
+    #[arg(long, env = "KARMADA_FAILOVER_QUEUE_ADVERTISE_ADDRESS", value_name = "HOST:PORT")]
+    pub queue_advertise_address: Option<String>,
+    /// How connections are made.
+    #[arg(skip)]
+    pub transport: Transport,
+}
+
+/// How connections to the queue are made.
+#[derive(Clone, Debug, Default)]
+pub enum Transport {
+    /// Sockets.
+    #[default]
+    Tcp,
+    /// A network inside the process; the advertised address names the port in it.
+    Memory(MemoryNetwork),
+}
+
+impl Default for Flags {
+    /// As without any flag, but on any free port.
+    fn default() -> Self {
+        let (queue, regime) = (QueueSettings::default(), RegimeSettings::default());
+        Self {
+            resource_eviction_rate: regime.primary_rate,
+            secondary_resource_eviction_rate: regime.secondary_rate,
+            unhealthy_cluster_threshold: regime.unhealthy_threshold,
+            large_cluster_num_threshold: regime.large_cluster_num_threshold,
+            non_failure_taint_keys: regime.non_failure_taint_keys.into_iter().collect(),
+            max_outstanding_leases: None,
+            eviction_lease_duration: queue.lease_duration,
+            leader_grace: queue.leader_grace,
+            producer_grace: queue.producer_grace,
+            producer_retention: queue.producer_retention,
+            starvation_limit: queue.starvation_limit,
+            max_entries: queue.max_entries,
+            queue_bind_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            queue_advertise_address: None,
+            transport: Transport::Tcp,
+        }
+    }
+}
+
+impl Flags {
+    /// The queue's settings.
+    #[must_use]
+    pub fn settings(&self) -> QueueSettings {
+        QueueSettings {
+            regime: RegimeSettings {
+                primary_rate: self.resource_eviction_rate,
+                secondary_rate: self.secondary_resource_eviction_rate,
+                unhealthy_threshold: self.unhealthy_cluster_threshold,
+                large_cluster_num_threshold: self.large_cluster_num_threshold,
+                non_failure_taint_keys: self.non_failure_taint_keys.iter().cloned().collect(),
+            },
+            max_outstanding_leases: self.max_outstanding_leases,
+            lease_duration: self.eviction_lease_duration,
+            leader_grace: self.leader_grace,
+            producer_grace: self.producer_grace,
+            producer_retention: self.producer_retention,
+            starvation_limit: self.starvation_limit,
+            max_entries: self.max_entries,
+            ..QueueSettings::default()
+        }
+    }
+
+    /// What makes no sense; the process does not start with it.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (flag, rate) in [
+            ("--resource-eviction-rate", self.resource_eviction_rate),
+            (
+                "--secondary-resource-eviction-rate",
+                self.secondary_resource_eviction_rate,
+            ),
+        ] {
+            if !rate.is_finite() || rate < 0.0 {
+                problems.push(format!(
+                    "{flag}={rate}: want a number of evictions per second, 0 or more (0 stops)"
+                ));
+            }
+        }
+        let threshold = self.unhealthy_cluster_threshold;
+        if !(threshold > 0.0 && threshold <= 1.0) {
+            problems.push(format!(
+                "--unhealthy-cluster-threshold={threshold}: want a share above 0 and at most 1"
+            ));
+        }
+        if self.max_outstanding_leases == Some(0) {
+            problems.push("--max-outstanding-leases=0: want at least 1 (a rate of 0 stops evictions)".to_owned());
+        }
+        let lease = self.eviction_lease_duration;
+        if lease < Duration::from_secs(5) || lease > Duration::from_secs(55) {
+            problems.push(format!(
+                "--eviction-lease-duration={lease:?}: want 5s to 55s; a mirror task outlives a lease because it stays for a minute"
+            ));
+        }
+        if self.max_entries == 0 {
+            problems.push("--max-entries=0: want at least 1".to_owned());
+        }
+        if !self.queue_bind_address.ip().is_loopback() {
+            problems.push(format!(
+                "--queue-bind-address={}: the queue is served without TLS, and then only on loopback; bind to 127.0.0.1 or [::1]",
+                self.queue_bind_address
+            ));
+        }
+        problems
+    }
+
+    /// What is odd but allowed.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let (primary, secondary) = (self.resource_eviction_rate, self.secondary_resource_eviction_rate);
+        let mut warnings = Vec::new();
+        if secondary > primary {
+            warnings.push(format!(
+                "--secondary-resource-eviction-rate={secondary} is above --resource-eviction-rate={primary}: evictions get faster when more clusters are faulty"
+            ));
+        }
+        if primary <= 0.0 {
+            warnings.push("--resource-eviction-rate=0: nothing is evicted".to_owned());
+        }
+        warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        flags: Flags,
+    }
+
+    fn parsed(arguments: &[&str]) -> Flags {
+        Cli::try_parse_from(["queue"].iter().chain(arguments)).unwrap().flags
+    }
+
+    #[test]
+    fn defaults_are_the_documents() {
+        let flags = parsed(&[]);
+        assert_eq!(flags.settings(), QueueSettings::default());
+        assert!(flags.problems().is_empty() && flags.warnings().is_empty());
+        assert_eq!(flags.queue_bind_address.to_string(), "127.0.0.1:9443");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_all_at_once() {
+        let flags = parsed(&[
+            "--resource-eviction-rate=-1",
+            "--secondary-resource-eviction-rate=NaN",
+            "--unhealthy-cluster-threshold=0",
+            "--max-outstanding-leases=0",
+            "--queue-bind-address=0.0.0.0:9443",
+        ]);
+        let problems = flags.problems();
+        assert_eq!(problems.len(), 5, "{problems:#?}");
+        assert!(problems.iter().all(|problem| problem.starts_with("--")));
+    }
+
+    #[test]
+    fn a_secondary_rate_above_the_primary_is_a_warning() {
+        let flags = parsed(&["--secondary-resource-eviction-rate=2"]);
+        assert!(flags.problems().is_empty());
+        assert_eq!(flags.warnings().len(), 1);
+    }
+}

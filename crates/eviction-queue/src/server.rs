@@ -1,0 +1,233 @@
+//! The gRPC server: on every replica, from start to end. It answers for the leader, and says where the leader is when
+//! this replica does not lead.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::failover::FailoverPause;
+use controller_kit::{Context, RequiredKind};
+use eviction_queue_api::client::{MAX_MESSAGE_BYTES, leader_address};
+use eviction_queue_api::status::not_leader;
+use eviction_queue_api::v1::eviction_queue_server::EvictionQueueServer;
+use eviction_queue_api::v1::queue_inspection_server::QueueInspectionServer;
+use k8s_openapi::api::coordination::v1::Lease;
+use parking_lot::Mutex;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::Status;
+use tonic::transport::Server as GrpcServer;
+use tonic_health::server::HealthReporter;
+
+use crate::flags::{Flags, Transport};
+use crate::service::{Inspection, Queue};
+use crate::shell::Shell;
+
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(10);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_STREAMS_A_CONNECTION: u32 = 256;
+
+/// What the port of the queue knows.
+pub struct Server {
+    bind: std::net::SocketAddr,
+    advertise: Option<String>,
+    transport: Transport,
+    role: Mutex<Role>,
+    client: Mutex<Option<(kube::Client, Arc<str>)>>,
+    address: watch::Sender<Option<String>>,
+    health: Mutex<Option<HealthReporter>>,
+}
+
+#[derive(Clone)]
+enum Role {
+    Follower,
+    Leader(Arc<Shell>),
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &*self.address.borrow())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// A server that listens nowhere yet.
+    #[must_use]
+    pub fn new(flags: &Flags) -> Self {
+        Self {
+            bind: flags.queue_bind_address,
+            advertise: flags.queue_advertise_address.clone(),
+            transport: flags.transport.clone(),
+            role: Mutex::new(Role::Follower),
+            client: Mutex::new(None),
+            address: watch::Sender::new(None),
+            health: Mutex::new(None),
+        }
+    }
+
+    /// Listens until the process stops.
+    ///
+    /// # Errors
+    /// When the address cannot be bound, or our kinds are not installed.
+    pub async fn run(self: Arc<Self>, ctx: Context) -> anyhow::Result<()> {
+        ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<FailoverPause>()])
+            .await?;
+        // On every replica, so that a new leader finds its caches filled.
+        let _clusters = ctx.informers.of::<Cluster>();
+        let _pauses = ctx.informers.of::<FailoverPause>();
+        *self.client.lock() = Some((ctx.client.clone(), ctx.system_namespace.clone()));
+
+        let (health, health_service) = tonic_health::server::health_reporter();
+        *self.health.lock() = Some(health);
+        self.report_health().await;
+        let router = GrpcServer::builder()
+            .http2_keepalive_interval(Some(KEEP_ALIVE_EVERY))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
+            .max_concurrent_streams(MAX_STREAMS_A_CONNECTION)
+            .add_service(health_service)
+            .add_service(reflection::v1()?)
+            .add_service(reflection::v1alpha()?)
+            .add_service(
+                EvictionQueueServer::new(Queue::new(self.clone())).max_decoding_message_size(MAX_MESSAGE_BYTES),
+            )
+            .add_service(QueueInspectionServer::new(Inspection::new(self.clone())));
+        let stopped = ctx.shutdown.clone();
+        match &self.transport {
+            Transport::Tcp => {
+                let listener = TcpListener::bind(self.bind).await.map_err(|error| {
+                    anyhow::anyhow!("cannot serve the queue at --queue-bind-address={}: {error}", self.bind)
+                })?;
+                let bound = listener.local_addr()?;
+                let address = self.advertise.clone().unwrap_or_else(|| bound.to_string());
+                tracing::info!(%bound, %address, "serving the eviction queue, without TLS and therefore on loopback only");
+                self.address.send_replace(Some(address));
+                tokio::select! {
+                    biased;
+                    () = stopped.cancelled() => {}
+                    served = router.serve_with_incoming(TcpListenerStream::new(listener)) => served?,
+                }
+            }
+            Transport::Memory(network) => {
+                let address = self
+                    .advertise
+                    .clone()
+                    .unwrap_or_else(|| format!("memory:{}", ctx.identity));
+                let listener = network.listen(&address);
+                self.address.send_replace(Some(address));
+                tokio::select! {
+                    biased;
+                    () = stopped.cancelled() => {}
+                    served = router.serve_with_incoming(listener) => served?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where others reach this server, as soon as it listens.
+    pub async fn address(&self) -> String {
+        let mut address = self.address.subscribe();
+        loop {
+            if let Some(address) = address.borrow_and_update().clone() {
+                return address;
+            }
+            if address.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Serves this queue until the guard is dropped.
+    pub async fn lead(self: &Arc<Self>, shell: Arc<Shell>) -> Leading {
+        *self.role.lock() = Role::Leader(shell);
+        self.report_health().await;
+        Leading { server: self.clone() }
+    }
+
+    /// The leader's queue.
+    ///
+    /// # Errors
+    /// UNAVAILABLE, with the leader's address when it is known, when this replica does not lead.
+    pub async fn leader(&self) -> Result<Arc<Shell>, Status> {
+        if let Role::Leader(shell) = self.role.lock().clone() {
+            return Ok(shell);
+        }
+        let client = self.client.lock().clone();
+        let address = match client {
+            Some((client, namespace)) => leader_address(&client, &namespace).await.ok(),
+            None => None,
+        };
+        // One that the last leader left behind leads back here.
+        let elsewhere = address.filter(|address| Some(address) != self.address.borrow().as_ref());
+        Err(not_leader(elsewhere.as_deref()))
+    }
+
+    /// UID of a Lease in the system namespace, read live; `None` when it does not exist.
+    ///
+    /// # Errors
+    /// When the API server cannot be asked.
+    pub async fn lease_uid(&self, name: &str) -> Result<Option<String>, kube::Error> {
+        let Some((client, namespace)) = self.client.lock().clone() else {
+            return Ok(None);
+        };
+        let leases: kube::Api<Lease> = kube::Api::namespaced(client, &namespace);
+        Ok(leases.get_opt(name).await?.and_then(|lease| lease.metadata.uid))
+    }
+
+    async fn report_health(&self) {
+        let Some(health) = self.health.lock().clone() else {
+            return;
+        };
+        let leads = matches!(*self.role.lock(), Role::Leader(_));
+        if leads {
+            health.set_serving::<EvictionQueueServer<Queue>>().await;
+            health.set_serving::<QueueInspectionServer<Inspection>>().await;
+        } else {
+            health.set_not_serving::<EvictionQueueServer<Queue>>().await;
+            health.set_not_serving::<QueueInspectionServer<Inspection>>().await;
+        }
+    }
+}
+
+/// While it lives, the server answers for the queue.
+#[derive(Debug)]
+pub struct Leading {
+    server: Arc<Server>,
+}
+
+impl Drop for Leading {
+    fn drop(&mut self) {
+        *self.server.role.lock() = Role::Follower;
+    }
+}
+
+/// Reflection in both versions: older tools, such as grpcurl 1.8, speak only v1alpha.
+mod reflection {
+    use eviction_queue_api::DESCRIPTORS;
+    use tonic_reflection::server::{Builder, Error};
+
+    fn builder() -> Builder<'static> {
+        Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    }
+
+    pub(super) fn v1() -> Result<
+        tonic_reflection::server::v1::ServerReflectionServer<impl tonic_reflection::server::v1::ServerReflection>,
+        Error,
+    > {
+        builder().build_v1()
+    }
+
+    pub(super) fn v1alpha() -> Result<
+        tonic_reflection::server::v1alpha::ServerReflectionServer<
+            impl tonic_reflection::server::v1alpha::ServerReflection,
+        >,
+        Error,
+    > {
+        builder().build_v1alpha()
+    }
+}

@@ -1,0 +1,271 @@
+//! `QueueInspection`: the queue as people and tools see it.
+
+use std::sync::Arc;
+
+use api_types::{BindingKey, ClusterName};
+use eviction_queue_api::convert::{to_entry, to_key, to_template, to_time};
+use eviction_queue_api::v1;
+use eviction_queue_api::v1::queue_inspection_server::QueueInspection;
+use failover_core::eviction::queue::{
+    Entry, LaneView, Moment, PauseScopeView, Place, Queue, RecentOutcome, State, Totals,
+};
+use failover_core::eviction::regime::{Regime, RegimeVerdict};
+use parking_lot::Mutex;
+use tonic::{Request, Response, Status};
+
+use super::listing::{Snapshot, Snapshots, select};
+use super::queue::Down;
+use crate::server::Server;
+use crate::shell::Shell;
+
+const DEFAULT_RECENT: usize = 100;
+const LARGEST_RECENT: usize = 10_000;
+
+/// The service for people and tools.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    server: Arc<Server>,
+    snapshots: Arc<Mutex<Snapshots>>,
+}
+
+impl Inspection {
+    /// Answers for whom the server answers.
+    #[must_use]
+    pub fn new(server: Arc<Server>) -> Self {
+        Self {
+            server,
+            snapshots: Arc::default(),
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl QueueInspection for Inspection {
+    type WatchEntriesStream = Down<v1::WatchEntriesResponse>;
+
+    async fn get_status(&self, _: Request<v1::GetStatusRequest>) -> Result<Response<v1::GetStatusResponse>, Status> {
+        let shell = self.server.leader().await?;
+        Ok(Response::new(shell.look(|queue, now| status(&shell, queue, now))))
+    }
+
+    async fn list_entries(
+        &self,
+        request: Request<v1::ListEntriesRequest>,
+    ) -> Result<Response<v1::ListEntriesResponse>, Status> {
+        let shell = self.server.leader().await?;
+        let page = self
+            .snapshots
+            .lock()
+            .page(&request.into_inner(), shell.epoch(), |filter| {
+                shell.look(|queue, now| Snapshot {
+                    entries: Arc::new(select(queue, filter)),
+                    as_of: now.wall,
+                    revision: queue.changes().revision(),
+                })
+            })?;
+        Ok(Response::new(v1::ListEntriesResponse {
+            entries: page.entries.iter().map(|entry| to_entry(entry)).collect(),
+            next_page_token: page.next_page_token,
+            total: page.snapshot.entries.len() as u64,
+            as_of: Some(to_time(page.snapshot.as_of)),
+            revision: page.snapshot.revision,
+            queue_epoch: shell.epoch().to_owned(),
+        }))
+    }
+
+    async fn get_entry(&self, request: Request<v1::GetEntryRequest>) -> Result<Response<v1::GetEntryResponse>, Status> {
+        let shell = self.server.leader().await?;
+        let request = request.into_inner();
+        let binding = BindingKey {
+            namespace: Some(request.namespace).filter(|name| !name.is_empty()),
+            name: request.name,
+        };
+        let cluster = Some(request.cluster)
+            .filter(|name| !name.is_empty())
+            .map(ClusterName::from);
+        shell.look(|queue, now| {
+            let entry = queue
+                .entry_of(&binding, cluster.as_ref())
+                .ok_or_else(|| Status::not_found(format!("the queue has no entry of binding {binding}")))?;
+            let place = queue.place(entry.key(), now);
+            Ok(Response::new(v1::GetEntryResponse {
+                entry: Some(to_entry(entry)),
+                position: place.map_or(0, |place| place.position as u64),
+                estimated_release_at: place.and_then(|place| place.estimated_release_at).map(to_time),
+                explanation: explain(entry, place, queue.verdict()),
+                as_of: Some(to_time(now.wall)),
+            }))
+        })
+    }
+
+    async fn list_lanes(&self, _: Request<v1::ListLanesRequest>) -> Result<Response<v1::ListLanesResponse>, Status> {
+        let shell = self.server.leader().await?;
+        Ok(Response::new(shell.look(|queue, now| v1::ListLanesResponse {
+            lanes: queue.lanes().map(|lane| to_lane(&lane)).collect(),
+            as_of: Some(to_time(now.wall)),
+        })))
+    }
+
+    async fn watch_entries(
+        &self,
+        request: Request<v1::WatchEntriesRequest>,
+    ) -> Result<Response<Self::WatchEntriesStream>, Status> {
+        let shell = self.server.leader().await?;
+        Ok(Response::new(super::watching::serve(&shell, request.into_inner())))
+    }
+
+    async fn list_recent(
+        &self,
+        request: Request<v1::ListRecentRequest>,
+    ) -> Result<Response<v1::ListRecentResponse>, Status> {
+        let shell = self.server.leader().await?;
+        let request = request.into_inner();
+        let limit = match usize::try_from(request.limit).unwrap_or(usize::MAX) {
+            0 => DEFAULT_RECENT,
+            limit => limit.min(LARGEST_RECENT),
+        };
+        let outcomes = shell.look(|queue, _| {
+            let wanted = |outcome: &&RecentOutcome| {
+                request.cluster.is_empty() || outcome.key.cluster.as_str() == request.cluster
+            };
+            queue.recent().filter(wanted).take(limit).map(to_recent).collect()
+        });
+        Ok(Response::new(v1::ListRecentResponse { outcomes }))
+    }
+}
+
+fn status(shell: &Shell, queue: &Queue, now: Moment) -> v1::GetStatusResponse {
+    let status = queue.status(now);
+    v1::GetStatusResponse {
+        regime: to_regime(status.verdict.regime).into(),
+        reason: status.verdict.reason,
+        evictions_per_second: status.verdict.evictions_per_second,
+        clusters: count(status.verdict.clusters),
+        faulty_clusters: count(status.verdict.faulty),
+        faulty_share: status.verdict.faulty_share,
+        unhealthy_threshold: status.unhealthy_threshold,
+        faulty: status
+            .faulty
+            .into_iter()
+            .map(|(cluster, fault)| v1::FaultyCluster {
+                cluster: cluster.to_string(),
+                taint: fault.taint,
+                since: fault.since.map(to_time),
+            })
+            .collect(),
+        totals: Some(to_totals(status.totals)),
+        leader: shell.identity().to_owned(),
+        queue_epoch: shell.epoch().to_owned(),
+        as_of: Some(to_time(now.wall)),
+        producers: status
+            .producers
+            .into_iter()
+            .map(|producer| v1::ProducerStatus {
+                producer: producer.name,
+                identity: producer.identity,
+                synced: producer.is_synced,
+                gone_since: producer.gone_since.map(to_time),
+                entries: producer.entries as u64,
+            })
+            .collect(),
+        consumers: count(status.consumers),
+        max_outstanding_leases: count(status.max_outstanding_leases),
+        oldest_ready_since: status.oldest_ready_since.map(to_time),
+        tokens: status.tokens,
+        pauses: status
+            .pauses
+            .into_iter()
+            .map(|held| v1::PauseStatus {
+                name: held.pause.name,
+                scope: match held.pause.scope {
+                    PauseScopeView::All => "All",
+                    PauseScopeView::Clusters(_) => "Clusters",
+                    PauseScopeView::Namespaces(_) => "Namespaces",
+                }
+                .to_owned(),
+                reason: held.pause.reason,
+                until: held.pause.until.map(to_time),
+                held_entries: held.held_entries as u64,
+            })
+            .collect(),
+        revision: queue.changes().revision(),
+    }
+}
+
+fn explain(entry: &Entry, place: Option<Place>, verdict: &RegimeVerdict) -> String {
+    match &entry.state {
+        State::Waiting => format!("due at {}: {}", entry.published.due_at, entry.published.reason),
+        State::Leased(_) => format!("released at {}; an evictor works on it", entry.since),
+        State::Held { reason, message, .. } => format!("held, {}: {message}", reason.as_str()),
+        State::Ready => match (place, entry.not_before) {
+            (None, Some(not_before)) => {
+                format!(
+                    "tried again at {not_before}, after {} failures: {}",
+                    entry.failures, entry.last_outcome
+                )
+            }
+            (Some(place), _) if verdict.evictions_per_second > 0.0 => format!(
+                "number {} in the order of release, at {} evictions a second ({})",
+                place.position, verdict.evictions_per_second, verdict.reason
+            ),
+            _ => format!("nothing is released: regime {}, {}", verdict.regime, verdict.reason),
+        },
+    }
+}
+
+fn to_lane(lane: &LaneView) -> v1::Lane {
+    v1::Lane {
+        cluster: lane.cluster.to_string(),
+        cluster_uid: lane.cluster_uid.clone(),
+        faulty: lane.fault.is_some(),
+        since: Some(to_time(lane.since)),
+        totals: Some(to_totals(lane.totals)),
+        next_due_at: lane.next_due_at.map(to_time),
+    }
+}
+
+fn to_totals(totals: Totals) -> v1::Totals {
+    v1::Totals {
+        waiting: totals.waiting as u64,
+        ready: totals.ready as u64,
+        leased: totals.leased as u64,
+        held: totals.held as u64,
+    }
+}
+
+fn to_recent(outcome: &RecentOutcome) -> v1::RecentOutcome {
+    let kind = match outcome.outcome {
+        "Evicted" => v1::Outcome::Evicted,
+        "NotNeeded" => v1::Outcome::NotNeeded,
+        "NoTarget" => v1::Outcome::NoTarget,
+        "Failed" => v1::Outcome::Failed,
+        "Wait" => v1::Outcome::Wait,
+        _ => v1::Outcome::Unspecified,
+    };
+    v1::RecentOutcome {
+        key: Some(to_key(&outcome.key)),
+        resource: Some(to_template(&outcome.template)),
+        outcome: kind.into(),
+        reason: outcome.reason.clone(),
+        message: outcome.message.clone(),
+        due_at: Some(to_time(outcome.due_at)),
+        released_at: Some(to_time(outcome.released_at)),
+        ended_at: Some(to_time(outcome.ended_at)),
+        consumer: outcome.consumer.to_string(),
+    }
+}
+
+fn to_regime(regime: Regime) -> v1::Regime {
+    match regime {
+        Regime::Starting => v1::Regime::Starting,
+        Regime::Paused => v1::Regime::Paused,
+        Regime::AllFaulty => v1::Regime::AllFaulty,
+        Regime::Halted => v1::Regime::Halted,
+        Regime::Reduced => v1::Regime::Reduced,
+        Regime::Normal => v1::Regime::Normal,
+    }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

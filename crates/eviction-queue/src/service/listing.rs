@@ -1,0 +1,211 @@
+//! Pages of one consistent snapshot: the first page keeps the entries that match, later ones read from it.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use eviction_queue_api::v1;
+use failover_core::eviction::CauseKind;
+use failover_core::eviction::queue::{Entry, Queue, State};
+use jiff::Timestamp;
+use prost::Message;
+use tokio::time::Instant;
+use tonic::Status;
+
+const KEPT_FOR: Duration = Duration::from_secs(60);
+const KEPT_AT_ONCE: usize = 32;
+const DEFAULT_PAGE: usize = 100;
+const LARGEST_PAGE: usize = 1_000;
+
+/// A list that somebody pages through.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub entries: Arc<Vec<Arc<Entry>>>,
+    pub as_of: Timestamp,
+    pub revision: u64,
+}
+
+/// The lists that are being paged through.
+#[derive(Debug, Default)]
+pub(super) struct Snapshots {
+    kept: BTreeMap<u64, (Snapshot, u64, Instant)>,
+    next: u64,
+}
+
+/// Where a page begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Token {
+    term: u64,
+    filter: u64,
+    snapshot: u64,
+    offset: usize,
+}
+
+/// One page.
+pub(super) struct Page {
+    pub snapshot: Snapshot,
+    pub entries: Vec<Arc<Entry>>,
+    pub next_page_token: String,
+}
+
+impl Snapshots {
+    /// The page that is asked for; `take` makes the snapshot of a first page.
+    pub fn page(
+        &mut self,
+        request: &v1::ListEntriesRequest,
+        epoch: &str,
+        take: impl FnOnce(&v1::EntryFilter) -> Snapshot,
+    ) -> Result<Page, Status> {
+        let filter = request.filter.clone().unwrap_or_default();
+        let (term, filter_hash) = (hash(epoch), hash(filter.encode_to_vec()));
+        let size = match usize::try_from(request.page_size).unwrap_or(usize::MAX) {
+            0 => DEFAULT_PAGE,
+            size => size.min(LARGEST_PAGE),
+        };
+        self.kept.retain(|_, (_, _, used)| used.elapsed() < KEPT_FOR);
+        let (id, snapshot, offset) = if request.page_token.is_empty() {
+            self.next += 1;
+            (self.next, take(&filter), 0)
+        } else {
+            let token: Token = read_token(&request.page_token)
+                .ok_or_else(|| Status::invalid_argument("page_token is none of this service's"))?;
+            if token.filter != filter_hash {
+                return Err(Status::invalid_argument("page_token was given for another filter"));
+            }
+            let kept = self.kept.get(&token.snapshot).filter(|_| token.term == term);
+            let (snapshot, ..) =
+                kept.ok_or_else(|| Status::out_of_range("this list is not kept any more: start with the first page"))?;
+            (token.snapshot, snapshot.clone(), token.offset)
+        };
+        let end = offset.saturating_add(size).min(snapshot.entries.len());
+        let entries = snapshot.entries.get(offset..end).unwrap_or_default().to_vec();
+        let next_page_token = if end < snapshot.entries.len() {
+            if self.kept.len() >= KEPT_AT_ONCE && !self.kept.contains_key(&id) {
+                self.drop_oldest();
+            }
+            self.kept.insert(id, (snapshot.clone(), filter_hash, Instant::now()));
+            write_token(Token {
+                term,
+                filter: filter_hash,
+                snapshot: id,
+                offset: end,
+            })
+        } else {
+            String::new()
+        };
+        Ok(Page {
+            snapshot,
+            entries,
+            next_page_token,
+        })
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(oldest) = self
+            .kept
+            .iter()
+            .min_by_key(|(_, (_, _, used))| *used)
+            .map(|(id, _)| *id)
+        {
+            self.kept.remove(&oldest);
+        }
+    }
+}
+
+/// The entries that match, by lane and there: leased, ready in order, waiting, held.
+pub(super) fn select(queue: &Queue, filter: &v1::EntryFilter) -> Vec<Arc<Entry>> {
+    let mut entries: Vec<_> = queue
+        .entries()
+        .filter(|entry| matches(entry, filter))
+        .cloned()
+        .collect();
+    entries.sort_by(|a, b| {
+        let rank = |entry: &Entry| match entry.state {
+            State::Leased(_) => 0,
+            State::Ready => 1,
+            State::Waiting => 2,
+            State::Held { .. } => 3,
+        };
+        let order = |entry: &Entry| {
+            let priority = if entry.state == State::Ready {
+                -i64::from(entry.published.priority)
+            } else {
+                0
+            };
+            (rank(entry), priority, entry.published.due_at)
+        };
+        a.key()
+            .cluster
+            .cmp(&b.key().cluster)
+            .then_with(|| order(a).cmp(&order(b)))
+            .then_with(|| a.key().cmp(b.key()))
+    });
+    entries
+}
+
+fn matches(entry: &Entry, filter: &v1::EntryFilter) -> bool {
+    let key = entry.key();
+    let given = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
+    given(&filter.cluster, key.cluster.as_str())
+        && given(&filter.namespace, key.binding.namespace.as_deref().unwrap_or("-"))
+        && given(&filter.kind, &entry.published.template.kind)
+        && given(&filter.name, &key.binding.name)
+        && (filter.cause.is_empty() || filter.cause == key.cause.identity())
+        && match filter.state() {
+            v1::EntryState::Unspecified => true,
+            v1::EntryState::Waiting => entry.state == State::Waiting,
+            v1::EntryState::Ready => entry.state == State::Ready,
+            v1::EntryState::Leased => matches!(entry.state, State::Leased(_)),
+            v1::EntryState::Held => matches!(entry.state, State::Held { .. }),
+        }
+        && match filter.cause_kind() {
+            v1::CauseKind::Unspecified => true,
+            v1::CauseKind::Taint => key.cause.kind() == CauseKind::Taint,
+            v1::CauseKind::Deletion => key.cause.kind() == CauseKind::Deletion,
+            v1::CauseKind::Application => key.cause.kind() == CauseKind::Application,
+        }
+}
+
+fn hash(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn write_token(token: Token) -> String {
+    format!(
+        "{:016x}{:016x}{:x}.{:x}",
+        token.term, token.filter, token.snapshot, token.offset
+    )
+}
+
+fn read_token(text: &str) -> Option<Token> {
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let (snapshot, offset) = text.get(32..)?.split_once('.')?;
+    Some(Token {
+        term: number(text.get(..16)?)?,
+        filter: number(text.get(16..32)?)?,
+        snapshot: number(snapshot)?,
+        offset: usize::try_from(number(offset)?).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_read_as_they_are_written() {
+        let token = Token {
+            term: 1,
+            filter: u64::MAX,
+            snapshot: 17,
+            offset: 100_000,
+        };
+        assert_eq!(read_token(&write_token(token)), Some(token));
+        for nonsense in ["x", "", "0123", "é23456789012345678901234567890123456.1"] {
+            assert_eq!(read_token(nonsense), None, "{nonsense}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! A producer's stream.
+
+use std::sync::Arc;
+
+use controller_kit::leader::lease_name;
+use eviction_queue_api::convert::{from_key, from_published, from_withdraw_reason};
+use eviction_queue_api::v1;
+use eviction_queue_api::v1::publish_request::Message;
+use failover_core::eviction::queue::{EpochCheck, Event, ProducerEpoch, StreamId};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tonic::{Status, Streaming};
+
+use super::queue::Down;
+use crate::server::Server;
+use crate::shell::{Outlet, Shell};
+
+/// Serves the stream: what comes up goes to the queue, what the queue wants said goes down.
+pub(super) fn serve(
+    server: &Arc<Server>,
+    shell: &Arc<Shell>,
+    up: Streaming<v1::PublishRequest>,
+) -> Down<v1::PublishResponse> {
+    let (down, received) = mpsc::unbounded_channel();
+    let (server, term) = (server.clone(), shell.clone());
+    shell.tasks().spawn("stream of a producer", async move {
+        if let Err(status) = read(&server, &term, up, &down).await {
+            let _ = down.send(Err(status));
+        }
+    });
+    Box::pin(UnboundedReceiverStream::new(received))
+}
+
+type DownSender = mpsc::UnboundedSender<Result<v1::PublishResponse, Status>>;
+
+async fn read(
+    server: &Server,
+    shell: &Shell,
+    mut up: Streaming<v1::PublishRequest>,
+    down: &DownSender,
+) -> Result<(), Status> {
+    let hello = match up.message().await?.and_then(|request| request.message) {
+        Some(Message::Hello(hello)) => hello,
+        _ => return Err(Status::invalid_argument("the first message of Publish must be hello")),
+    };
+    if hello.producer.is_empty() {
+        return Err(Status::invalid_argument("hello.producer is missing"));
+    }
+    let epoch = hello.epoch.unwrap_or_default();
+    let epoch = ProducerEpoch {
+        lease_uid: epoch.lease_uid,
+        transitions: epoch.lease_transitions,
+    };
+    check(server, shell, &hello.producer, &epoch).await?;
+
+    let (stream, ended) = shell.open(Outlet::Producer(down.clone()));
+    tracing::info!(
+        producer = hello.producer,
+        identity = hello.identity,
+        stream,
+        "a producer publishes"
+    );
+    let accepted = v1::PublishAccepted {
+        queue_epoch: shell.epoch().to_owned(),
+    };
+    let message = Some(v1::publish_response::Message::Accepted(accepted));
+    let _ = down.send(Ok(v1::PublishResponse { message }));
+    let producer = hello.producer.clone();
+    shell.tell(Event::ProducerHello {
+        stream,
+        producer: hello.producer,
+        epoch,
+        identity: hello.identity,
+    });
+    let result = tokio::select! {
+        biased;
+        () = ended.cancelled() => Ok(()),
+        result = follow(shell, stream, up) => result,
+    };
+    tracing::info!(producer, stream, "the stream of a producer ended");
+    shell.tell(Event::ProducerLeft { stream });
+    result
+}
+
+async fn follow(shell: &Shell, stream: StreamId, mut up: Streaming<v1::PublishRequest>) -> Result<(), Status> {
+    while let Some(request) = up.message().await? {
+        let event = match request.message {
+            None => return Err(Status::invalid_argument("an empty message")),
+            Some(Message::Hello(_)) => return Err(Status::invalid_argument("hello was said already")),
+            Some(Message::Upserts(upserts)) => {
+                let entries = upserts
+                    .entries
+                    .into_iter()
+                    .map(from_published)
+                    .collect::<Result<_, _>>()?;
+                Event::Upsert { stream, entries }
+            }
+            Some(Message::Withdrawals(withdrawals)) => {
+                let entries = withdrawals
+                    .withdrawals
+                    .into_iter()
+                    .map(|item| Ok((from_key(item.key.clone())?, from_withdraw_reason(item.reason()))))
+                    .collect::<Result<_, Status>>()?;
+                Event::Withdraw { stream, entries }
+            }
+            Some(Message::SnapshotComplete(_)) => Event::SnapshotComplete { stream },
+        };
+        shell.tell(event);
+    }
+    Ok(())
+}
+
+/// A lower term of the same Lease is refused; another Lease is believed when the API server confirms it.
+async fn check(server: &Server, shell: &Shell, producer: &str, epoch: &ProducerEpoch) -> Result<(), Status> {
+    match shell.look(|queue, _| queue.check_epoch(producer, epoch)) {
+        EpochCheck::Accept => Ok(()),
+        EpochCheck::Refuse { known_transitions } => Err(Status::failed_precondition(format!(
+            "producer {producer} publishes from term {}, but term {known_transitions} of the same Lease has published already",
+            epoch.transitions
+        ))),
+        EpochCheck::ConfirmLive => match server.lease_uid(&lease_name(producer)).await {
+            Ok(Some(uid)) if uid == epoch.lease_uid => Ok(()),
+            Ok(uid) => Err(Status::failed_precondition(format!(
+                "producer {producer} names Lease UID {:?}, but the Lease has {:?}",
+                epoch.lease_uid,
+                uid.unwrap_or_default()
+            ))),
+            Err(error) => Err(Status::unavailable(format!(
+                "cannot confirm the Lease of producer {producer}: {error}"
+            ))),
+        },
+    }
+}

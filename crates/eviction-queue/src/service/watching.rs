@@ -1,0 +1,128 @@
+//! `WatchEntries`: everything known, then every change; a watcher that reads slowly slows down only itself.
+
+use std::sync::Arc;
+
+use eviction_queue_api::convert::to_entry;
+use eviction_queue_api::v1;
+use eviction_queue_api::v1::watch_entries_response::Message;
+use failover_core::eviction::queue::{Change, Entry, Removed, WithdrawReason};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
+
+use super::queue::Down;
+use crate::shell::Shell;
+
+const BUFFERED: usize = 256;
+const AT_ONCE: usize = 500;
+
+/// Serves a watch.
+pub(super) fn serve(shell: &Arc<Shell>, request: v1::WatchEntriesRequest) -> Down<v1::WatchEntriesResponse> {
+    let (down, received) = mpsc::channel(BUFFERED);
+    let term = shell.clone();
+    shell.tasks().spawn("watch of entries", async move {
+        tokio::select! {
+            biased;
+            () = term.closed().cancelled() => {}
+            () = down.closed() => {}
+            result = follow(&term, &request, &down) => {
+                if let Err(status) = result {
+                    let _ = down.send(Err(status)).await;
+                }
+            }
+        }
+    });
+    Box::pin(ReceiverStream::new(received))
+}
+
+type DownSender = mpsc::Sender<Result<v1::WatchEntriesResponse, Status>>;
+
+async fn follow(shell: &Shell, request: &v1::WatchEntriesRequest, down: &DownSender) -> Result<(), Status> {
+    let gone = |_| Status::cancelled("the watcher is gone");
+    let mut revisions = shell.revisions();
+    let mut position = if request.after_revision == 0 {
+        let (entries, revision) =
+            shell.look(|queue, _| (queue.entries().cloned().collect::<Vec<_>>(), queue.changes().revision()));
+        for entry in entries {
+            down.send(Ok(changed(&entry, revision))).await.map_err(gone)?;
+        }
+        revision
+    } else if request.queue_epoch == shell.epoch() {
+        request.after_revision
+    } else {
+        return Err(Status::out_of_range(
+            "the revision is of another term of the queue: watch from the start",
+        ));
+    };
+    let synced = v1::WatchSynced {
+        queue_epoch: shell.epoch().to_owned(),
+    };
+    let synced = v1::WatchEntriesResponse {
+        revision: position,
+        message: Some(Message::Synced(synced)),
+    };
+    down.send(Ok(synced)).await.map_err(gone)?;
+    loop {
+        revisions.borrow_and_update();
+        let changes = shell.look(|queue, _| queue.changes().after(position, AT_ONCE));
+        let changes = changes.map_err(|too_far| Status::out_of_range(format!("{too_far}: watch from the start")))?;
+        if changes.is_empty() {
+            if revisions.changed().await.is_err() {
+                return Ok(());
+            }
+            continue;
+        }
+        for change in changes {
+            position = change.revision;
+            down.send(Ok(step(&change))).await.map_err(gone)?;
+        }
+    }
+}
+
+fn changed(entry: &Entry, revision: u64) -> v1::WatchEntriesResponse {
+    v1::WatchEntriesResponse {
+        revision,
+        message: Some(Message::Changed(to_entry(entry))),
+    }
+}
+
+fn step(change: &Change) -> v1::WatchEntriesResponse {
+    let Some(removed) = change.removed else {
+        return changed(&change.entry, change.revision);
+    };
+    let (reason, message) = why(removed);
+    let removed = v1::EntryRemoved {
+        entry: Some(to_entry(&change.entry)),
+        reason: reason.into(),
+        message: message.to_owned(),
+    };
+    v1::WatchEntriesResponse {
+        revision: change.revision,
+        message: Some(Message::Removed(removed)),
+    }
+}
+
+fn why(removed: Removed) -> (v1::RemovedReason, &'static str) {
+    match removed {
+        Removed::Evicted => (v1::RemovedReason::Evicted, "evicted"),
+        Removed::ProducerGone => (
+            v1::RemovedReason::ProducerGone,
+            "its producer did not come back in time",
+        ),
+        Removed::Withdrawn(reason) => match reason {
+            WithdrawReason::NotPublished => (
+                v1::RemovedReason::Withdrawn,
+                "its producer does not publish it any more",
+            ),
+            WithdrawReason::ClusterRecovered => (v1::RemovedReason::ClusterRecovered, "the cluster recovered"),
+            WithdrawReason::Tolerated => (v1::RemovedReason::Tolerated, "the workload tolerates the cause now"),
+            WithdrawReason::BindingGone => (
+                v1::RemovedReason::BindingGone,
+                "the binding left the cluster or is gone",
+            ),
+            WithdrawReason::Leaving => (v1::RemovedReason::Leaving, "the copy leaves the cluster already"),
+            WithdrawReason::Replaced => (v1::RemovedReason::Replaced, "another cause is due earlier"),
+            WithdrawReason::SwitchedOff => (v1::RemovedReason::SwitchedOff, "a switch is off"),
+        },
+    }
+}
