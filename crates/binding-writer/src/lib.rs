@@ -8,7 +8,9 @@
 
 mod condition;
 mod edit;
+mod own_writes;
 mod writer;
 
 pub use edit::BindingEdit;
+pub use own_writes::OwnWrites;
 pub use writer::{BindingWriter, WriteError, WriteOutcome};

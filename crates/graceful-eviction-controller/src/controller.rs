@@ -5,7 +5,7 @@ use std::time::Duration;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
-use binding_writer::{BindingWriter, WriteError, WriteOutcome};
+use binding_writer::{BindingWriter, OwnWrites, WriteError, WriteOutcome};
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, Next, RequiredKind, WorkQueue};
 use failover_core::graceful::{Assessed, End, Fate, Settings, View, assess};
@@ -49,6 +49,7 @@ pub(crate) async fn run(ctx: Context, settings: Settings, workers: usize) -> any
         index,
         settings,
         writer,
+        own: OwnWrites::default(),
     };
     queue
         .run(&ctx, workers.max(1), move |key| {
@@ -65,13 +66,18 @@ struct GracefulEviction {
     index: Index,
     settings: Settings,
     writer: BindingWriter,
+    own: OwnWrites,
 }
 
 impl GracefulEviction {
     async fn reconcile(&self, key: &BindingKey) -> Result<Next, Failed> {
         let Some(known) = self.index.binding(key) else {
+            self.own.forget(key);
             return Ok(Next::Done);
         };
+        if self.own.is_superseded(&known) {
+            return Ok(Next::Done);
+        }
         let mut binding = (*known).clone();
         for _ in 0..TRIES {
             if let Some(next) = self.settle(&binding).await? {
@@ -101,6 +107,7 @@ impl GracefulEviction {
         match self.writer.write(&writer::edit(binding, &assessed, now)).await? {
             // The change comes back through the informer, and the condition with it.
             WriteOutcome::Written(_) => {
+                self.own.wrote(binding);
                 writer::publish(&self.ctx, binding, &assessed);
                 return Ok(Some(Next::Done));
             }
@@ -110,7 +117,11 @@ impl GracefulEviction {
         }
         match writer::say(&self.writer, binding, &assessed, now).await? {
             WriteOutcome::Conflict => Ok(None),
-            WriteOutcome::Written(_) | WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(look_again(&assessed))),
+            WriteOutcome::Written(_) => {
+                self.own.wrote(binding);
+                Ok(Some(look_again(&assessed)))
+            }
+            WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(look_again(&assessed))),
         }
     }
 

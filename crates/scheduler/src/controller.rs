@@ -3,6 +3,7 @@
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
+use binding_writer::OwnWrites;
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, Gate, Next, RequiredKind, WorkQueue};
 use scheduler_filters::{DeletionBy, Plugins, Rules};
@@ -44,6 +45,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, plugins: Plugins) -> anyhow:
         plugins,
         rules,
         name: flags.scheduler_name,
+        own: OwnWrites::default(),
     };
     queue
         .run(&ctx, workers, move |key| {
@@ -61,13 +63,18 @@ struct Scheduler {
     plugins: Plugins,
     rules: Rules,
     name: String,
+    own: OwnWrites,
 }
 
 impl Scheduler {
     async fn reconcile(&self, key: &BindingKey) -> Result<Next, kube::Error> {
         let Some(known) = self.stores.binding(key) else {
+            self.own.forget(key);
             return Ok(Next::Done);
         };
+        if self.own.is_superseded(&known) {
+            return Ok(Next::Done);
+        }
         let mut binding = (*known).clone();
         for _ in 0..TRIES {
             match self.place(&binding).await? {
@@ -117,7 +124,7 @@ impl Scheduler {
                 .counter("karmada_scheduler_schedule_attempts_total", &[("result", result)])
                 .increment(1);
         }
-        match writer::write(&self.ctx, binding, &plan, now).await? {
+        match writer::write(&self.ctx, &self.own, binding, &plan, now).await? {
             Outcome::Done => Ok(Ok(plan.look_again_at.map_or(Next::Done, Next::At))),
             other => Ok(Err(other)),
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
+use binding_writer::OwnWrites;
 use controller_kit::{Context, EventType, api_errors};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -50,7 +51,13 @@ pub(crate) async fn confirm_gone(ctx: &Context, names: Vec<String>) -> Result<BT
 }
 
 /// Writes the result, then the status of what was written, then the events.
-pub(crate) async fn write(ctx: &Context, read: &Binding, plan: &Plan, now: Timestamp) -> Result<Outcome, kube::Error> {
+pub(crate) async fn write(
+    ctx: &Context,
+    own: &OwnWrites,
+    read: &Binding,
+    plan: &Plan,
+    now: Timestamp,
+) -> Result<Outcome, kube::Error> {
     let key = read.key();
     let api = api(ctx, &key);
     let params = PatchParams::default();
@@ -60,16 +67,20 @@ pub(crate) async fn write(ctx: &Context, read: &Binding, plan: &Plan, now: Times
             api.patch(&key.name, &params, &Patch::Merge(spec_patch(read, change)))
                 .await,
         )? {
-            Ok(written) => stored = written,
+            Ok(written) => {
+                own.wrote(read);
+                stored = written;
+            }
             Err(outcome) => return Ok(outcome),
         }
         // The result is written: what people are told must not wait for the status.
         publish(ctx, &stored, plan);
     }
-    if let Some(patch) = status_patch(&stored, &plan.saying, now)
-        && let Err(outcome) = settle(api.patch_status(&key.name, &params, &Patch::Merge(patch)).await)?
-    {
-        return Ok(outcome);
+    if let Some(patch) = status_patch(&stored, &plan.saying, now) {
+        match settle(api.patch_status(&key.name, &params, &Patch::Merge(patch)).await)? {
+            Ok(_) => own.wrote(&stored),
+            Err(outcome) => return Ok(outcome),
+        }
     }
     if plan.spec.is_none() {
         publish(ctx, &stored, plan);

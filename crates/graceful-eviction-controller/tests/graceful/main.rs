@@ -1,0 +1,422 @@
+//! Graceful eviction on a simulated control plane, with the scheduler beside it where the story needs one.
+
+#[path = "../../../scheduler/tests/scheduler/bench.rs"]
+mod bench;
+
+use bench::{Bench, one_to_two, paused, shown, task};
+use controller_kit::{KitFlags, Process, Running};
+use graceful_eviction_controller::{Flags, controllers};
+use kube_sandbox::rules::{Settings, Watching};
+use kube_sandbox::{Effect, Match};
+use serde_json::{Value, json};
+
+const COMPONENT: &str = "graceful-eviction-controller";
+
+async fn start_with(bench: &Bench, identity: &str, flags: Flags) -> Running {
+    bench
+        .start(COMPONENT, identity, "Failover=true", controllers(flags))
+        .await
+}
+
+async fn start(bench: &Bench) -> Running {
+    start_with(bench, "g", Flags::default()).await
+}
+
+fn copy(cluster: &str, health: &str, available: i64) -> Value {
+    json!({"clusterName": cluster, "applied": true, "health": health, "status": {"availableReplicas": available}})
+}
+
+/// A scheduler that has looked at what is stored now, in a test that has none.
+async fn scheduled(bench: &Bench, status: &str) {
+    let binding = bench.binding().await;
+    bench
+        .patch_status(json!({
+            "schedulerObservedGeneration": binding.metadata.generation,
+            "conditions": [{"type": "Scheduled", "status": status, "reason": "R", "message": "", "lastTransitionTime": bench.clock.now()}],
+        }))
+        .await;
+}
+
+fn leaving(binding: &api_types::work::Binding) -> Vec<&str> {
+    binding
+        .spec
+        .graceful_eviction_tasks
+        .iter()
+        .map(|task| task.from_cluster.as_str())
+        .collect()
+}
+
+fn waits_for(binding: &api_types::work::Binding) -> String {
+    binding
+        .condition("GracefulEviction")
+        .map(|c| format!("{} {}: {}", c.status, c.reason, c.message))
+        .unwrap_or_default()
+}
+
+// The worked example: weights 1:2, member1 leaves, member2 gets 3, the task goes only when member2 shows 3 available,
+// and nothing moves back. Stock (G6) lets the old copy go on member2's health of before.
+#[test]
+fn the_worked_example() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2", "member3"]);
+        let rules = Watching::start(&bench.plane.observer(), Settings::exact(100.0), bench.now());
+        let _scheduler = bench.start_scheduler("s").await;
+        let _graceful = start(&bench).await;
+        bench.put_deployment(json!({"placement": one_to_two()}));
+        bench.until(1).await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 1), copy("member2", "Healthy", 2)]}))
+            .await;
+        bench.until(10).await;
+        bench.fail_cluster("member1");
+        bench.until(11).await;
+        bench
+            .patch(json!({"spec": {
+                "clusters": [{"name": "member2", "replicas": 2}], "gracefulEvictionTasks": [task("member1", 1, bench.clock.now())],
+            }}))
+            .await;
+        bench.until(20).await;
+        let binding = bench.binding().await;
+        assert_eq!(
+            (shown(&binding).as_str(), leaving(&binding)),
+            ("member2:3", vec!["member1"])
+        );
+        assert_eq!(
+            waits_for(&binding),
+            "True Waiting: member1: ResourceHealth: member2 shows 2 of 3 replicas; ClusterInSchedulingResult: member1 is not \
+             in the scheduling result"
+        );
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 1), copy("member2", "Unhealthy", 2)]}))
+            .await;
+        bench.until(21).await;
+        assert_eq!(leaving(&bench.binding().await), ["member1"]);
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 1), copy("member2", "Healthy", 3)]}))
+            .await;
+        bench.until(22).await;
+        let binding = bench.binding().await;
+        assert_eq!((shown(&binding).as_str(), leaving(&binding)), ("member2:3", vec![]));
+        assert_eq!(waits_for(&binding), "False NoTask: no copy is on its way out");
+        let said = "Evict from cluster member1 succeed. ResourceHealth: the workload is healthy on member2";
+        for (kind, name) in [("ResourceBinding", "nginx-deployment"), ("Deployment", "nginx")] {
+            assert!(
+                bench
+                    .events(kind, name)
+                    .contains(&("EvictWorkloadFromClusterSucceed".to_owned(), said.to_owned()))
+            );
+        }
+
+        assert_eq!(
+            rules.finish().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            [""; 0]
+        );
+
+        // A person takes the taint away.
+        bench.put_cluster("member1", "True", &json!([]));
+        bench.until(3600).await;
+        assert_eq!(bench.placed().await, "member2:3");
+        let writes = bench
+            .writes(COMPONENT)
+            .into_iter()
+            .filter(|write| write.contains("spec"))
+            .count();
+        assert_eq!(
+            writes,
+            1,
+            "one write of the spec for one task: {:?}",
+            bench.writes(COMPONENT)
+        );
+    });
+}
+
+// The document's table: scheduling found nothing and the cluster recovered → the state before the failure.
+#[test]
+fn a_recovered_cluster_is_restored_when_nothing_replaced_it() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _scheduler = bench.start_scheduler("s").await;
+        let _graceful = start(&bench).await;
+        bench.put_deployment(json!({"placement": {"clusterAffinity": {"clusterNames": ["member1"]}}}));
+        bench.until(1).await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 3)]}))
+            .await;
+        bench.fail_cluster("member1");
+        bench
+            .patch(
+                json!({"spec": {"clusters": null, "gracefulEvictionTasks": [task("member1", 3, bench.clock.now())]}}),
+            )
+            .await;
+        bench.until(3600).await;
+        let binding = bench.binding().await;
+        assert_eq!(
+            (shown(&binding).as_str(), leaving(&binding)),
+            ("", vec!["member1"]),
+            "the last copy stays"
+        );
+        assert!(
+            waits_for(&binding).contains("ResourceHealth: the scheduler found no place"),
+            "{}",
+            waits_for(&binding)
+        );
+
+        bench.put_cluster("member1", "True", &json!([]));
+        bench.until(3601).await;
+        let binding = bench.binding().await;
+        assert_eq!((shown(&binding).as_str(), leaving(&binding)), ("member1:3", vec![]));
+        assert_eq!(binding.condition("Scheduled").unwrap().status, "True");
+        assert!(
+            !bench.reasons().contains(&"EvictWorkloadFromClusterSucceed".to_owned()),
+            "nothing was evicted"
+        );
+    });
+}
+
+// C06, karmada#3467: tasks that stand there at the start are taken up without any new event.
+#[test]
+fn c06_tasks_found_at_the_start_end_in_time() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        bench.fail_cluster("member1");
+        let mut old = task("member1", 1, bench.started);
+        old["gracePeriodSeconds"] = json!(600);
+        bench.put_deployment(json!({
+            "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}], "gracefulEvictionTasks": [old],
+        }));
+        scheduled(&bench, "True").await;
+        bench.until(540).await;
+        let _graceful = start(&bench).await;
+        bench.until(599).await;
+        assert_eq!(leaving(&bench.binding().await), ["member1"]);
+        bench.until(600).await;
+        assert_eq!(leaving(&bench.binding().await), [""; 0]);
+    });
+}
+
+// Rule 5: a restart after the new copy was healthy comes to the same end.
+#[test]
+fn a_restart_does_not_wait_for_a_change_that_happened_before_it() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member3"]);
+        bench.fail_cluster("member1");
+        bench.put_deployment(json!({
+            "placement": {}, "clusters": [{"name": "member3", "replicas": 3}],
+            "gracefulEvictionTasks": [task("member1", 3, bench.started)],
+        }));
+        scheduled(&bench, "True").await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member3", "Healthy", 3)]}))
+            .await;
+        bench.until(100).await;
+        let _graceful = start(&bench).await;
+        bench.until(159).await;
+        let binding = bench.binding().await;
+        assert_eq!(leaving(&binding), ["member1"]);
+        assert!(
+            waits_for(&binding).contains("the status of member3 is from before the eviction"),
+            "{}",
+            waits_for(&binding)
+        );
+        bench.until(161).await;
+        assert_eq!(leaving(&bench.binding().await), [""; 0]);
+    });
+}
+
+// C13, karmada PR#7129: what m3 still shows from an earlier stay is not the new copy's health.
+#[test]
+fn c13_the_new_copy_must_report_after_the_eviction() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2", "member3"]);
+        let _graceful = start(&bench).await;
+        bench.put_deployment(json!({"placement": {}, "clusters": [{"name": "member1", "replicas": 3}]}));
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 3), copy("member3", "Healthy", 3)]}))
+            .await;
+        bench.until(1).await;
+        bench.fail_cluster("member1");
+        bench
+            .patch(json!({"spec": {
+                "clusters": [{"name": "member3", "replicas": 3}], "gracefulEvictionTasks": [task("member1", 3, bench.clock.now())],
+            }}))
+            .await;
+        scheduled(&bench, "True").await;
+        bench.until(300).await;
+        assert_eq!(leaving(&bench.binding().await), ["member1"]);
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 3)]}))
+            .await;
+        bench.until(301).await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 3), copy("member3", "Healthy", 4)]}))
+            .await;
+        bench.until(302).await;
+        assert_eq!(leaving(&bench.binding().await), [""; 0]);
+    });
+}
+
+#[test]
+fn a_cluster_in_both_lists_leaves_the_result_again_and_its_task_stays() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        bench.fail_cluster("member1");
+        let _graceful = start(&bench).await;
+        bench.put_deployment(json!({
+            "placement": one_to_two(), "clusters": [{"name": "member1", "replicas": 1}, {"name": "member2", "replicas": 2}],
+            "gracefulEvictionTasks": [task("member1", 1, bench.started)],
+        }));
+        scheduled(&bench, "True").await;
+        bench.until(1).await;
+        let binding = bench.binding().await;
+        assert_eq!(
+            (shown(&binding).as_str(), leaving(&binding)),
+            ("member2:2", vec!["member1"])
+        );
+        assert_eq!(bench.reasons(), ["ClusterStoodInBothLists"]);
+    });
+}
+
+// C17, karmada PR#3437: true keeps for ever, turning it to false removes at once.
+#[test]
+fn c17_suppress_deletion() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        bench.fail_cluster("member1");
+        let _graceful = start(&bench).await;
+        let mut kept = task("member1", 1, bench.started);
+        kept["suppressDeletion"] = json!(true);
+        bench.put_deployment(json!({
+            "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}], "gracefulEvictionTasks": [kept.clone()],
+        }));
+        scheduled(&bench, "True").await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member2", "Healthy", 3)]}))
+            .await;
+        bench.until(7200).await;
+        assert_eq!(leaving(&bench.binding().await), ["member1"]);
+        kept["suppressDeletion"] = json!(false);
+        bench.patch(json!({"spec": {"gracefulEvictionTasks": [kept]}})).await;
+        bench.until(7201).await;
+        assert_eq!(leaving(&bench.binding().await), [""; 0]);
+    });
+}
+
+// C10, karmada#3456: whatever else is written, one task for one cluster; and a missing time is filled in.
+#[test]
+fn a_missing_time_is_filled_in_and_starts_the_grace_period() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        bench.fail_cluster("member1");
+        let _graceful = start(&bench).await;
+        let mut stocks = task("member1", 1, bench.started);
+        stocks.as_object_mut().unwrap().remove("creationTimestamp");
+        stocks["gracePeriodSeconds"] = json!(30);
+        bench.put_deployment(json!({
+            "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}], "gracefulEvictionTasks": [stocks],
+        }));
+        bench.until(10).await;
+        let tasks = bench.binding().await.spec.graceful_eviction_tasks;
+        assert!(tasks.len() == 1 && tasks[0].creation_timestamp.is_some(), "{tasks:?}");
+        bench.until(31).await;
+        assert_eq!(leaving(&bench.binding().await), [""; 0]);
+    });
+}
+
+#[test]
+fn tasks_written_meanwhile_stay() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2", "member3"]);
+        for down in ["member1", "member3"] {
+            bench.fail_cluster(down);
+        }
+        // The first write of the controller meets a newer binding.
+        let writes = Match::writes().resource("resourcebindings").client(COMPONENT);
+        bench.plane.faults().inject_times(writes, 0, 1, Effect::Conflict);
+        let _graceful = start(&bench).await;
+        let mut over = task("member1", 1, bench.started);
+        over["gracePeriodSeconds"] = json!(1);
+        bench.put_deployment(json!({
+            "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}],
+            "gracefulEvictionTasks": [over, task("member3", 1, bench.started)],
+        }));
+        bench.until(5).await;
+        assert_eq!(leaving(&bench.binding().await), ["member3"]);
+    });
+}
+
+#[test]
+fn tasks_of_a_cluster_that_does_not_exist_go() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        bench.fail_cluster("member1");
+        let _graceful = start(&bench).await;
+        let mut never = task("member1", 1, bench.started);
+        never["purgeMode"] = json!("Never");
+        bench.put_deployment(json!({
+            "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 2}], "gracefulEvictionTasks": [never],
+        }));
+        scheduled(&bench, "True").await;
+        bench.until(1).await;
+        assert_eq!(leaving(&bench.binding().await), ["member1"]);
+        let clusters = kube::Api::<api_types::cluster::Cluster>::all(bench.plane.observer());
+        clusters
+            .delete("member1", &kube::api::DeleteParams::default())
+            .await
+            .unwrap();
+        bench.until(2).await;
+        assert_eq!(leaving(&bench.binding().await), [""; 0]);
+    });
+}
+
+#[test]
+fn at_rest_nothing_is_written_and_a_task_by_hand_removed_is_noted() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        bench.fail_cluster("member1");
+        let _graceful = start(&bench).await;
+        bench.put_deployment(json!({
+            "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}],
+            "gracefulEvictionTasks": [task("member1", 1, bench.started)],
+        }));
+        scheduled(&bench, "True").await;
+        bench.until(60).await;
+        let writes = bench.writes(COMPONENT);
+        bench.until(7200).await;
+        assert_eq!(bench.writes(COMPONENT), writes);
+        bench.patch(json!({"spec": {"gracefulEvictionTasks": null}})).await;
+        bench.until(7201).await;
+        assert!(waits_for(&bench.binding().await).starts_with("False NoTask"));
+    });
+}
+
+#[test]
+fn flags_say_what_is_wrong_and_what_is_old() {
+    paused(async {
+        let bench = Bench::new(&[]);
+        let flags = Flags {
+            evict_plugins: vec!["Health".to_owned()],
+            ..Flags::default()
+        };
+        let started = Process::builder(COMPONENT, bench.plane.client())
+            .clock(bench.clock.clone())
+            .flags(KitFlags::default())
+            .controllers(controllers(flags))
+            .start()
+            .await;
+        let error = started.err().unwrap().to_string();
+        assert!(
+            error.contains("--evict-plugins: unknown: Health; known are ClusterInSchedulingResult, ResourceHealth"),
+            "{error}"
+        );
+    });
+    assert!(Flags::default().warnings().is_empty());
+    let old = Flags {
+        graceful_eviction_timeout: std::time::Duration::from_secs(600),
+        ..Flags::default()
+    };
+    assert!(
+        old.warnings()[0].starts_with("--graceful-eviction-timeout=10m is deprecated"),
+        "{:?}",
+        old.warnings()
+    );
+}
