@@ -37,18 +37,26 @@ pub(crate) struct User {
 
 impl User {
     pub(crate) fn admin() -> Self {
-        Self { name: "system:admin".into(), groups: vec!["system:masters".into(), "system:authenticated".into()] }
+        Self {
+            name: "system:admin".into(),
+            groups: vec!["system:masters".into(), "system:authenticated".into()],
+        }
     }
 }
 
 impl Access {
     pub(crate) fn authenticate(&self, request: &Incoming) -> Result<User, ApiError> {
-        let token = request.authorization.as_deref().and_then(|a| a.strip_prefix("Bearer ")).map(str::trim);
+        let token = request
+            .authorization
+            .as_deref()
+            .and_then(|a| a.strip_prefix("Bearer "))
+            .map(str::trim);
         match token {
             Some(token) => match self.tokens.get(token) {
-                Some(name) => {
-                    Ok(User { name: name.clone(), groups: vec!["system:authenticated".into()] })
-                }
+                Some(name) => Ok(User {
+                    name: name.clone(),
+                    groups: vec!["system:authenticated".into()],
+                }),
                 // Without any known token, tokens are not looked at.
                 None if self.tokens.is_empty() => Ok(User::admin()),
                 None => Err(unauthorized()),
@@ -79,7 +87,9 @@ pub(crate) fn review(
     answer["kind"] = def.kind.clone().into();
     answer["status"] = match def.kind.as_str() {
         "TokenReview" => match access.tokens.get(answer["spec"]["token"].as_str().unwrap_or_default()) {
-            Some(name) => json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}}),
+            Some(name) => {
+                json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}})
+            }
             None => json!({"user": {}, "error": "[invalid bearer token]"}),
         },
         "SelfSubjectReview" => json!({"userInfo": {"username": user.name, "groups": user.groups}}),

@@ -70,7 +70,9 @@ pub(crate) struct Script {
 
 impl Script {
     pub(crate) fn new(default: Behaviour) -> Self {
-        Self { lines: vec![(Who::Everything, default)] }
+        Self {
+            lines: vec![(Who::Everything, default)],
+        }
     }
 
     pub(crate) fn add(&mut self, who: Who, behaviour: Behaviour) {
@@ -79,6 +81,10 @@ impl Script {
     }
 
     pub(crate) fn behaviour_of(&self, object: &Value) -> Behaviour {
-        self.lines.iter().rev().find(|(who, _)| who.fits(object)).map_or(Behaviour::NeverReady, |(_, b)| *b)
+        self.lines
+            .iter()
+            .rev()
+            .find(|(who, _)| who.fits(object))
+            .map_or(Behaviour::NeverReady, |(_, b)| *b)
     }
 }

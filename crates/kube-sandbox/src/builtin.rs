@@ -44,10 +44,37 @@ macro_rules! builtin {
 const ALL: &[&str] = &["all"];
 
 const KINDS: &[BuiltIn] = &[
-    builtin!("", "v1", "configmaps", "configmap", "ConfigMap", &["cm"], &[], &[Namespaced]),
-    builtin!("", "v1", "endpoints", "endpoints", "Endpoints", &["ep"], &[], &[Namespaced]),
+    builtin!(
+        "",
+        "v1",
+        "configmaps",
+        "configmap",
+        "ConfigMap",
+        &["cm"],
+        &[],
+        &[Namespaced]
+    ),
+    builtin!(
+        "",
+        "v1",
+        "endpoints",
+        "endpoints",
+        "Endpoints",
+        &["ep"],
+        &[],
+        &[Namespaced]
+    ),
     builtin!("", "v1", "events", "event", "Event", &["ev"], &[], &[Namespaced]),
-    builtin!("", "v1", "namespaces", "namespace", "Namespace", &["ns"], &[], &[Status]),
+    builtin!(
+        "",
+        "v1",
+        "namespaces",
+        "namespace",
+        "Namespace",
+        &["ns"],
+        &[],
+        &[Status]
+    ),
     builtin!("", "v1", "nodes", "node", "Node", &["no"], &[], &[Status]),
     builtin!(
         "",
@@ -61,8 +88,26 @@ const KINDS: &[BuiltIn] = &[
     ),
     builtin!("", "v1", "pods", "pod", "Pod", &["po"], ALL, &[Namespaced, Status]),
     builtin!("", "v1", "secrets", "secret", "Secret", &[], &[], &[Namespaced]),
-    builtin!("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", &["sa"], &[], &[Namespaced]),
-    builtin!("", "v1", "services", "service", "Service", &["svc"], ALL, &[Namespaced, Status]),
+    builtin!(
+        "",
+        "v1",
+        "serviceaccounts",
+        "serviceaccount",
+        "ServiceAccount",
+        &["sa"],
+        &[],
+        &[Namespaced]
+    ),
+    builtin!(
+        "",
+        "v1",
+        "services",
+        "service",
+        "Service",
+        &["svc"],
+        ALL,
+        &[Namespaced, Status]
+    ),
     builtin!(
         "apiextensions.k8s.io",
         "v1",
@@ -73,10 +118,46 @@ const KINDS: &[BuiltIn] = &[
         &["api-extensions"],
         &[Status]
     ),
-    builtin!("apps", "v1", "daemonsets", "daemonset", "DaemonSet", &["ds"], ALL, &[Namespaced, Status]),
-    builtin!("apps", "v1", "deployments", "deployment", "Deployment", &["deploy"], ALL, &[Namespaced, Status, Scale]),
-    builtin!("apps", "v1", "replicasets", "replicaset", "ReplicaSet", &["rs"], ALL, &[Namespaced, Status, Scale]),
-    builtin!("apps", "v1", "statefulsets", "statefulset", "StatefulSet", &["sts"], ALL, &[Namespaced, Status, Scale]),
+    builtin!(
+        "apps",
+        "v1",
+        "daemonsets",
+        "daemonset",
+        "DaemonSet",
+        &["ds"],
+        ALL,
+        &[Namespaced, Status]
+    ),
+    builtin!(
+        "apps",
+        "v1",
+        "deployments",
+        "deployment",
+        "Deployment",
+        &["deploy"],
+        ALL,
+        &[Namespaced, Status, Scale]
+    ),
+    builtin!(
+        "apps",
+        "v1",
+        "replicasets",
+        "replicaset",
+        "ReplicaSet",
+        &["rs"],
+        ALL,
+        &[Namespaced, Status, Scale]
+    ),
+    builtin!(
+        "apps",
+        "v1",
+        "statefulsets",
+        "statefulset",
+        "StatefulSet",
+        &["sts"],
+        ALL,
+        &[Namespaced, Status, Scale]
+    ),
     builtin!(
         "authentication.k8s.io",
         "v1",
@@ -87,7 +168,16 @@ const KINDS: &[BuiltIn] = &[
         &[],
         &[CreateOnly]
     ),
-    builtin!("authentication.k8s.io", "v1", "tokenreviews", "tokenreview", "TokenReview", &[], &[], &[CreateOnly]),
+    builtin!(
+        "authentication.k8s.io",
+        "v1",
+        "tokenreviews",
+        "tokenreview",
+        "TokenReview",
+        &[],
+        &[],
+        &[CreateOnly]
+    ),
     builtin!(
         "authorization.k8s.io",
         "v1",
@@ -108,10 +198,37 @@ const KINDS: &[BuiltIn] = &[
         &[],
         &[CreateOnly]
     ),
-    builtin!("batch", "v1", "cronjobs", "cronjob", "CronJob", &["cj"], ALL, &[Namespaced, Status]),
+    builtin!(
+        "batch",
+        "v1",
+        "cronjobs",
+        "cronjob",
+        "CronJob",
+        &["cj"],
+        ALL,
+        &[Namespaced, Status]
+    ),
     builtin!("batch", "v1", "jobs", "job", "Job", &[], ALL, &[Namespaced, Status]),
-    builtin!("coordination.k8s.io", "v1", "leases", "lease", "Lease", &[], &[], &[Namespaced]),
-    builtin!("events.k8s.io", "v1", "events", "event", "Event", &["ev"], &[], &[Namespaced]),
+    builtin!(
+        "coordination.k8s.io",
+        "v1",
+        "leases",
+        "lease",
+        "Lease",
+        &[],
+        &[],
+        &[Namespaced]
+    ),
+    builtin!(
+        "events.k8s.io",
+        "v1",
+        "events",
+        "event",
+        "Event",
+        &["ev"],
+        &[],
+        &[Namespaced]
+    ),
     builtin!(
         "policy",
         "v1",
@@ -132,17 +249,47 @@ const KINDS: &[BuiltIn] = &[
         &[],
         &[]
     ),
-    builtin!("rbac.authorization.k8s.io", "v1", "clusterroles", "clusterrole", "ClusterRole", &[], &[], &[]),
-    builtin!("rbac.authorization.k8s.io", "v1", "rolebindings", "rolebinding", "RoleBinding", &[], &[], &[Namespaced]),
-    builtin!("rbac.authorization.k8s.io", "v1", "roles", "role", "Role", &[], &[], &[Namespaced]),
+    builtin!(
+        "rbac.authorization.k8s.io",
+        "v1",
+        "clusterroles",
+        "clusterrole",
+        "ClusterRole",
+        &[],
+        &[],
+        &[]
+    ),
+    builtin!(
+        "rbac.authorization.k8s.io",
+        "v1",
+        "rolebindings",
+        "rolebinding",
+        "RoleBinding",
+        &[],
+        &[],
+        &[Namespaced]
+    ),
+    builtin!(
+        "rbac.authorization.k8s.io",
+        "v1",
+        "roles",
+        "role",
+        "Role",
+        &[],
+        &[],
+        &[Namespaced]
+    ),
 ];
 
 /// Adds all built-in kinds.
 pub(crate) fn register(registry: &mut Registry) {
     for b in KINDS {
         let has = |t: Trait| b.traits.contains(&t);
-        let api_version =
-            if b.group.is_empty() { b.version.to_owned() } else { format!("{}/{}", b.group, b.version) };
+        let api_version = if b.group.is_empty() {
+            b.version.to_owned()
+        } else {
+            format!("{}/{}", b.group, b.version)
+        };
         // Events of both groups are one table, stored in the core form.
         let (storage, storage_api_version) = if b.kind == "Event" {
             ("/events".to_owned(), "v1".to_owned())

@@ -1,7 +1,7 @@
 //! Built-in objects pass through their typed form: unknown fields go, wrong types are refused, values take the form
 //! that the real server sends (times to the second, micro times to six digits). The types also carry the schemas.
 
-use k8s_openapi::api::{apps, authorization, authentication, batch, coordination, core, policy, rbac};
+use k8s_openapi::api::{apps, authentication, authorization, batch, coordination, core, policy, rbac};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use schemars::{Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};

@@ -72,7 +72,11 @@ fn structural_errors(schema: &Value, path: &str, root: bool, errors: &mut Vec<Fi
     if text(&schema["type"]).is_empty() && (root || !free) {
         errors.push(FieldError::required(
             &format!("{path}.type"),
-            if root { "must not be empty at the root" } else { "must not be empty for specified object fields" },
+            if root {
+                "must not be empty at the root"
+            } else {
+                "must not be empty for specified object fields"
+            },
         ));
     }
     for (name, child) in schema["properties"].as_object().into_iter().flatten() {
@@ -84,7 +88,9 @@ fn structural_errors(schema: &Value, path: &str, root: bool, errors: &mut Vec<Fi
         }
     }
     if schema["x-kubernetes-list-type"] == "map"
-        && schema["x-kubernetes-list-map-keys"].as_array().is_none_or(Vec::is_empty)
+        && schema["x-kubernetes-list-map-keys"]
+            .as_array()
+            .is_none_or(Vec::is_empty)
     {
         errors.push(FieldError::required(
             &format!("{path}.x-kubernetes-list-map-keys"),
@@ -120,7 +126,11 @@ pub(crate) fn established_status(crd: &Value, now: &str) -> Value {
 /// Serves the versions of a (valid) CRD, in place of what it said before.
 pub(crate) fn register(registry: &mut Registry, crd: &Value) {
     let spec = &crd["spec"];
-    let (group, plural, kind) = (text(&spec["group"]), text(&spec["names"]["plural"]), text(&spec["names"]["kind"]));
+    let (group, plural, kind) = (
+        text(&spec["group"]),
+        text(&spec["names"]["plural"]),
+        text(&spec["names"]["kind"]),
+    );
     registry.remove_resource(group, plural);
     let storage_api_version = format!("{group}/{}", storage_version(crd).unwrap_or_default());
     for version in spec["versions"].as_array().into_iter().flatten() {
@@ -129,7 +139,9 @@ pub(crate) fn register(registry: &mut Registry, crd: &Value) {
         }
         let schema_value = &version["schema"]["openAPIV3Schema"];
         let keeps_all = spec["preserveUnknownFields"] == Value::Bool(true);
-        let Ok(schema) = Schema::compile(schema_value.clone(), keeps_all) else { continue };
+        let Ok(schema) = Schema::compile(schema_value.clone(), keeps_all) else {
+            continue;
+        };
         let subresources = &version["subresources"];
         registry.add(ResourceDef {
             group: group.to_owned(),
@@ -177,7 +189,11 @@ fn columns(declared: &Value) -> Vec<Column> {
 }
 
 fn storage_version(crd: &Value) -> Option<&str> {
-    crd["spec"]["versions"].as_array()?.iter().find(|v| v["storage"] == Value::Bool(true))?["name"].as_str()
+    crd["spec"]["versions"]
+        .as_array()?
+        .iter()
+        .find(|v| v["storage"] == Value::Bool(true))?["name"]
+        .as_str()
 }
 
 fn text(value: &Value) -> &str {
@@ -185,5 +201,11 @@ fn text(value: &Value) -> &str {
 }
 
 fn texts(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }

@@ -39,7 +39,9 @@ pub(crate) fn serve(registry: &Registry, path: &str, accept: &str) -> Option<Rep
     let parts: Vec<&str> = path.trim_matches('/').split('/').filter(|p| !p.is_empty()).collect();
     let offers: Vec<String> = accept.split(',').map(|o| o.replace(' ', "")).collect();
     let wants = |version: &str| {
-        offers.iter().any(|o| o.contains("as=APIGroupDiscoveryList") && o.split(';').any(|p| p == format!("v={version}")))
+        offers
+            .iter()
+            .any(|o| o.contains("as=APIGroupDiscoveryList") && o.split(';').any(|p| p == format!("v={version}")))
     };
     let aggregated = if wants("v2") {
         Some((AGGREGATED_V2, "v2"))
@@ -51,7 +53,11 @@ pub(crate) fn serve(registry: &Registry, path: &str, accept: &str) -> Option<Rep
     match (parts.as_slice(), aggregated) {
         ([root @ ("api" | "apis")], Some((content_type, version))) => {
             let body = bytes_of(&aggregate(registry, *root == "api", version));
-            Some(Reply::Body { code: 200, content_type, body })
+            Some(Reply::Body {
+                code: 200,
+                content_type,
+                body,
+            })
         }
         ([], _) => Some(Reply::value(200, &root_paths(registry))),
         (["api"], None) => Some(Reply::value(
@@ -60,7 +66,10 @@ pub(crate) fn serve(registry: &Registry, path: &str, accept: &str) -> Option<Rep
         )),
         (["apis"], None) => {
             let groups: Vec<Value> = registry.groups().iter().map(|(g, v)| group(g, v, false)).collect();
-            Some(Reply::value(200, &json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})))
+            Some(Reply::value(
+                200,
+                &json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}),
+            ))
         }
         (["apis", name], _) => {
             let versions = registry.groups().remove(*name)?;
@@ -97,7 +106,10 @@ fn group(name: &str, versions: &[String], alone: bool) -> Value {
 }
 
 fn resources(registry: &Registry, group: &str, version: &str) -> Option<Reply> {
-    let defs: Vec<_> = registry.all().filter(|d| d.group == group && d.version == version).collect();
+    let defs: Vec<_> = registry
+        .all()
+        .filter(|d| d.group == group && d.version == version)
+        .collect();
     if defs.is_empty() {
         return None;
     }
@@ -132,7 +144,11 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Option<Reply> {
             list.push(entry);
         }
     }
-    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
     Some(Reply::value(
         200,
         &json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": list}),

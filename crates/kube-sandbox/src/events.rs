@@ -35,7 +35,11 @@ pub(crate) fn from_core(event: Value) -> Value {
 fn renamed(event: Value, direction: impl Fn(&(&'static str, &'static str)) -> (&'static str, &'static str)) -> Value {
     let Value::Object(fields) = event else { return event };
     let rename = |key: String| {
-        PAIRS.iter().map(&direction).find(|(from, _)| *from == key).map_or(key.clone(), |(_, to)| to.to_owned())
+        PAIRS
+            .iter()
+            .map(&direction)
+            .find(|(from, _)| *from == key)
+            .map_or(key.clone(), |(_, to)| to.to_owned())
     };
     Value::Object(fields.into_iter().map(|(k, v)| (rename(k), v)).collect::<Map<_, _>>())
 }

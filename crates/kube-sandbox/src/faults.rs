@@ -34,7 +34,13 @@ impl Match {
     #[must_use]
     pub fn writes() -> Self {
         Self {
-            verbs: vec![Verb::Create, Verb::Update, Verb::Patch, Verb::Delete, Verb::DeleteCollection],
+            verbs: vec![
+                Verb::Create,
+                Verb::Update,
+                Verb::Patch,
+                Verb::Delete,
+                Verb::DeleteCollection,
+            ],
             ..Self::default()
         }
     }
@@ -222,7 +228,13 @@ const WRITE_LOG: usize = 1_000_000;
 
 impl Faults {
     pub(crate) fn new(moved: Arc<Notify>) -> Self {
-        Self { levers: Arc::new(Mutex::new(Levers { write_limit: WRITE_LOG, ..Levers::default() })), moved }
+        Self {
+            levers: Arc::new(Mutex::new(Levers {
+                write_limit: WRITE_LOG,
+                ..Levers::default()
+            })),
+            moved,
+        }
     }
 
     /// Every matching request meets the effect, until removed.
@@ -235,7 +247,13 @@ impl Faults {
     pub fn inject_times(&self, when: Match, skip: u64, times: u64, effect: Effect) -> FaultId {
         let mut levers = self.levers.lock();
         let id = levers.id();
-        levers.requests.push(Rule { id, when, skip, left: times, effect });
+        levers.requests.push(Rule {
+            id,
+            when,
+            skip,
+            left: times,
+            effect,
+        });
         id
     }
 
@@ -244,7 +262,13 @@ impl Faults {
     pub fn disturb_events(&self, when: Match, skip: u64, times: u64, effect: EventEffect) -> FaultId {
         let mut levers = self.levers.lock();
         let id = levers.id();
-        levers.events.push(Rule { id, when, skip, left: times, effect });
+        levers.events.push(Rule {
+            id,
+            when,
+            skip,
+            left: times,
+            effect,
+        });
         id
     }
 
@@ -325,7 +349,14 @@ impl Faults {
                 Some((resource, subresource)) => (resource, Some(subresource)),
                 None => (resource.as_str(), None),
             };
-            when.fits(&Seen { client, verb: *verb, resource, subresource, namespace: None, name: None })
+            when.fits(&Seen {
+                client,
+                verb: *verb,
+                resource,
+                subresource,
+                namespace: None,
+                name: None,
+            })
         };
         levers.counts.iter().filter(|(key, _)| fits(key)).map(|(_, n)| n).sum()
     }
@@ -358,7 +389,12 @@ impl Faults {
             Some(sub) => format!("{}/{sub}", seen.resource),
             None => seen.resource.to_owned(),
         };
-        *self.levers.lock().counts.entry((seen.client.to_owned(), seen.verb, resource)).or_default() += 1;
+        *self
+            .levers
+            .lock()
+            .counts
+            .entry((seen.client.to_owned(), seen.verb, resource))
+            .or_default() += 1;
     }
 
     /// Logs a write, and starts a freeze that waited for it.
@@ -384,7 +420,13 @@ impl Faults {
             *state ^= *state << 17;
             effects.push(Effect::Latency(Duration::from_millis((*state >> 16) % (*max + 1))));
         }
-        effects.extend(levers.requests.iter_mut().filter(|r| r.when.fits(seen)).filter_map(Rule::fire));
+        effects.extend(
+            levers
+                .requests
+                .iter_mut()
+                .filter(|r| r.when.fits(seen))
+                .filter_map(Rule::fire),
+        );
         levers.requests.retain(|r| r.left > 0);
         effects
     }
@@ -394,13 +436,25 @@ impl Faults {
         if levers.events.is_empty() {
             return Vec::new();
         }
-        let effects = levers.events.iter_mut().filter(|r| r.when.fits(seen)).filter_map(Rule::fire).collect();
+        let effects = levers
+            .events
+            .iter_mut()
+            .filter(|r| r.when.fits(seen))
+            .filter_map(Rule::fire)
+            .collect();
         levers.events.retain(|r| r.left > 0);
         effects
     }
 
     pub(crate) fn staleness(&self, seen: &Seen<'_>) -> u64 {
-        self.levers.lock().stale.iter().filter(|(when, _)| when.fits(seen)).map(|(_, n)| *n).max().unwrap_or(0)
+        self.levers
+            .lock()
+            .stale
+            .iter()
+            .filter(|(when, _)| when.fits(seen))
+            .map(|(_, n)| *n)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Number of cuts so far: a watch remembers it when it starts.
@@ -413,7 +467,11 @@ impl Faults {
     }
 
     pub(crate) fn is_frozen(&self, client: &str) -> bool {
-        self.levers.lock().frozen.iter().any(|when| when.client.as_deref().is_none_or(|c| c == client))
+        self.levers
+            .lock()
+            .frozen
+            .iter()
+            .any(|when| when.client.as_deref().is_none_or(|c| c == client))
     }
 }
 

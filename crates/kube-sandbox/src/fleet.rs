@@ -47,7 +47,10 @@ impl Fleet {
     /// A fleet without members around a control plane that exists.
     #[must_use]
     pub fn with_control_plane(control_plane: Sandbox) -> Self {
-        Self { control_plane, members: Arc::default() }
+        Self {
+            control_plane,
+            members: Arc::default(),
+        }
     }
 
     /// Starts a member; one of the same name is replaced.
@@ -78,7 +81,9 @@ impl Fleet {
     /// What resolves `http://<name>.sandbox` to members, also to those added later.
     #[must_use]
     pub fn member_connector(&self) -> MemberConnector {
-        MemberConnector { members: self.members.clone() }
+        MemberConnector {
+            members: self.members.clone(),
+        }
     }
 
     /// Serves the control plane and all present members over loopback HTTP, on free ports; the map has the members'
@@ -114,11 +119,13 @@ impl MemberConnector {
     pub fn connect_named(&self, endpoint: &str, client: &str) -> Result<kube::Client, UnknownEndpoint> {
         let members = self.members.lock();
         let wanted = endpoint.trim_end_matches('/');
-        members.values().find(|m| m.endpoint() == wanted).map(|m| m.sandbox().client_named(client)).ok_or_else(|| {
-            UnknownEndpoint {
+        members
+            .values()
+            .find(|m| m.endpoint() == wanted)
+            .map(|m| m.sandbox().client_named(client))
+            .ok_or_else(|| UnknownEndpoint {
                 endpoint: endpoint.to_owned(),
                 known: members.values().map(Member::endpoint).collect::<Vec<_>>().join(", "),
-            }
-        })
+            })
     }
 }

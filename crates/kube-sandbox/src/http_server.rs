@@ -128,13 +128,20 @@ async fn converse(inner: Arc<Inner>, stream: TcpStream) {
         }
     });
     // An answer that is no answer (connection reset) ends the connection here, which is what it is meant to look like.
-    if let Err(why) = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await {
+    if let Err(why) = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await
+    {
         tracing::trace!(%why, "connection ended");
     }
 }
 
 /// Over HTTP clients are told apart by their product name (`kubectl` of `kubectl/v1.36.3 …`).
 fn client_name<B>(request: &http::Request<B>) -> Arc<str> {
-    let agent = request.headers().get(header::USER_AGENT).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let agent = request
+        .headers()
+        .get(header::USER_AGENT)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
     agent.split(['/', ' ']).next().unwrap_or_default().into()
 }

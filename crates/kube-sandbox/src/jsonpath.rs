@@ -62,7 +62,11 @@ fn take<'a>(value: &'a Value, step: &Step) -> Vec<&'a Value> {
 }
 
 fn parse(path: &str) -> Option<Vec<Step>> {
-    let path = path.trim().trim_start_matches('{').trim_end_matches('}').trim_start_matches('$');
+    let path = path
+        .trim()
+        .trim_start_matches('{')
+        .trim_end_matches('}')
+        .trim_start_matches('$');
     let chars: Vec<char> = path.chars().collect();
     let (mut steps, mut i) = (Vec::new(), 0);
     while i < chars.len() {
@@ -117,8 +121,16 @@ fn parse_bracket(inner: &str) -> Option<Step> {
     }
     if let Some(condition) = inner.strip_prefix("?(").and_then(|c| c.strip_suffix(')')) {
         let (field, value) = condition.split_once("==")?;
-        let field = field.trim().trim_start_matches("@.").split('.').map(str::to_owned).collect();
-        return Some(Step::Filter { field, value: value.trim().trim_matches(['\'', '"']).to_owned() });
+        let field = field
+            .trim()
+            .trim_start_matches("@.")
+            .split('.')
+            .map(str::to_owned)
+            .collect();
+        return Some(Step::Filter {
+            field,
+            value: value.trim().trim_matches(['\'', '"']).to_owned(),
+        });
     }
     let name = inner.trim_matches(['\'', '"']);
     Some(Step::Field(name.to_owned()))

@@ -18,7 +18,12 @@ pub(crate) const CRD_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.
 impl State {
     /// Carries deletions on until nothing changes any more.
     pub(crate) fn settle(&mut self, now: jiff::Timestamp) {
-        let options = WriteOptions { now, dry_run: false, unknown_fields: UnknownFields::Dropped, half: Half::Main };
+        let options = WriteOptions {
+            now,
+            dry_run: false,
+            unknown_fields: UnknownFields::Dropped,
+            half: Half::Main,
+        };
         loop {
             let before = self.store.rv;
             // The objects of a CRD are removed by the API server itself, whoever else runs.
@@ -40,8 +45,12 @@ impl State {
 
     fn collect_dependents(&mut self, uid: &str, options: WriteOptions) {
         for (storage, key) in self.store.dependents(uid) {
-            let Some(def) = self.registry.by_storage(&storage) else { continue };
-            let Some(stored) = self.store.get(&storage, &key) else { continue };
+            let Some(def) = self.registry.by_storage(&storage) else {
+                continue;
+            };
+            let Some(stored) = self.store.get(&storage, &key) else {
+                continue;
+            };
             let others = stored.owners.iter().any(|o| &**o != uid && self.store.uid_exists(o));
             if others {
                 self.drop_owner(&def, &key, uid);
@@ -54,8 +63,12 @@ impl State {
     /// Owners that were deleted with `Foreground` or `Orphan` and wait for their dependents.
     fn settle_waiting_owners(&mut self, options: WriteOptions) {
         for (storage, key) in self.store.deleting() {
-            let Some(def) = self.registry.by_storage(&storage) else { continue };
-            let Some(stored) = self.store.get(&storage, &key) else { continue };
+            let Some(def) = self.registry.by_storage(&storage) else {
+                continue;
+            };
+            let Some(stored) = self.store.get(&storage, &key) else {
+                continue;
+            };
             let object = stored.value();
             let finalizers = meta::finalizers(&object);
             let dependents = self.store.dependents(&stored.uid);
@@ -72,7 +85,10 @@ impl State {
                         self.delete_quietly(&def, &key, options);
                     }
                 }
-                self.store.dependents(&stored.uid).is_empty().then_some("foregroundDeletion")
+                self.store
+                    .dependents(&stored.uid)
+                    .is_empty()
+                    .then_some("foregroundDeletion")
             } else {
                 None
             };
@@ -96,7 +112,9 @@ impl State {
             if left {
                 continue;
             }
-            let Some(def) = self.registry.get("", "v1", "namespaces") else { continue };
+            let Some(def) = self.registry.get("", "v1", "namespaces") else {
+                continue;
+            };
             let key = Key::new(None, &name);
             let Some(stored) = self.store.get(&def.storage, &key) else {
                 self.terminating_namespaces.remove(&name);
@@ -117,8 +135,14 @@ impl State {
 
     fn settle_crds(&mut self, options: WriteOptions) {
         for name in self.terminating_crds.clone() {
-            let Some((plural, group)) = name.split_once('.') else { continue };
-            let served = self.registry.all().find(|d| d.is_custom() && d.group == group && d.plural == plural).cloned();
+            let Some((plural, group)) = name.split_once('.') else {
+                continue;
+            };
+            let served = self
+                .registry
+                .all()
+                .find(|d| d.is_custom() && d.group == group && d.plural == plural)
+                .cloned();
             if let Some(def) = served {
                 for key in self.keys(&def, None) {
                     self.delete_quietly(&def, &key, options);
@@ -127,7 +151,12 @@ impl State {
                     continue;
                 }
             }
-            let Some(crds) = self.registry.get("apiextensions.k8s.io", "v1", "customresourcedefinitions") else { continue };
+            let Some(crds) = self
+                .registry
+                .get("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+            else {
+                continue;
+            };
             self.terminating_crds.remove(&name);
             self.registry.remove_resource(group, plural);
             self.drop_finalizer(&crds, &Key::new(None, &name), CRD_FINALIZER);
@@ -148,7 +177,9 @@ impl State {
     }
 
     fn drop_owner(&mut self, def: &Arc<ResourceDef>, key: &Key, uid: &str) {
-        let Some(stored) = self.store.get(&def.storage, key) else { return };
+        let Some(stored) = self.store.get(&def.storage, key) else {
+            return;
+        };
         let mut object = stored.value();
         if let Some(owners) = object["metadata"]["ownerReferences"].as_array_mut() {
             owners.retain(|o| o["uid"] != uid);
@@ -160,9 +191,15 @@ impl State {
     }
 
     fn drop_finalizer(&mut self, def: &Arc<ResourceDef>, key: &Key, finalizer: &str) {
-        let Some(stored) = self.store.get(&def.storage, key) else { return };
+        let Some(stored) = self.store.get(&def.storage, key) else {
+            return;
+        };
         let mut object = stored.value();
-        let left: Vec<Value> = meta::finalizers(&object).into_iter().filter(|f| *f != finalizer).map(Value::from).collect();
+        let left: Vec<Value> = meta::finalizers(&object)
+            .into_iter()
+            .filter(|f| *f != finalizer)
+            .map(Value::from)
+            .collect();
         if left.is_empty() {
             self.remove(def, key);
         } else {

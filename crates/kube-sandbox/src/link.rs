@@ -36,7 +36,10 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(moved: Arc<Notify>) -> Self {
-        Self { state: Arc::new(Mutex::new(Reachability::Up)), moved }
+        Self {
+            state: Arc::new(Mutex::new(Reachability::Up)),
+            moved,
+        }
     }
 
     pub(crate) fn get(&self) -> Reachability {

@@ -32,10 +32,15 @@ impl MemberOptions {
     /// uids differ between members and repeat between runs.
     #[must_use]
     pub fn new(name: &str, now: Now) -> Self {
-        let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+        });
         Self {
             name: name.to_owned(),
-            sandbox: SandboxOptions { seed, ..SandboxOptions::new(now) },
+            sandbox: SandboxOptions {
+                seed,
+                ..SandboxOptions::new(now)
+            },
             behaviour: Behaviour::ReadyAfter(Duration::from_secs(1)),
             cpu_cores: 64,
             memory_gib: 256,
@@ -94,7 +99,14 @@ impl Member {
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(simulator::run(sandbox.inner.clone(), stage.clone()));
-        Self { shared: Arc::new(Shared { name: options.name, sandbox, stage, _tasks: tasks }) }
+        Self {
+            shared: Arc::new(Shared {
+                name: options.name,
+                sandbox,
+                stage,
+                _tasks: tasks,
+            }),
+        }
     }
 
     /// The name.

@@ -1,6 +1,6 @@
 //! Object metadata: what clients may set, what the server sets, what may not change.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
@@ -28,11 +28,16 @@ pub(crate) fn name(object: &Value) -> &str {
 }
 
 pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
-    object["metadata"]["finalizers"].as_array().map(|f| f.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
+    object["metadata"]["finalizers"]
+        .as_array()
+        .map(|f| f.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default()
 }
 
 pub(crate) fn is_deleting(object: &Value) -> bool {
-    object["metadata"].get("deletionTimestamp").is_some_and(|t| !t.is_null())
+    object["metadata"]
+        .get("deletionTimestamp")
+        .is_some_and(|t| !t.is_null())
 }
 
 /// Checks the types of known metadata fields, drops unknown and empty ones, and drops `managedFields`.
@@ -44,7 +49,15 @@ pub(crate) fn normalize(object: &mut Value) -> Result<(), ApiError> {
         serde_json::from_value(Value::Object(std::mem::take(meta)))
             .map_err(|why| ApiError::bad_request(format!("error decoding metadata: {why}")))?;
     if let Ok(Value::Object(mut clean)) = serde_json::to_value(typed) {
-        for field in ["labels", "annotations", "finalizers", "ownerReferences", "name", "namespace", "generateName"] {
+        for field in [
+            "labels",
+            "annotations",
+            "finalizers",
+            "ownerReferences",
+            "name",
+            "namespace",
+            "generateName",
+        ] {
             let empty = match clean.get(field) {
                 Some(Value::Object(m)) => m.is_empty(),
                 Some(Value::Array(a)) => a.is_empty(),
@@ -66,7 +79,10 @@ pub(crate) fn validate(object: &Value, is_rbac: bool, is_namespace: bool) -> Vec
     let meta = &object["metadata"];
     let name = name(object);
     if name.is_empty() {
-        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+        errors.push(FieldError::required(
+            "metadata.name",
+            "name or generateName is required",
+        ));
     } else if !is_rbac {
         if is_namespace && !is_dns_label(name) {
             errors.push(FieldError::invalid("metadata.name", name.into(), DNS_LABEL));
@@ -76,23 +92,39 @@ pub(crate) fn validate(object: &Value, is_rbac: bool, is_namespace: bool) -> Vec
     }
     for (key, value) in meta["labels"].as_object().into_iter().flatten() {
         if !is_qualified_name(key) {
-            errors.push(FieldError::invalid("metadata.labels", key.clone().into(), QUALIFIED_NAME));
+            errors.push(FieldError::invalid(
+                "metadata.labels",
+                key.clone().into(),
+                QUALIFIED_NAME,
+            ));
         }
         let value = value.as_str().unwrap_or_default();
         if value.len() > 63 {
-            errors.push(FieldError::invalid("metadata.labels", value.into(), "must be no more than 63 bytes"));
+            errors.push(FieldError::invalid(
+                "metadata.labels",
+                value.into(),
+                "must be no more than 63 bytes",
+            ));
         } else if !is_label_value(value) {
             errors.push(FieldError::invalid("metadata.labels", value.into(), LABEL_VALUE));
         }
     }
     for (key, _) in meta["annotations"].as_object().into_iter().flatten() {
         if !is_qualified_name(&key.to_lowercase()) {
-            errors.push(FieldError::invalid("metadata.annotations", key.clone().into(), QUALIFIED_NAME));
+            errors.push(FieldError::invalid(
+                "metadata.annotations",
+                key.clone().into(),
+                QUALIFIED_NAME,
+            ));
         }
     }
     for finalizer in finalizers(object) {
         if !is_qualified_name(finalizer) {
-            errors.push(FieldError::invalid("metadata.finalizers", finalizer.into(), QUALIFIED_NAME));
+            errors.push(FieldError::invalid(
+                "metadata.finalizers",
+                finalizer.into(),
+                QUALIFIED_NAME,
+            ));
         }
     }
     for (i, owner) in meta["ownerReferences"].as_array().into_iter().flatten().enumerate() {
@@ -101,7 +133,11 @@ pub(crate) fn validate(object: &Value, is_rbac: bool, is_namespace: bool) -> Vec
                 errors.push(FieldError::invalid(
                     &format!("metadata.ownerReferences[{i}].{field}"),
                     "".into(),
-                    if field == "apiVersion" { "version must not be empty".into() } else { format!("{field} must not be empty") },
+                    if field == "apiVersion" {
+                        "version must not be empty".into()
+                    } else {
+                        format!("{field} must not be empty")
+                    },
                 ));
             }
         }
@@ -113,7 +149,14 @@ pub(crate) fn validate(object: &Value, is_rbac: bool, is_namespace: bool) -> Vec
 pub(crate) fn validate_update(object: &mut Value, old: &Value) -> Vec<FieldError> {
     let old_meta = old["metadata"].clone();
     let meta = metadata(object);
-    for field in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "name", "namespace"] {
+    for field in [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "name",
+        "namespace",
+    ] {
         if meta.get(field).is_none_or(Value::is_null)
             && let Some(value) = old_meta.get(field)
         {
@@ -121,10 +164,24 @@ pub(crate) fn validate_update(object: &mut Value, old: &Value) -> Vec<FieldError
         }
     }
     let mut errors = Vec::new();
-    for field in ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
-        let (new, before) = (meta.get(field).unwrap_or(&Value::Null), old_meta.get(field).unwrap_or(&Value::Null));
+    for field in [
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        let (new, before) = (
+            meta.get(field).unwrap_or(&Value::Null),
+            old_meta.get(field).unwrap_or(&Value::Null),
+        );
         if new != before {
-            errors.push(FieldError::invalid(&format!("metadata.{field}"), new.clone(), "field is immutable"));
+            errors.push(FieldError::invalid(
+                &format!("metadata.{field}"),
+                new.clone(),
+                "field is immutable",
+            ));
         }
     }
     if is_deleting(old) {
@@ -166,7 +223,9 @@ fn is_dns_subdomain(name: &str) -> bool {
     let part = |p: &str| {
         let edge = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
         let bytes = p.as_bytes();
-        bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
+        bytes
+            .iter()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
             && edge(bytes.first())
             && edge(bytes.last())
     };

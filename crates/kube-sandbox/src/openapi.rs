@@ -19,7 +19,11 @@ pub(crate) fn serve(registry: &Registry, path: &str) -> Option<Reply> {
 }
 
 fn path_of(def: &ResourceDef) -> String {
-    if def.group.is_empty() { format!("api/{}", def.version) } else { format!("apis/{}/{}", def.group, def.version) }
+    if def.group.is_empty() {
+        format!("api/{}", def.version)
+    } else {
+        format!("apis/{}/{}", def.group, def.version)
+    }
 }
 
 fn index(registry: &Registry) -> Value {
@@ -91,8 +95,10 @@ fn schema_name(def: &ResourceDef) -> String {
 /// A CRD's schema does not say what every object has.
 fn complete_root(schema: &mut Value) {
     let text = |what: &str| json!({"type": "string", "description": what});
-    schema["properties"]["apiVersion"] = text("APIVersion defines the versioned schema of this representation of an object.");
-    schema["properties"]["kind"] = text("Kind is a string value representing the REST resource this object represents.");
+    schema["properties"]["apiVersion"] =
+        text("APIVersion defines the versioned schema of this representation of an object.");
+    schema["properties"]["kind"] =
+        text("Kind is a string value representing the REST resource this object represents.");
     schema["properties"]["metadata"] = json!({
         "description": "Standard object's metadata.",
         "allOf": [{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}],
@@ -101,7 +107,11 @@ fn complete_root(schema: &mut Value) {
 }
 
 fn paths_of(def: &ResourceDef, gvk: &Value, schema: &str) -> Vec<(String, Value)> {
-    let root = if def.namespaced { format!("/{}/namespaces/{{namespace}}", path_of(def)) } else { format!("/{}", path_of(def)) };
+    let root = if def.namespaced {
+        format!("/{}/namespaces/{{namespace}}", path_of(def))
+    } else {
+        format!("/{}", path_of(def))
+    };
     let parameters: Vec<Value> = ["dryRun", "fieldManager", "fieldValidation"]
         .iter()
         .map(|name| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}}))

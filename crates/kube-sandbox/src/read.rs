@@ -77,13 +77,20 @@ impl State {
         let number = match version {
             None => None,
             Some(text) => Some(text.parse::<u64>().map_err(|_| {
-                ApiError::bad_request(format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"))
+                ApiError::bad_request(format!(
+                    "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+                ))
             })?),
         };
-        let mut limit = query.number("limit").and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        let mut limit = query
+            .number("limit")
+            .and_then(|n| usize::try_from(n).ok())
+            .filter(|n| *n > 0);
         if let Some(token) = query.get("continue") {
             if version.is_some_and(|v| v != "0") {
-                return Err(ApiError::bad_request("specifying resource version is not allowed when using continue"));
+                return Err(ApiError::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
             }
             let token = Token::decode(token).ok_or_else(|| ApiError::bad_request("continue key is not valid"))?;
             return self.page(def, namespace, &selector, token.rv, limit, Some(&token));
@@ -95,7 +102,9 @@ impl State {
                 return Err(ApiError::new(
                     422,
                     "Invalid",
-                    format!("ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Unsupported value: \"{other}\": supported values: \"Exact\", \"NotOlderThan\", \"\""),
+                    format!(
+                        "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Unsupported value: \"{other}\": supported values: \"Exact\", \"NotOlderThan\", \"\""
+                    ),
                 ));
             }
             // A limit with a version and no match rule means exactly that version.
@@ -109,7 +118,11 @@ impl State {
         {
             return Err(too_large(wanted, self.store.rv));
         }
-        let rv = if exact { number.unwrap_or(self.store.rv) } else { self.store.rv.saturating_sub(stale) };
+        let rv = if exact {
+            number.unwrap_or(self.store.rv)
+        } else {
+            self.store.rv.saturating_sub(stale)
+        };
         self.page(def, namespace, &selector, rv, limit, None)
     }
 
@@ -123,7 +136,12 @@ impl State {
         token: Option<&Token>,
     ) -> Result<Page, ApiError> {
         let Some(table) = self.store.existing(&def.storage) else {
-            return Ok(Page { items: Vec::new(), rv, next: None, remaining: None });
+            return Ok(Page {
+                items: Vec::new(),
+                rv,
+                next: None,
+                remaining: None,
+            });
         };
         let undo = table.undo_to(rv).ok_or_else(|| {
             ApiError::expired(if token.is_some() {
@@ -138,17 +156,37 @@ impl State {
         {
             // One name asked for: no need to walk the table.
             let key = Key::new(if def.namespaced { namespace } else { None }, name);
-            let items = table.get(&key).filter(|o| selector.matches(o)).cloned().into_iter().collect();
-            return Ok(Page { items, rv, next: None, remaining: None });
+            let items = table
+                .get(&key)
+                .filter(|o| selector.matches(o))
+                .cloned()
+                .into_iter()
+                .collect();
+            return Ok(Page {
+                items,
+                rv,
+                next: None,
+                remaining: None,
+            });
         }
         let after = token.map(|t| Key::position(&t.after));
         let mut all = Snapshot::new(table, namespace, after.as_ref(), &undo).filter(|o| selector.matches(o));
         let Some(limit) = limit else {
-            return Ok(Page { items: all.collect(), rv, next: None, remaining: None });
+            return Ok(Page {
+                items: all.collect(),
+                rv,
+                next: None,
+                remaining: None,
+            });
         };
         let items: Vec<Arc<Stored>> = all.by_ref().take(limit).collect();
         let (Some(last), true) = (items.last(), all.next().is_some()) else {
-            return Ok(Page { items, rv, next: None, remaining: None });
+            return Ok(Page {
+                items,
+                rv,
+                next: None,
+                remaining: None,
+            });
         };
         let remaining = if selector.selects_everything() {
             Some(match token.and_then(|t| t.remaining) {
@@ -158,8 +196,18 @@ impl State {
         } else {
             None
         };
-        let next = Token { rv, after: last.key.as_str().to_owned(), remaining }.encode();
-        Ok(Page { items, rv, next: Some(next), remaining })
+        let next = Token {
+            rv,
+            after: last.key.as_str().to_owned(),
+            remaining,
+        }
+        .encode();
+        Ok(Page {
+            items,
+            rv,
+            next: Some(next),
+            remaining,
+        })
     }
 }
 
@@ -179,9 +227,16 @@ impl<'a> Snapshot<'a, Box<dyn Iterator<Item = &'a Arc<Stored>> + 'a>> {
         let inside = |key: &Key| {
             after.is_none_or(|a| key > a) && namespace.is_none_or(|ns| key.as_str().starts_with(&format!("{ns}/")))
         };
-        let undone: Vec<_> = undo.iter().filter(|(k, _)| inside(k)).map(|(k, o)| (k.clone(), o.clone())).collect();
+        let undone: Vec<_> = undo
+            .iter()
+            .filter(|(k, _)| inside(k))
+            .map(|(k, o)| (k.clone(), o.clone()))
+            .collect();
         let present: Box<dyn Iterator<Item = &'a Arc<Stored>> + 'a> = Box::new(table.range(namespace, after));
-        Self { present: present.peekable(), undone: undone.into_iter().peekable() }
+        Self {
+            present: present.peekable(),
+            undone: undone.into_iter().peekable(),
+        }
     }
 }
 
@@ -190,7 +245,9 @@ impl<'a, I: Iterator<Item = &'a Arc<Stored>>> Iterator for Snapshot<'a, I> {
 
     fn next(&mut self) -> Option<Arc<Stored>> {
         loop {
-            let Some((key, _)) = self.undone.peek() else { return self.present.next().cloned() };
+            let Some((key, _)) = self.undone.peek() else {
+                return self.present.next().cloned();
+            };
             match self.present.peek() {
                 Some(object) if object.key < *key => return self.present.next().cloned(),
                 Some(object) if object.key == *key => {
@@ -222,18 +279,27 @@ impl Token {
 
     fn decode(token: &str) -> Option<Self> {
         let digits: Vec<u32> = token.chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
-        let bytes: Vec<u8> =
-            digits.chunks(2).map(|p| u8::try_from(p.first()? * 16 + p.get(1)?).ok()).collect::<Option<_>>()?;
+        let bytes: Vec<u8> = digits
+            .chunks(2)
+            .map(|p| u8::try_from(p.first()? * 16 + p.get(1)?).ok())
+            .collect::<Option<_>>()?;
         let text = String::from_utf8(bytes).ok()?;
         let (rv, rest) = text.split_once(':')?;
         let (remaining, after) = rest.split_once(':')?;
-        Some(Self { rv: rv.parse().ok()?, after: after.to_owned(), remaining: remaining.parse().ok() })
+        Some(Self {
+            rv: rv.parse().ok()?,
+            after: after.to_owned(),
+            remaining: remaining.parse().ok(),
+        })
     }
 }
 
 fn too_large(wanted: u64, current: u64) -> ApiError {
-    let mut error =
-        ApiError::new(504, "Timeout", format!("Too large resource version: {wanted}, current: {current}"));
+    let mut error = ApiError::new(
+        504,
+        "Timeout",
+        format!("Too large resource version: {wanted}, current: {current}"),
+    );
     error.details = Some(json!({
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,

@@ -67,17 +67,33 @@ pub(crate) struct Column {
 /// Group and plural: the name of a table of objects.
 pub(crate) type StorageKey = Arc<str>;
 
-pub(crate) const ALL_VERBS: &[&str] =
-    &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+pub(crate) const ALL_VERBS: &[&str] = &[
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
 
 impl ResourceDef {
     pub(crate) fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     /// `plural.group`, or only the plural for the core group.
     pub(crate) fn qualified(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
     }
 
     pub(crate) fn is_custom(&self) -> bool {
@@ -109,7 +125,10 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn add(&mut self, def: ResourceDef) {
         self.revision += 1;
-        self.defs.insert((def.group.clone(), def.version.clone(), def.plural.clone()), Arc::new(def));
+        self.defs.insert(
+            (def.group.clone(), def.version.clone(), def.plural.clone()),
+            Arc::new(def),
+        );
     }
 
     pub(crate) fn remove_resource(&mut self, group: &str, plural: &str) {
@@ -118,12 +137,17 @@ impl Registry {
     }
 
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<ResourceDef>> {
-        self.defs.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
+        self.defs
+            .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+            .cloned()
     }
 
     /// By `apiVersion` and kind, as manifests name things.
     pub(crate) fn by_kind(&self, api_version: &str, kind: &str) -> Option<Arc<ResourceDef>> {
-        self.defs.values().find(|d| d.kind == kind && d.api_version() == api_version).cloned()
+        self.defs
+            .values()
+            .find(|d| d.kind == kind && d.api_version() == api_version)
+            .cloned()
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<ResourceDef>> {
@@ -160,10 +184,14 @@ impl Registry {
 
 /// Orders versions like Kubernetes: `v2 > v1 > v1beta2 > v1alpha1 > anything else`.
 pub(crate) fn version_priority(version: &str) -> (u8, u64, u64) {
-    let Some(rest) = version.strip_prefix('v') else { return (0, 0, 0) };
+    let Some(rest) = version.strip_prefix('v') else {
+        return (0, 0, 0);
+    };
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (major, rest) = rest.split_at(digits);
-    let Ok(major) = major.parse::<u64>() else { return (0, 0, 0) };
+    let Ok(major) = major.parse::<u64>() else {
+        return (0, 0, 0);
+    };
     if rest.is_empty() {
         return (3, major, 0);
     }

@@ -40,7 +40,11 @@ impl Query {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(k, _)| k == name).map(|(_, v)| v.as_str()).filter(|v| !v.is_empty())
+        self.0
+            .iter()
+            .find(|(k, _)| k == name)
+            .map(|(_, v)| v.as_str())
+            .filter(|v| !v.is_empty())
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -49,7 +53,9 @@ impl Query {
 
     pub(crate) fn flag(&self, name: &str) -> bool {
         // Kubernetes reads `?watch` and `?watch=1` as true.
-        self.0.iter().any(|(k, v)| k == name && !matches!(v.as_str(), "false" | "0"))
+        self.0
+            .iter()
+            .any(|(k, v)| k == name && !matches!(v.as_str(), "false" | "0"))
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
@@ -62,7 +68,11 @@ fn percent_decode(text: &str) -> String {
     let (mut out, mut i) = (Vec::with_capacity(bytes.len()), 0);
     while i < bytes.len() {
         let hex = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
-        match (bytes[i], bytes.get(i + 1).copied().and_then(hex), bytes.get(i + 2).copied().and_then(hex)) {
+        match (
+            bytes[i],
+            bytes.get(i + 1).copied().and_then(hex),
+            bytes.get(i + 2).copied().and_then(hex),
+        ) {
             (b'%', Some(high), Some(low)) => {
                 out.push(high * 16 + low);
                 i += 3;
@@ -108,7 +118,10 @@ impl Verb {
     /// Whether the request may change what is stored.
     #[must_use]
     pub fn is_write(self) -> bool {
-        matches!(self, Self::Create | Self::Update | Self::Patch | Self::Delete | Self::DeleteCollection)
+        matches!(
+            self,
+            Self::Create | Self::Update | Self::Patch | Self::Delete | Self::DeleteCollection
+        )
     }
 
     /// The word that Kubernetes uses, as in RBAC rules.
@@ -155,7 +168,11 @@ pub(crate) fn parse_target(path: &str) -> Option<Target> {
         _ => return None,
     };
     let rest: Vec<String> = parts.map(percent_decode).collect();
-    let mut target = Target { group, version, ..Target::default() };
+    let mut target = Target {
+        group,
+        version,
+        ..Target::default()
+    };
     match rest.as_slice() {
         [] => return None,
         // `namespaces/x` is the namespace itself, and so are its two subresources.
@@ -226,8 +243,9 @@ impl Incoming {
 impl Target {
     /// The definition, checked for scope: a path whose form does not fit the resource is not found.
     pub(crate) fn resolve(&self, registry: &Registry) -> Result<Arc<ResourceDef>, ApiError> {
-        let def =
-            registry.get(&self.group, &self.version, &self.resource).ok_or_else(ApiError::no_such_path)?;
+        let def = registry
+            .get(&self.group, &self.version, &self.resource)
+            .ok_or_else(ApiError::no_such_path)?;
         let in_namespace = self.namespace.is_some() && self.resource != "namespaces";
         if in_namespace && !def.namespaced {
             return Err(ApiError::no_such_path());
@@ -240,7 +258,11 @@ impl Target {
 
     /// The namespace of the object meant, `None` for cluster-scoped ones.
     pub(crate) fn object_namespace<'a>(&'a self, def: &ResourceDef) -> Option<&'a str> {
-        if def.namespaced { self.namespace.as_deref() } else { None }
+        if def.namespaced {
+            self.namespace.as_deref()
+        } else {
+            None
+        }
     }
 }
 

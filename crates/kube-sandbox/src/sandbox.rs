@@ -79,7 +79,9 @@ pub struct Sandbox {
 
 impl fmt::Debug for Sandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sandbox").field("resource_version", &self.resource_version()).finish_non_exhaustive()
+        f.debug_struct("Sandbox")
+            .field("resource_version", &self.resource_version())
+            .finish_non_exhaustive()
     }
 }
 
@@ -188,13 +190,23 @@ impl Sandbox {
             Some(current) => {
                 object["metadata"]["resourceVersion"] = current.rv.to_string().into();
                 object["metadata"]["uid"] = current.uid.to_string().into();
-                state.update(&def, namespace.as_deref(), &name, object, options(now, Half::Main))?.0
+                state
+                    .update(&def, namespace.as_deref(), &name, object, options(now, Half::Main))?
+                    .0
             }
         };
         if let Some(status) = status.filter(|_| def.status_subresource && def.kind != "CustomResourceDefinition") {
             let mut with_status = made.value(&def);
             with_status["status"] = status;
-            made = state.update(&def, namespace.as_deref(), &name, with_status, options(now, Half::Status))?.0;
+            made = state
+                .update(
+                    &def,
+                    namespace.as_deref(),
+                    &name,
+                    with_status,
+                    options(now, Half::Status),
+                )?
+                .0;
         }
         state.settle(now);
         Ok(made.value(&def))
@@ -213,9 +225,16 @@ impl Sandbox {
     #[must_use]
     pub fn list(&self, api_version: &str, kind: &str) -> Vec<Value> {
         let state = self.inner.state.lock();
-        let Some(def) = state.registry.by_kind(api_version, kind) else { return Vec::new() };
-        let Some(table) = state.store.existing(&def.storage) else { return Vec::new() };
-        table.range(None, None).map(|o| crate::state::render_value(&def, o)).collect()
+        let Some(def) = state.registry.by_kind(api_version, kind) else {
+            return Vec::new();
+        };
+        let Some(table) = state.store.existing(&def.storage) else {
+            return Vec::new();
+        };
+        table
+            .range(None, None)
+            .map(|o| crate::state::render_value(&def, o))
+            .collect()
     }
 
     /// Version of the latest change.
@@ -252,20 +271,30 @@ impl Sandbox {
 }
 
 fn options(now: jiff::Timestamp, half: Half) -> WriteOptions {
-    WriteOptions { now, dry_run: false, unknown_fields: UnknownFields::Dropped, half }
+    WriteOptions {
+        now,
+        dry_run: false,
+        unknown_fields: UnknownFields::Dropped,
+        half,
+    }
 }
 
 /// The definition and namespace that an object names; namespaced objects without one go to `default`.
-fn place(
-    state: &State,
-    object: &Value,
-) -> Result<(Arc<crate::registry::ResourceDef>, Option<String>), ApiError> {
+fn place(state: &State, object: &Value) -> Result<(Arc<crate::registry::ResourceDef>, Option<String>), ApiError> {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
-    let def = state.registry.by_kind(text("apiVersion"), text("kind")).ok_or_else(|| {
-        ApiError::bad_request(format!("no matches for kind \"{}\" in version \"{}\"", text("kind"), text("apiVersion")))
-    })?;
-    let namespace =
-        def.namespaced.then(|| object["metadata"]["namespace"].as_str().unwrap_or("default").to_owned());
+    let def = state
+        .registry
+        .by_kind(text("apiVersion"), text("kind"))
+        .ok_or_else(|| {
+            ApiError::bad_request(format!(
+                "no matches for kind \"{}\" in version \"{}\"",
+                text("kind"),
+                text("apiVersion")
+            ))
+        })?;
+    let namespace = def
+        .namespaced
+        .then(|| object["metadata"]["namespace"].as_str().unwrap_or("default").to_owned());
     Ok((def, namespace))
 }
 
@@ -275,9 +304,7 @@ where
     B: http_body::Body<Data = bytes::Bytes>,
 {
     let (parts, body) = request.into_parts();
-    let text = |name: header::HeaderName| {
-        parts.headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned)
-    };
+    let text = |name: header::HeaderName| parts.headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
     Ok(Incoming {
         accept: text(header::ACCEPT).unwrap_or_default(),
         content_type: text(header::CONTENT_TYPE).unwrap_or_default(),

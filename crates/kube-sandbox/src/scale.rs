@@ -21,7 +21,9 @@ pub(crate) fn serve(
     request: &Incoming,
     now: jiff::Timestamp,
 ) -> Result<Reply, ApiError> {
-    let Some(paths) = &def.scale else { return Err(ApiError::no_such_path()) };
+    let Some(paths) = &def.scale else {
+        return Err(ApiError::no_such_path());
+    };
     let namespace = resource.target.object_namespace(def);
     let name = resource.target.name.as_deref().unwrap_or_default();
     let current = state.current(def, namespace, name)?;
@@ -33,7 +35,9 @@ pub(crate) fn serve(
             let content_type = request.content_type.split(';').next().unwrap_or_default().trim();
             let body = decode(&request.body)?;
             match content_type {
-                "application/json-patch+json" => Patch::read(content_type, &request.body, def)?.apply_to(&scale, def)?,
+                "application/json-patch+json" => {
+                    Patch::read(content_type, &request.body, def)?.apply_to(&scale, def)?
+                }
                 _ => Patch::Merge(body).apply_to(&scale, def)?,
             }
         }
@@ -46,8 +50,12 @@ pub(crate) fn serve(
     let mut object = render_value(def, &current);
     let replicas = wanted["spec"].get("replicas").cloned().unwrap_or_else(|| 0.into());
     jsonpath::set(&mut object, &paths.spec_replicas, replicas);
-    let options =
-        WriteOptions { now, dry_run: request.dry_run()?, unknown_fields: UnknownFields::Dropped, half: Half::Main };
+    let options = WriteOptions {
+        now,
+        dry_run: request.dry_run()?,
+        unknown_fields: UnknownFields::Dropped,
+        half: Half::Main,
+    };
     let (made, _) = state.update(def, namespace, name, object, options)?;
     let stored = match &made {
         crate::state::Outcome::Stored(stored) => stored.clone(),
@@ -61,7 +69,10 @@ fn scale_of(def: &ResourceDef, paths: &ScalePaths, stored: &Stored) -> Value {
     let number = |path: &str| jsonpath::first(&object, path).and_then(Value::as_i64).unwrap_or(0);
     let meta = &object["metadata"];
     let selector = match &paths.label_selector {
-        Some(path) => jsonpath::first(&object, path).and_then(Value::as_str).unwrap_or_default().to_owned(),
+        Some(path) => jsonpath::first(&object, path)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
         None if def.is_custom() => String::new(),
         None => selector_text(&object["spec"]["selector"]),
     };
@@ -86,5 +97,8 @@ fn scale_of(def: &ResourceDef, paths: &ScalePaths, stored: &Stored) -> Value {
 
 fn selector_text(selector: &Value) -> String {
     let pairs = selector["matchLabels"].as_object().into_iter().flatten();
-    pairs.map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default())).collect::<Vec<_>>().join(",")
+    pairs
+        .map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default()))
+        .collect::<Vec<_>>()
+        .join(",")
 }

@@ -45,7 +45,10 @@ impl Selector {
 
     /// The name, when the selector asks for exactly one.
     pub(crate) fn single_name(&self) -> Option<&str> {
-        self.fields.iter().find(|f| f.equal && f.path == "metadata.name").map(|f| f.value.as_str())
+        self.fields
+            .iter()
+            .find(|f| f.equal && f.path == "metadata.name")
+            .map(|f| f.value.as_str())
     }
 
     pub(crate) fn selects_everything(&self) -> bool {
@@ -105,7 +108,11 @@ fn default_text(path: &str) -> String {
 }
 
 fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, String> {
-    split_outside_parens(text).into_iter().filter(|p| !p.is_empty()).map(parse_label).collect()
+    split_outside_parens(text)
+        .into_iter()
+        .filter(|p| !p.is_empty())
+        .map(parse_label)
+        .collect()
 }
 
 fn split_outside_parens(text: &str) -> Vec<&str> {
@@ -130,11 +137,17 @@ fn parse_label(part: &str) -> Result<LabelRequirement, String> {
         return Ok(LabelRequirement::Absent(label_key(key)?));
     }
     for (word, negative) in [(" notin ", true), (" in ", false), (" notin(", true), (" in(", false)] {
-        let Some((key, values)) = part.split_once(word) else { continue };
+        let Some((key, values)) = part.split_once(word) else {
+            continue;
+        };
         let values = values.trim().trim_start_matches('(').trim_end_matches(')');
         let values = values.split(',').map(|v| v.trim().to_owned()).collect();
         let key = label_key(key)?;
-        return Ok(if negative { LabelRequirement::NotIn(key, values) } else { LabelRequirement::In(key, values) });
+        return Ok(if negative {
+            LabelRequirement::NotIn(key, values)
+        } else {
+            LabelRequirement::In(key, values)
+        });
     }
     if let Some((key, value)) = part.split_once("!=") {
         return Ok(LabelRequirement::NotIn(label_key(key)?, vec![label_value(value)?]));
@@ -142,7 +155,11 @@ fn parse_label(part: &str) -> Result<LabelRequirement, String> {
     if let Some((key, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
         return Ok(LabelRequirement::In(label_key(key)?, vec![label_value(value)?]));
     }
-    let number = |v: &str| v.trim().parse::<i64>().map_err(|_| format!("values[0][]: Invalid value: {v:?}"));
+    let number = |v: &str| {
+        v.trim()
+            .parse::<i64>()
+            .map_err(|_| format!("values[0][]: Invalid value: {v:?}"))
+    };
     if let Some((key, value)) = part.split_once('>') {
         return Ok(LabelRequirement::GreaterThan(label_key(key)?, number(value)?));
     }
@@ -155,13 +172,21 @@ fn parse_label(part: &str) -> Result<LabelRequirement, String> {
 fn label_key(text: &str) -> Result<String, String> {
     let key = text.trim();
     let ok = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-    if ok { Ok(key.to_owned()) } else { Err(format!("found '{key}', expected: identifier")) }
+    if ok {
+        Ok(key.to_owned())
+    } else {
+        Err(format!("found '{key}', expected: identifier"))
+    }
 }
 
 fn label_value(text: &str) -> Result<String, String> {
     let value = text.trim();
     let ok = value.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && value.len() <= 63;
-    if ok { Ok(value.to_owned()) } else { Err(format!("values[0][]: Invalid value: {value:?}")) }
+    if ok {
+        Ok(value.to_owned())
+    } else {
+        Err(format!("values[0][]: Invalid value: {value:?}"))
+    }
 }
 
 fn parse_fields(def: &ResourceDef, text: &str) -> Result<Vec<FieldRequirement>, ApiError> {
@@ -187,7 +212,11 @@ fn parse_fields(def: &ResourceDef, text: &str) -> Result<Vec<FieldRequirement>, 
                 format!("\"{path}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
             }));
         }
-        all.push(FieldRequirement { path: path.to_owned(), value: unescape(value), equal });
+        all.push(FieldRequirement {
+            path: path.to_owned(),
+            value: unescape(value),
+            equal,
+        });
     }
     Ok(all)
 }

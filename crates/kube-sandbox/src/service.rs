@@ -44,17 +44,29 @@ pub enum ConnectionError {
 
 /// An answer before it is HTTP.
 pub(crate) enum Reply {
-    Body { code: u16, content_type: &'static str, body: Bytes },
+    Body {
+        code: u16,
+        content_type: &'static str,
+        body: Bytes,
+    },
     Watch(Box<WatchPlan>),
 }
 
 impl Reply {
     pub(crate) fn json(code: u16, body: Bytes) -> Self {
-        Self::Body { code, content_type: "application/json", body }
+        Self::Body {
+            code,
+            content_type: "application/json",
+            body,
+        }
     }
 
     pub(crate) fn text(body: impl Into<Bytes>) -> Self {
-        Self::Body { code: 200, content_type: "text/plain; charset=utf-8", body: body.into() }
+        Self::Body {
+            code: 200,
+            content_type: "text/plain; charset=utf-8",
+            body: body.into(),
+        }
     }
 
     pub(crate) fn value(code: u16, value: &Value) -> Self {
@@ -71,7 +83,9 @@ struct Trail {
 }
 
 pub(crate) fn full(body: impl Into<Bytes>) -> SandboxBody {
-    Full::new(body.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
+    Full::new(body.into())
+        .map_err(|never: Infallible| match never {})
+        .boxed_unsync()
 }
 
 fn answer(code: u16, content_type: &str, body: impl Into<Bytes>) -> Response<SandboxBody> {
@@ -169,12 +183,23 @@ impl Inner {
                 Ok(None)
             }
             Reachability::Failing(code) => {
-                let reason = if code == 503 { "ServiceUnavailable" } else { "InternalError" };
-                Ok(Some(refusal(&ApiError::new(code, reason, "the server is currently unable to handle the request"))))
+                let reason = if code == 503 {
+                    "ServiceUnavailable"
+                } else {
+                    "InternalError"
+                };
+                Ok(Some(refusal(&ApiError::new(
+                    code,
+                    reason,
+                    "the server is currently unable to handle the request",
+                ))))
             }
             Reachability::Garbage => Ok(Some(garbage())),
             Reachability::Unready if matches!(request.path.as_str(), "/readyz" | "/healthz" | "/livez") => {
-                let body = format!("[-]etcd failed: reason withheld\n{} check failed\n", request.path.trim_start_matches('/'));
+                let body = format!(
+                    "[-]etcd failed: reason withheld\n{} check failed\n",
+                    request.path.trim_start_matches('/')
+                );
                 Ok(Some(answer(500, "text/plain; charset=utf-8", body)))
             }
             Reachability::Up | Reachability::Unready | Reachability::Hanging => Ok(None),
@@ -184,11 +209,18 @@ impl Inner {
     fn respond(self: &Arc<Self>, reply: Result<Reply, ApiError>) -> Response<SandboxBody> {
         match reply {
             Err(error) => refusal(&error),
-            Ok(Reply::Body { code, content_type, body }) => answer(code, content_type, body),
+            Ok(Reply::Body {
+                code,
+                content_type,
+                body,
+            }) => answer(code, content_type, body),
             Ok(Reply::Watch(plan)) => {
                 let body = BodyExt::boxed_unsync(StreamBody::new(watch::stream(self.clone(), *plan)));
                 let mut response = Response::new(body);
-                response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+                response.headers_mut().insert(
+                    header::CONTENT_TYPE,
+                    header::HeaderValue::from_static("application/json"),
+                );
                 response
             }
         }
@@ -206,7 +238,11 @@ impl Inner {
             "/version" => return Ok(Reply::value(200, &discovery::version())),
             _ => {}
         }
-        let user = if observer { auth::User::admin() } else { self.access.authenticate(request)? };
+        let user = if observer {
+            auth::User::admin()
+        } else {
+            self.access.authenticate(request)?
+        };
         let Some(resource) = resource else {
             if request.method != http::Method::GET {
                 return Err(if crate::request::parse_target(&request.path).is_some() {
@@ -322,13 +358,19 @@ impl Inner {
             }
             Verb::Delete => {
                 let (delete, dry_run) = delete_options(request)?;
-                let options = WriteOptions { dry_run: dry_run || options.dry_run, ..options };
+                let options = WriteOptions {
+                    dry_run: dry_run || options.dry_run,
+                    ..options
+                };
                 let deleted = state.delete(&def, namespace, name, &delete, options)?;
                 Ok(deletion(&def, name, &deleted, trail))
             }
             Verb::DeleteCollection => {
                 let (delete, dry_run) = delete_options(request)?;
-                let options = WriteOptions { dry_run: dry_run || options.dry_run, ..options };
+                let options = WriteOptions {
+                    dry_run: dry_run || options.dry_run,
+                    ..options
+                };
                 let page = state.list(&def, namespace, query, 0)?;
                 for item in &page.items {
                     let (namespace, name) = (item.key.namespace(), item.key.name());
@@ -384,9 +426,15 @@ fn read_patch(request: &Incoming, def: &ResourceDef) -> Result<Patch, ApiError> 
 }
 
 fn delete_options(request: &Incoming) -> Result<(DeleteOptions, bool), ApiError> {
-    let body = if request.body.iter().all(u8::is_ascii_whitespace) { Value::Null } else { decode(&request.body)? };
+    let body = if request.body.iter().all(u8::is_ascii_whitespace) {
+        Value::Null
+    } else {
+        decode(&request.body)?
+    };
     let text = |v: &Value| v.as_str().map(str::to_owned);
-    let orphan = body["orphanDependents"].as_bool().map(|o| if o { "Orphan" } else { "Background" });
+    let orphan = body["orphanDependents"]
+        .as_bool()
+        .map(|o| if o { "Orphan" } else { "Background" });
     Ok((
         DeleteOptions {
             uid: text(&body["preconditions"]["uid"]),
@@ -398,4 +446,3 @@ fn delete_options(request: &Incoming) -> Result<(DeleteOptions, bool), ApiError>
         body["dryRun"].as_array().is_some_and(|d| d.iter().any(|v| v == "All")),
     ))
 }
-

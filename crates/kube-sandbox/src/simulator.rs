@@ -86,12 +86,20 @@ pub(crate) async fn run(inner: Arc<Inner>, stage: Arc<Stage>) {
 
 fn watched(inner: &Inner) -> Vec<Watched> {
     let mut state = inner.state.lock();
-    let defs: Vec<Arc<ResourceDef>> =
-        SIMULATED.iter().filter_map(|(group, plural)| state.registry.get(group, "v1", plural)).collect();
+    let defs: Vec<Arc<ResourceDef>> = SIMULATED
+        .iter()
+        .filter_map(|(group, plural)| state.registry.get(group, "v1", plural))
+        .collect();
     defs.into_iter()
         .map(|def| {
             let changed = state.store.table(&def.storage).changed.clone();
-            Watched { def, cursor: None, changed, progress: BTreeMap::new(), timers: BTreeSet::new() }
+            Watched {
+                def,
+                cursor: None,
+                changed,
+                progress: BTreeMap::new(),
+                timers: BTreeSet::new(),
+            }
         })
         .collect()
 }
@@ -103,7 +111,9 @@ impl Watched {
         {
             let state = inner.state.lock();
             let rv = state.store.rv;
-            let Some(table) = state.store.existing(&self.def.storage) else { return false };
+            let Some(table) = state.store.existing(&self.def.storage) else {
+                return false;
+            };
             match self.cursor.and_then(|c| table.changes_after(c)) {
                 Some(changes) => keys.extend(changes.map(|c| c.object.key.clone())),
                 None => keys.extend(table.range(None, None).map(|o| o.key.clone())),
@@ -142,7 +152,12 @@ impl Watched {
             ready: 0,
         });
         if progress.uid != stored.uid {
-            *progress = Progress { uid: stored.uid.clone(), desired: desired.clone(), since: now, ready: 0 };
+            *progress = Progress {
+                uid: stored.uid.clone(),
+                desired: desired.clone(),
+                since: now,
+                ready: 0,
+            };
         }
         if progress.desired != desired {
             let only_fewer = progress.desired.0 == desired.0 && desired.1 <= progress.desired.1;
@@ -166,11 +181,19 @@ impl Watched {
         for at in [ready_at, crash_at].into_iter().flatten().filter(|at| *at > now) {
             self.timers.insert((at, key.clone()));
         }
-        let pods = Pods { wanted, ready: progress.ready, crashed };
+        let pods = Pods {
+            wanted,
+            ready: progress.ready,
+            crashed,
+        };
         let mut changed = state::from_storage(&self.def, object);
         changed["status"] = status_of(&changed, pods, &meta::time_text(wall));
-        let options =
-            WriteOptions { now: wall, dry_run: false, unknown_fields: UnknownFields::Dropped, half: Half::Status };
+        let options = WriteOptions {
+            now: wall,
+            dry_run: false,
+            unknown_fields: UnknownFields::Dropped,
+            half: Half::Status,
+        };
         let before = state.store.rv;
         if let Err(why) = state.update(&self.def, key.namespace(), key.name(), changed, options) {
             tracing::warn!(key = key.as_str(), %why, "a simulated status was refused");

@@ -54,8 +54,15 @@ impl State {
         }
     }
 
-    pub(crate) fn current(&self, def: &ResourceDef, namespace: Option<&str>, name: &str) -> Result<Arc<Stored>, ApiError> {
-        self.store.get(&def.storage, &Key::new(namespace, name)).ok_or_else(|| ApiError::not_found(def, name))
+    pub(crate) fn current(
+        &self,
+        def: &ResourceDef,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<Arc<Stored>, ApiError> {
+        self.store
+            .get(&def.storage, &Key::new(namespace, name))
+            .ok_or_else(|| ApiError::not_found(def, name))
     }
 }
 

@@ -73,7 +73,12 @@ impl FieldErrorKind {
 
 impl FieldError {
     pub(crate) fn new(kind: FieldErrorKind, field: &str, value: Option<Value>, detail: impl Into<String>) -> Self {
-        Self { kind, field: field.to_owned(), value, detail: detail.into() }
+        Self {
+            kind,
+            field: field.to_owned(),
+            value,
+            detail: detail.into(),
+        }
     }
 
     pub(crate) fn required(field: &str, detail: impl Into<String>) -> Self {
@@ -121,7 +126,12 @@ impl FieldError {
 impl ApiError {
     /// Any refusal, without details.
     pub fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self { code, reason: reason.into(), message: message.into(), details: None }
+        Self {
+            code,
+            reason: reason.into(),
+            message: message.into(),
+            details: None,
+        }
     }
 
     /// 400, the request itself makes no sense.
@@ -151,7 +161,11 @@ impl ApiError {
     }
 
     pub(crate) fn already_exists(def: &ResourceDef, name: &str) -> Self {
-        let mut error = Self::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", def.qualified()));
+        let mut error = Self::new(
+            409,
+            "AlreadyExists",
+            format!("{} \"{name}\" already exists", def.qualified()),
+        );
         error.details = Some(def.details(name, &def.plural));
         error
     }
@@ -176,21 +190,31 @@ impl ApiError {
     }
 
     pub(crate) fn forbidden(def: &ResourceDef, name: &str, why: &str) -> Self {
-        let mut error =
-            Self::new(403, "Forbidden", format!("{} \"{name}\" is forbidden: {why}", def.qualified()));
+        let mut error = Self::new(
+            403,
+            "Forbidden",
+            format!("{} \"{name}\" is forbidden: {why}", def.qualified()),
+        );
         error.details = Some(def.details(name, &def.plural));
         error
     }
 
     pub(crate) fn method_not_allowed() -> Self {
-        let mut error =
-            Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+        let mut error = Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        );
         error.details = Some(json!({}));
         error
     }
 
     pub(crate) fn invalid(def: &ResourceDef, name: &str, errors: &[FieldError]) -> Self {
-        let kind = if def.group.is_empty() { def.kind.clone() } else { format!("{}.{}", def.kind, def.group) };
+        let kind = if def.group.is_empty() {
+            def.kind.clone()
+        } else {
+            format!("{}.{}", def.kind, def.group)
+        };
         let mut sentences: Vec<String> = Vec::new();
         for error in errors {
             let sentence = error.sentence();

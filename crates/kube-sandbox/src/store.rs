@@ -27,8 +27,16 @@ pub(crate) struct Key {
 impl Key {
     pub(crate) fn new(namespace: Option<&str>, name: &str) -> Self {
         match namespace {
-            Some(ns) => Self { full: format!("{ns}/{name}").into(), namespace_len: ns.len(), namespaced: true },
-            None => Self { full: name.into(), namespace_len: 0, namespaced: false },
+            Some(ns) => Self {
+                full: format!("{ns}/{name}").into(),
+                namespace_len: ns.len(),
+                namespaced: true,
+            },
+            None => Self {
+                full: name.into(),
+                namespace_len: 0,
+                namespaced: false,
+            },
         }
     }
 
@@ -37,7 +45,11 @@ impl Key {
     }
 
     pub(crate) fn name(&self) -> &str {
-        if self.namespaced { &self.full[self.namespace_len + 1..] } else { &self.full }
+        if self.namespaced {
+            &self.full[self.namespace_len + 1..]
+        } else {
+            &self.full
+        }
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -46,7 +58,11 @@ impl Key {
 
     /// The place of a key read back from a continue token; only its order matters.
     pub(crate) fn position(full: &str) -> Self {
-        Self { full: full.into(), namespace_len: 0, namespaced: false }
+        Self {
+            full: full.into(),
+            namespace_len: 0,
+            namespaced: false,
+        }
     }
 }
 
@@ -105,7 +121,11 @@ impl Stored {
 }
 
 fn header(api_version: &str, kind: &str) -> String {
-    format!("{{\"apiVersion\":{},\"kind\":{},", Value::from(api_version), Value::from(kind))
+    format!(
+        "{{\"apiVersion\":{},\"kind\":{},",
+        Value::from(api_version),
+        Value::from(kind)
+    )
 }
 
 /// One entry of a table's history.
@@ -169,7 +189,8 @@ impl Table {
     pub(crate) fn undo_to(&self, rv: u64) -> Option<BTreeMap<Key, Option<Arc<Stored>>>> {
         let mut undo = BTreeMap::new();
         for change in self.changes_after(rv)? {
-            undo.entry(change.object.key.clone()).or_insert_with(|| change.before.clone());
+            undo.entry(change.object.key.clone())
+                .or_insert_with(|| change.before.clone());
         }
         Some(undo)
     }
@@ -253,7 +274,11 @@ impl Store {
     pub(crate) fn next_suffix(&mut self) -> String {
         const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         let uid = self.next_uid();
-        uid.bytes().filter(|b| *b != b'-').take(5).map(|b| char::from(LETTERS[usize::from(b) % LETTERS.len()])).collect()
+        uid.bytes()
+            .filter(|b| *b != b'-')
+            .take(5)
+            .map(|b| char::from(LETTERS[usize::from(b) % LETTERS.len()]))
+            .collect()
     }
 
     /// Stores a new state of an object under the next version.
@@ -264,7 +289,15 @@ impl Store {
         let stored = Arc::new(index(object, rv, selectable));
         let before = self.table(storage).objects.insert(stored.key.clone(), stored.clone());
         self.relink(storage, before.as_deref(), Some(&stored));
-        self.log(storage, Change { rv, before, object: stored.clone(), deleted: false });
+        self.log(
+            storage,
+            Change {
+                rv,
+                before,
+                object: stored.clone(),
+                deleted: false,
+            },
+        );
         stored
     }
 
@@ -277,13 +310,24 @@ impl Store {
         last["metadata"]["resourceVersion"] = rv.to_string().into();
         let object = Arc::new(index(last, rv, selectable));
         self.relink(storage, Some(&before), None);
-        self.log(storage, Change { rv, before: Some(before), object: object.clone(), deleted: true });
+        self.log(
+            storage,
+            Change {
+                rv,
+                before: Some(before),
+                object: object.clone(),
+                deleted: true,
+            },
+        );
         Some(object)
     }
 
     /// Objects that name this uid among their owners.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<(StorageKey, Key)> {
-        self.dependents.get(uid).map(|set| set.iter().cloned().collect()).unwrap_or_default()
+        self.dependents
+            .get(uid)
+            .map(|set| set.iter().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// Whether any object has this uid.
@@ -306,7 +350,11 @@ impl Store {
             }
             if object.deleting {
                 let place = (storage.clone(), object.key.clone());
-                if present { self.deleting.insert(place) } else { self.deleting.remove(&place) };
+                if present {
+                    self.deleting.insert(place)
+                } else {
+                    self.deleting.remove(&place)
+                };
             }
         }
         let empty: &[Box<str>] = &[];
@@ -326,7 +374,10 @@ impl Store {
         }
         if let Some(object) = after {
             for owner in new {
-                self.dependents.entry(owner.clone()).or_default().insert((storage.clone(), object.key.clone()));
+                self.dependents
+                    .entry(owner.clone())
+                    .or_default()
+                    .insert((storage.clone(), object.key.clone()));
             }
         }
     }

@@ -21,13 +21,20 @@ pub(crate) fn creates_on_update(def: &ResourceDef) -> bool {
 
 /// Kinds that may be replaced without naming a version.
 pub(crate) fn allows_unconditional_update(def: &ResourceDef) -> bool {
-    !def.is_custom() && !matches!(def.kind.as_str(), "Lease" | "ServiceAccount" | "CustomResourceDefinition")
+    !def.is_custom()
+        && !matches!(
+            def.kind.as_str(),
+            "Lease" | "ServiceAccount" | "CustomResourceDefinition"
+        )
 }
 
 /// Kinds whose deletion answers with the object instead of a `Status`.
 pub(crate) fn delete_returns_object(def: &ResourceDef) -> bool {
     !def.is_custom()
-        && matches!(def.kind.as_str(), "Pod" | "Service" | "ServiceAccount" | "PersistentVolumeClaim" | "Namespace")
+        && matches!(
+            def.kind.as_str(),
+            "Pod" | "Service" | "ServiceAccount" | "PersistentVolumeClaim" | "Namespace"
+        )
 }
 
 fn default(map: &mut Value, key: &str, value: Value) {
@@ -38,7 +45,11 @@ fn default(map: &mut Value, key: &str, value: Value) {
 
 /// The items of a list field, none where there is no list; unlike indexing it does not put a null there.
 fn items_mut<'a>(object: &'a mut Value, field: &str) -> impl Iterator<Item = &'a mut Value> {
-    object.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten()
+    object
+        .get_mut(field)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
 }
 
 /// Fills the defaults of built-in kinds.
@@ -70,7 +81,11 @@ pub(crate) fn apply_defaults(def: &ResourceDef, object: &mut Value) {
             default(spec, "replicas", 1.into());
             default(spec, "revisionHistoryLimit", 10.into());
             default(spec, "podManagementPolicy", "OrderedReady".into());
-            default(spec, "updateStrategy", json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}));
+            default(
+                spec,
+                "updateStrategy",
+                json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
+            );
             default(
                 spec,
                 "persistentVolumeClaimRetentionPolicy",
@@ -164,7 +179,9 @@ fn service_defaults(object: &mut Value) {
         default(spec, "ipFamilyPolicy", "SingleStack".into());
         if spec.get("clusterIP").is_none_or(|ip| ip.is_null() || ip == "") && !uid.is_empty() {
             // An address that depends on the object alone, so that runs repeat.
-            let sum = uid.bytes().fold(7_u32, |h, b| h.wrapping_mul(31).wrapping_add(u32::from(b)));
+            let sum = uid
+                .bytes()
+                .fold(7_u32, |h, b| h.wrapping_mul(31).wrapping_add(u32::from(b)));
             spec["clusterIP"] = format!("10.96.{}.{}", (sum >> 8) % 256, sum % 254 + 1).into();
         }
         if let Some(ip) = spec.get("clusterIP").filter(|ip| ip.is_string()).cloned() {
@@ -198,8 +215,13 @@ fn pod_defaults(spec: &mut Value, restart_policy: &str) {
             default(container, "terminationMessagePolicy", "File".into());
             default(container, "resources", json!({}));
             let image = container["image"].as_str().unwrap_or_default();
-            let latest = image.ends_with(":latest") || !image.rsplit('/').next().unwrap_or_default().contains([':', '@']);
-            default(container, "imagePullPolicy", if latest { "Always" } else { "IfNotPresent" }.into());
+            let latest =
+                image.ends_with(":latest") || !image.rsplit('/').next().unwrap_or_default().contains([':', '@']);
+            default(
+                container,
+                "imagePullPolicy",
+                if latest { "Always" } else { "IfNotPresent" }.into(),
+            );
             for port in items_mut(container, "ports") {
                 default(port, "protocol", "TCP".into());
             }
@@ -305,8 +327,17 @@ pub(crate) fn desired_state_changed(def: &ResourceDef, object: &Value, old: &Val
         return object.get("spec") != old.get("spec");
     }
     let rest = |v: &Value| -> Map<String, Value> {
-        let ignored: &[&str] = if def.status_subresource { &["metadata", "status"] } else { &["metadata"] };
-        v.as_object().into_iter().flatten().filter(|(k, _)| !ignored.contains(&k.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
+        let ignored: &[&str] = if def.status_subresource {
+            &["metadata", "status"]
+        } else {
+            &["metadata"]
+        };
+        v.as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(k, _)| !ignored.contains(&k.as_str()))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
     };
     rest(object) != rest(old)
 }
@@ -326,12 +357,19 @@ pub(crate) fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -
             if let Some(old) = old
                 && old["spec"]["selector"] != spec["selector"]
             {
-                errors.push(FieldError::invalid("spec.selector", spec["selector"].clone(), "field is immutable"));
+                errors.push(FieldError::invalid(
+                    "spec.selector",
+                    spec["selector"].clone(),
+                    "field is immutable",
+                ));
             }
         }
         "Job" => {
             container_errors(&spec["template"]["spec"], "spec.template.spec", &mut errors);
-            if !matches!(spec["template"]["spec"]["restartPolicy"].as_str(), Some("Never" | "OnFailure")) {
+            if !matches!(
+                spec["template"]["spec"]["restartPolicy"].as_str(),
+                Some("Never" | "OnFailure")
+            ) {
                 errors.push(FieldError::new(
                     FieldErrorKind::Required,
                     "spec.template.spec.restartPolicy",
@@ -421,7 +459,9 @@ fn negative_errors(spec: &Value, fields: &[&str], errors: &mut Vec<FieldError>) 
 
 fn selector_errors(spec: &Value, errors: &mut Vec<FieldError>) {
     let selector = spec["selector"]["matchLabels"].as_object();
-    let expressions = spec["selector"]["matchExpressions"].as_array().is_some_and(|e| !e.is_empty());
+    let expressions = spec["selector"]["matchExpressions"]
+        .as_array()
+        .is_some_and(|e| !e.is_empty());
     if selector.is_none_or(Map::is_empty) && !expressions {
         errors.push(FieldError::required("spec.selector", ""));
         return;

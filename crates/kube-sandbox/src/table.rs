@@ -15,27 +15,59 @@ struct BuiltInColumn {
 }
 
 const fn column(name: &'static str, cell: fn(&Value, jiff::Timestamp) -> Value) -> BuiltInColumn {
-    BuiltInColumn { name, type_: "string", priority: 0, cell }
+    BuiltInColumn {
+        name,
+        type_: "string",
+        priority: 0,
+        cell,
+    }
 }
 
 const fn number(name: &'static str, cell: fn(&Value, jiff::Timestamp) -> Value) -> BuiltInColumn {
-    BuiltInColumn { name, type_: "integer", priority: 0, cell }
+    BuiltInColumn {
+        name,
+        type_: "integer",
+        priority: 0,
+        cell,
+    }
 }
 
 const fn wide(name: &'static str, cell: fn(&Value, jiff::Timestamp) -> Value) -> BuiltInColumn {
-    BuiltInColumn { name, type_: "string", priority: 1, cell }
+    BuiltInColumn {
+        name,
+        type_: "string",
+        priority: 1,
+        cell,
+    }
 }
 
 const NAME: BuiltInColumn = column("Name", |o, _| o["metadata"]["name"].clone());
 const AGE: BuiltInColumn = column("Age", |o, now| age(&o["metadata"]["creationTimestamp"], now));
 
 /// A whole table of objects in the given version.
-pub(crate) fn table(def: &ResourceDef, objects: &[Value], meta: &Value, rows: RowObject, now: jiff::Timestamp) -> Value {
+pub(crate) fn table(
+    def: &ResourceDef,
+    objects: &[Value],
+    meta: &Value,
+    rows: RowObject,
+    now: jiff::Timestamp,
+) -> Value {
     let built_in = columns(def);
     let definitions: Vec<Value> = if def.is_custom() {
         custom_definitions(def)
     } else {
-        built_in.iter().map(|c| definition(c.name, c.type_, if c.name == "Name" { "name" } else { "" }, "", c.priority)).collect()
+        built_in
+            .iter()
+            .map(|c| {
+                definition(
+                    c.name,
+                    c.type_,
+                    if c.name == "Name" { "name" } else { "" },
+                    "",
+                    c.priority,
+                )
+            })
+            .collect()
     };
     let row = |object: &Value| {
         let cells: Vec<Value> = if def.is_custom() {
@@ -69,7 +101,11 @@ fn custom_definitions(def: &ResourceDef) -> Vec<Value> {
     if def.columns.is_empty() {
         all.push(definition("Age", "date", "", "", 0));
     }
-    all.extend(def.columns.iter().map(|c| definition(&c.name, &c.type_, &c.format, &c.description, c.priority)));
+    all.extend(
+        def.columns
+            .iter()
+            .map(|c| definition(&c.name, &c.type_, &c.format, &c.description, c.priority)),
+    );
     all
 }
 
@@ -108,21 +144,32 @@ fn columns(def: &ResourceDef) -> Vec<BuiltInColumn> {
     let mut all = vec![NAME];
     let mut rest = match def.kind.as_str() {
         "Namespace" => vec![column("Status", |o, _| o["status"]["phase"].clone()), AGE],
-        "ConfigMap" => vec![number("Data", |o, _| (entries(&o["data"]) + entries(&o["binaryData"])).into()), AGE],
+        "ConfigMap" => vec![
+            number("Data", |o, _| (entries(&o["data"]) + entries(&o["binaryData"])).into()),
+            AGE,
+        ],
         "Secret" => {
-            vec![column("Type", |o, _| o["type"].clone()), number("Data", |o, _| entries(&o["data"]).into()), AGE]
+            vec![
+                column("Type", |o, _| o["type"].clone()),
+                number("Data", |o, _| entries(&o["data"]).into()),
+                AGE,
+            ]
         }
         "ServiceAccount" => vec![number("Secrets", |o, _| entries(&o["secrets"]).into()), AGE],
         "Service" => vec![
             column("Type", |o, _| o["spec"]["type"].clone()),
             column("Cluster-IP", |o, _| or_none(&o["spec"]["clusterIP"])),
-            column("External-IP", |o, _| or_none(&o["status"]["loadBalancer"]["ingress"][0]["ip"])),
+            column("External-IP", |o, _| {
+                or_none(&o["status"]["loadBalancer"]["ingress"][0]["ip"])
+            }),
             column("Port(s)", |o, _| ports(o)),
             AGE,
             wide("Selector", |o, _| labels(&o["spec"]["selector"])),
         ],
         "Deployment" => vec![
-            column("Ready", |o, _| ready(&o["status"]["readyReplicas"], &o["spec"]["replicas"])),
+            column("Ready", |o, _| {
+                ready(&o["status"]["readyReplicas"], &o["spec"]["replicas"])
+            }),
             number("Up-to-date", |o, _| count(&o["status"]["updatedReplicas"])),
             number("Available", |o, _| count(&o["status"]["availableReplicas"])),
             AGE,
@@ -131,7 +178,9 @@ fn columns(def: &ResourceDef) -> Vec<BuiltInColumn> {
             wide("Selector", |o, _| labels(&o["spec"]["selector"]["matchLabels"])),
         ],
         "StatefulSet" => vec![
-            column("Ready", |o, _| ready(&o["status"]["readyReplicas"], &o["spec"]["replicas"])),
+            column("Ready", |o, _| {
+                ready(&o["status"]["readyReplicas"], &o["spec"]["replicas"])
+            }),
             AGE,
             wide("Containers", |o, _| containers(o, "name")),
             wide("Images", |o, _| containers(o, "image")),
@@ -152,7 +201,9 @@ fn columns(def: &ResourceDef) -> Vec<BuiltInColumn> {
         ],
         "Job" => vec![
             column("Status", |o, _| job_status(o)),
-            column("Completions", |o, _| ready(&o["status"]["succeeded"], &o["spec"]["completions"])),
+            column("Completions", |o, _| {
+                ready(&o["status"]["succeeded"], &o["spec"]["completions"])
+            }),
             column("Duration", job_duration),
             AGE,
         ],
@@ -207,14 +258,27 @@ fn ready(have: &Value, want: &Value) -> Value {
 }
 
 fn labels(map: &Value) -> Value {
-    let pairs: Vec<String> =
-        map.as_object().into_iter().flatten().map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default())).collect();
-    if pairs.is_empty() { "<none>".into() } else { pairs.join(",").into() }
+    let pairs: Vec<String> = map
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default()))
+        .collect();
+    if pairs.is_empty() {
+        "<none>".into()
+    } else {
+        pairs.join(",").into()
+    }
 }
 
 fn containers(object: &Value, field: &str) -> Value {
     let list = object["spec"]["template"]["spec"]["containers"].as_array();
-    list.into_iter().flatten().filter_map(|c| c[field].as_str()).collect::<Vec<_>>().join(",").into()
+    list.into_iter()
+        .flatten()
+        .filter_map(|c| c[field].as_str())
+        .collect::<Vec<_>>()
+        .join(",")
+        .into()
 }
 
 fn ports(service: &Value) -> Value {
@@ -225,16 +289,27 @@ fn ports(service: &Value) -> Value {
             format!("{}{node}/{}", p["port"], p["protocol"].as_str().unwrap_or("TCP"))
         })
         .collect();
-    if texts.is_empty() { "<none>".into() } else { texts.join(",").into() }
+    if texts.is_empty() {
+        "<none>".into()
+    } else {
+        texts.join(",").into()
+    }
 }
 
 fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
-    object["status"]["conditions"].as_array()?.iter().find(|c| c["type"] == type_)
+    object["status"]["conditions"]
+        .as_array()?
+        .iter()
+        .find(|c| c["type"] == type_)
 }
 
 fn job_status(job: &Value) -> Value {
     let is_true = |type_: &str| condition(job, type_).is_some_and(|c| c["status"] == "True");
-    for (type_, word) in [("Complete", "Complete"), ("Failed", "Failed"), ("Suspended", "Suspended")] {
+    for (type_, word) in [
+        ("Complete", "Complete"),
+        ("Failed", "Failed"),
+        ("Suspended", "Suspended"),
+    ] {
         if is_true(type_) {
             return word.into();
         }
@@ -243,14 +318,21 @@ fn job_status(job: &Value) -> Value {
 }
 
 fn job_duration(job: &Value, now: jiff::Timestamp) -> Value {
-    let Some(start) = timestamp(&job["status"]["startTime"]) else { return "".into() };
+    let Some(start) = timestamp(&job["status"]["startTime"]) else {
+        return "".into();
+    };
     let end = timestamp(&job["status"]["completionTime"]).unwrap_or(now);
     human_duration(end.as_second() - start.as_second()).into()
 }
 
 fn pod_ready(pod: &Value) -> Value {
     let all = pod["spec"]["containers"].as_array().map_or(0, Vec::len);
-    let ready = pod["status"]["containerStatuses"].as_array().into_iter().flatten().filter(|c| c["ready"] == true).count();
+    let ready = pod["status"]["containerStatuses"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|c| c["ready"] == true)
+        .count();
     format!("{ready}/{all}").into()
 }
 
@@ -264,7 +346,11 @@ fn node_status(node: &Value) -> Value {
 }
 
 fn event_field(event: &Value, core: &str, new: &str) -> Value {
-    event.get(core).or_else(|| event.get(new)).cloned().unwrap_or(Value::Null)
+    event
+        .get(core)
+        .or_else(|| event.get(new))
+        .cloned()
+        .unwrap_or(Value::Null)
 }
 
 fn event_time(event: &Value) -> &Value {
@@ -274,11 +360,18 @@ fn event_time(event: &Value) -> &Value {
         &event["deprecatedLastTimestamp"],
         &event["eventTime"],
     ];
-    places.into_iter().find(|v| v.is_string()).unwrap_or(&event["metadata"]["creationTimestamp"])
+    places
+        .into_iter()
+        .find(|v| v.is_string())
+        .unwrap_or(&event["metadata"]["creationTimestamp"])
 }
 
 fn event_first(event: &Value) -> &Value {
-    let places = [&event["firstTimestamp"], &event["deprecatedFirstTimestamp"], &event["eventTime"]];
+    let places = [
+        &event["firstTimestamp"],
+        &event["deprecatedFirstTimestamp"],
+        &event["eventTime"],
+    ];
     places.into_iter().find(|v| v.is_string()).unwrap_or(&Value::Null)
 }
 
@@ -286,7 +379,11 @@ fn event_object(event: &Value) -> Value {
     let object = event_field(event, "involvedObject", "regarding");
     let kind = object["kind"].as_str().unwrap_or_default().to_lowercase();
     let name = object["name"].as_str().unwrap_or_default();
-    if name.is_empty() { kind.into() } else { format!("{kind}/{name}").into() }
+    if name.is_empty() {
+        kind.into()
+    } else {
+        format!("{kind}/{name}").into()
+    }
 }
 
 fn event_source(event: &Value) -> Value {
@@ -300,7 +397,11 @@ fn event_source(event: &Value) -> Value {
 }
 
 fn event_count(event: &Value) -> Value {
-    event["series"]["count"].as_i64().or_else(|| event_field(event, "count", "deprecatedCount").as_i64()).unwrap_or(1).into()
+    event["series"]["count"]
+        .as_i64()
+        .or_else(|| event_field(event, "count", "deprecatedCount").as_i64())
+        .unwrap_or(1)
+        .into()
 }
 
 fn timestamp(value: &Value) -> Option<jiff::Timestamp> {
@@ -318,7 +419,11 @@ fn age(value: &Value, now: jiff::Timestamp) -> Value {
 fn human_duration(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let two = |big: i64, unit: char, small: i64, rest: char| {
-        if small == 0 { format!("{big}{unit}") } else { format!("{big}{unit}{small}{rest}") }
+        if small == 0 {
+            format!("{big}{unit}")
+        } else {
+            format!("{big}{unit}{small}{rest}")
+        }
     };
     match seconds {
         i64::MIN..-1 => "<invalid>".into(),

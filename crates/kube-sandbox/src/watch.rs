@@ -45,7 +45,9 @@ pub(crate) struct WatchPlan {
 
 enum Start {
     /// First all present objects as ADDED; then, if asked, a bookmark that says so.
-    Present { end_mark: bool },
+    Present {
+        end_mark: bool,
+    },
     After(u64),
 }
 
@@ -75,15 +77,23 @@ impl WatchPlan {
         let version = query.get("resourceVersion");
         let initial = query.get("sendInitialEvents").map(|v| v != "false" && v != "0");
         let invalid = |why: &str| {
-            ApiError::new(422, "Invalid", format!("ListOptions.meta.k8s.io \"\" is invalid: {why}"))
+            ApiError::new(
+                422,
+                "Invalid",
+                format!("ListOptions.meta.k8s.io \"\" is invalid: {why}"),
+            )
         };
         match (initial, query.get("resourceVersionMatch")) {
             (None, Some(_)) => {
-                return Err(invalid("resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
+                return Err(invalid(
+                    "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                ));
             }
             (Some(_), Some("NotOlderThan")) | (None, None) => {}
             (Some(_), _) => {
-                return Err(invalid("resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
+                return Err(invalid(
+                    "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                ));
             }
         }
         let bookmarks = query.flag("allowWatchBookmarks");
@@ -103,7 +113,9 @@ impl WatchPlan {
             selector,
             shape,
             bookmarks,
-            timeout: query.number("timeoutSeconds").map_or(DEFAULT_TIMEOUT, Duration::from_secs),
+            timeout: query
+                .number("timeoutSeconds")
+                .map_or(DEFAULT_TIMEOUT, Duration::from_secs),
             client,
             observer,
             start,
@@ -208,10 +220,16 @@ impl WatchPlan {
                     .into_iter()
                     .flat_map(|t| t.range(self.namespace.as_deref(), None))
                     .filter(|o| self.selector.matches(o))
-                    .map(|o| Line { bytes: self.event("ADDED", o, now), delay: None })
+                    .map(|o| Line {
+                        bytes: self.event("ADDED", o, now),
+                        delay: None,
+                    })
                     .collect();
                 if end_mark {
-                    lines.push(Line { bytes: self.bookmark(rv, true), delay: None });
+                    lines.push(Line {
+                        bytes: self.bookmark(rv, true),
+                        delay: None,
+                    });
                 }
                 (lines, rv)
             }
@@ -220,10 +238,14 @@ impl WatchPlan {
 
     /// The lines after a version; `None` when the history no longer has them.
     fn next(&self, inner: &Inner, state: &State, cursor: u64, now: jiff::Timestamp) -> Option<Vec<Line>> {
-        let Some(table) = state.store.existing(&self.def.storage) else { return Some(Vec::new()) };
+        let Some(table) = state.store.existing(&self.def.storage) else {
+            return Some(Vec::new());
+        };
         let mut lines = Vec::new();
         for change in table.changes_after(cursor)? {
-            let Some(bytes) = self.event_of(change, now) else { continue };
+            let Some(bytes) = self.event_of(change, now) else {
+                continue;
+            };
             let mut line = Line { bytes, delay: None };
             let mut dropped = false;
             if !self.observer {

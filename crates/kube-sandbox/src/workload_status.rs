@@ -17,7 +17,12 @@ pub(crate) fn status_of(object: &Value, pods: Pods, now: &str) -> Value {
         Some("StatefulSet") => stateful_set(object, pods),
         Some("ReplicaSet") => counts(
             object,
-            &[("replicas", pods.wanted), ("fullyLabeledReplicas", pods.wanted), ("readyReplicas", pods.ready), ("availableReplicas", pods.ready)],
+            &[
+                ("replicas", pods.wanted),
+                ("fullyLabeledReplicas", pods.wanted),
+                ("readyReplicas", pods.ready),
+                ("availableReplicas", pods.ready),
+            ],
         ),
         Some("DaemonSet") => daemon_set(object, pods),
         _ => job(object, pods, now),
@@ -49,14 +54,30 @@ fn deployment(object: &Value, pods: Pods, now: &str) -> Value {
     );
     let complete = pods.ready >= pods.wanted;
     let available = if complete {
-        ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.".to_owned())
+        (
+            "True",
+            "MinimumReplicasAvailable",
+            "Deployment has minimum availability.".to_owned(),
+        )
     } else {
-        ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.".to_owned())
+        (
+            "False",
+            "MinimumReplicasUnavailable",
+            "Deployment does not have minimum availability.".to_owned(),
+        )
     };
     let progressing = if complete {
-        ("True", "NewReplicaSetAvailable", format!("ReplicaSet \"{name}\" has successfully progressed."))
+        (
+            "True",
+            "NewReplicaSetAvailable",
+            format!("ReplicaSet \"{name}\" has successfully progressed."),
+        )
     } else {
-        ("True", "ReplicaSetUpdated", format!("ReplicaSet \"{name}\" is progressing."))
+        (
+            "True",
+            "ReplicaSetUpdated",
+            format!("ReplicaSet \"{name}\" is progressing."),
+        )
     };
     status["conditions"] = json!([
         condition(object, "Available", available, now),
@@ -66,10 +87,18 @@ fn deployment(object: &Value, pods: Pods, now: &str) -> Value {
 }
 
 fn condition(object: &Value, type_: &str, (status, reason, message): (&str, &str, String), now: &str) -> Value {
-    let before = object["status"]["conditions"].as_array().into_iter().flatten().find(|c| c["type"] == type_);
-    let turned = before.filter(|c| c["status"] == status).map_or(now, |c| c["lastTransitionTime"].as_str().unwrap_or(now));
+    let before = object["status"]["conditions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|c| c["type"] == type_);
+    let turned = before
+        .filter(|c| c["status"] == status)
+        .map_or(now, |c| c["lastTransitionTime"].as_str().unwrap_or(now));
     let same = before.is_some_and(|c| c["status"] == status && c["reason"] == reason);
-    let updated = before.filter(|_| same).map_or(now, |c| c["lastUpdateTime"].as_str().unwrap_or(now));
+    let updated = before
+        .filter(|_| same)
+        .map_or(now, |c| c["lastUpdateTime"].as_str().unwrap_or(now));
     json!({
         "type": type_, "status": status, "reason": reason, "message": message,
         "lastTransitionTime": turned, "lastUpdateTime": updated,
@@ -112,7 +141,11 @@ fn job(object: &Value, pods: Pods, now: &str) -> Value {
     let before = &object["status"];
     let start = before["startTime"].as_str().unwrap_or(now);
     let turned = |type_: &str, reason: &str, message: &str| {
-        let old = before["conditions"].as_array().into_iter().flatten().find(|c| c["type"] == type_);
+        let old = before["conditions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|c| c["type"] == type_);
         let since = old.and_then(|c| c["lastTransitionTime"].as_str()).unwrap_or(now);
         json!({
             "type": type_, "status": "True", "reason": reason, "message": message,

@@ -66,10 +66,18 @@ impl State {
         self.place(def, namespace, &mut object)?;
         let given = object.clone();
         let meta = meta::metadata(&mut object);
-        let version_given = meta.get("resourceVersion").and_then(Value::as_str).is_some_and(|v| !v.is_empty());
-        for field in
-            ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"]
-        {
+        let version_given = meta
+            .get("resourceVersion")
+            .and_then(Value::as_str)
+            .is_some_and(|v| !v.is_empty());
+        for field in [
+            "uid",
+            "resourceVersion",
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "generation",
+        ] {
             meta.remove(field);
         }
         meta.insert("uid".into(), self.store.next_uid().into());
@@ -91,13 +99,19 @@ impl State {
             return Err(ApiError::invalid(def, &name, &errors));
         }
         if version_given {
-            return Err(ApiError::new(500, "", "resourceVersion should not be set on objects to be created"));
+            return Err(ApiError::new(
+                500,
+                "",
+                "resourceVersion should not be set on objects to be created",
+            ));
         }
         let key = Key::new(if def.namespaced { namespace } else { None }, &name);
         if self.store.get(&def.storage, &key).is_some() {
             let mut error = ApiError::already_exists(def, &name);
             if generated {
-                error.message.push_str(", the server was not able to generate a unique name for the object");
+                error
+                    .message
+                    .push_str(", the server was not able to generate a unique name for the object");
             }
             return Err(error);
         }
@@ -122,7 +136,9 @@ impl State {
         let mut object = check_kind(def, object)?;
         let given_name = meta::name(&object).to_owned();
         if given_name.is_empty() {
-            return Err(ApiError::bad_request(format!("the name of the object (based on the request) was empty; expected {name}")));
+            return Err(ApiError::bad_request(format!(
+                "the name of the object (based on the request) was empty; expected {name}"
+            )));
         }
         if given_name != name {
             return Err(ApiError::bad_request(format!(
@@ -151,7 +167,10 @@ impl State {
                 ),
             ));
         }
-        match object["metadata"]["resourceVersion"].as_str().filter(|v| !v.is_empty() && *v != "0") {
+        match object["metadata"]["resourceVersion"]
+            .as_str()
+            .filter(|v| !v.is_empty() && *v != "0")
+        {
             Some(version) if version != current.rv.to_string() => return Err(ApiError::modified(def, name)),
             Some(_) => {}
             None if strategy::allows_unconditional_update(def) => {}
@@ -159,11 +178,16 @@ impl State {
                 return Err(ApiError::invalid(
                     def,
                     name,
-                    &[FieldError::invalid("metadata.resourceVersion", 0.into(), "must be specified for an update")],
+                    &[FieldError::invalid(
+                        "metadata.resourceVersion",
+                        0.into(),
+                        "must be specified for an update",
+                    )],
                 ));
             }
         }
-        self.replace(def, &current, object, options).map(|outcome| (outcome, false))
+        self.replace(def, &current, object, options)
+            .map(|outcome| (outcome, false))
     }
 
     /// Applies a patch to what is stored; an apply patch may create.
@@ -192,7 +216,8 @@ impl State {
         if !version.is_empty() && version != current.rv.to_string() {
             return Err(ApiError::modified(def, name));
         }
-        self.replace(def, &current, object, options).map(|outcome| (outcome, false))
+        self.replace(def, &current, object, options)
+            .map(|outcome| (outcome, false))
     }
 
     /// The common end of update and patch: a whole new object in place of the current one.
@@ -285,7 +310,10 @@ impl State {
                 return Ok(Deleted::Gone(current));
             }
             let key = current.key.clone();
-            return self.remove(def, &key).map(Deleted::Gone).ok_or_else(|| ApiError::not_found(def, name));
+            return self
+                .remove(def, &key)
+                .map(Deleted::Gone)
+                .ok_or_else(|| ApiError::not_found(def, name));
         }
         if meta::is_deleting(&object) {
             return Ok(Deleted::Marked(Outcome::Stored(current)));
@@ -322,8 +350,18 @@ impl State {
         self.store.put(&storage, object, &def.selectable)
     }
 
-    fn put_or_keep(&mut self, def: &Arc<ResourceDef>, current: &Arc<Stored>, object: Value, old: &Value) -> Arc<Stored> {
-        if &object == old { current.clone() } else { self.put(def, object) }
+    fn put_or_keep(
+        &mut self,
+        def: &Arc<ResourceDef>,
+        current: &Arc<Stored>,
+        object: Value,
+        old: &Value,
+    ) -> Arc<Stored> {
+        if &object == old {
+            current.clone()
+        } else {
+            self.put(def, object)
+        }
     }
 
     /// Takes an object out of the store.
@@ -342,7 +380,9 @@ impl State {
         }
         match_namespace(object, namespace)?;
         let name = namespace.unwrap_or_default();
-        let Some(namespaces) = self.registry.get("", "v1", "namespaces") else { return Ok(()) };
+        let Some(namespaces) = self.registry.get("", "v1", "namespaces") else {
+            return Ok(());
+        };
         let Some(stored) = self.store.get(&namespaces.storage, &Key::new(None, name)) else {
             return Err(ApiError::not_found(&namespaces, name));
         };
@@ -365,7 +405,10 @@ impl State {
     }
 
     fn generate_name(&mut self, def: &ResourceDef, object: &mut Value) -> bool {
-        let prefix = object["metadata"]["generateName"].as_str().unwrap_or_default().to_owned();
+        let prefix = object["metadata"]["generateName"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         if !meta::name(object).is_empty() || prefix.is_empty() {
             return false;
         }
@@ -374,7 +417,10 @@ impl State {
         let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
         for _ in 0..8 {
             let name = format!("{prefix}{}", self.store.next_suffix());
-            let taken = self.store.get(&def.storage, &Key::new(namespace.as_deref(), &name)).is_some();
+            let taken = self
+                .store
+                .get(&def.storage, &Key::new(namespace.as_deref(), &name))
+                .is_some();
             object["metadata"]["name"] = name.into();
             if !taken {
                 break;
@@ -391,7 +437,11 @@ fn waits_for_something(object: &Value) -> bool {
 
 fn preconditions(def: &ResourceDef, current: &Stored, delete: &DeleteOptions) -> Result<(), ApiError> {
     let refuse = |what: &str, wanted: &str, actual: &str, maybe: &str| {
-        let group = if def.group.is_empty() { String::new() } else { format!(".{}", def.group) };
+        let group = if def.group.is_empty() {
+            String::new()
+        } else {
+            format!(".{}", def.group)
+        };
         let mut error = ApiError::conflict(def, current.key.name(), "");
         error.message = format!(
             "Operation cannot be fulfilled on {}{group} \"{}\": the {what} in the precondition ({wanted}) does not match the {what} in record ({actual}). The object might have been {maybe}",
@@ -459,7 +509,11 @@ fn normalize(def: &ResourceDef, object: &mut Value) -> Result<(), ApiError> {
     if let Some(schema) = &def.schema {
         schema.normalize(object);
     } else if !def.is_custom() {
-        let secret_strings = if def.kind == "Secret" { object.get("stringData").cloned() } else { None };
+        let secret_strings = if def.kind == "Secret" {
+            object.get("stringData").cloned()
+        } else {
+            None
+        };
         *object = builtin_types::normalize(def, std::mem::take(object))?;
         if let Some(Value::Object(strings)) = secret_strings {
             merge_string_data(object, strings);
@@ -481,8 +535,11 @@ fn merge_string_data(secret: &mut Value, strings: serde_json::Map<String, Value>
 }
 
 fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors =
-        meta::validate(object, def.group == "rbac.authorization.k8s.io", def.kind == "Namespace" && !def.is_custom());
+    let mut errors = meta::validate(
+        object,
+        def.group == "rbac.authorization.k8s.io",
+        def.kind == "Namespace" && !def.is_custom(),
+    );
     match &def.schema {
         Some(schema) => errors.extend(schema.validate(object, old)),
         None if def.kind == "CustomResourceDefinition" => errors.extend(crd::validate(object)),
@@ -490,9 +547,13 @@ fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -> Vec<Field
     }
     if let Some(scale) = &def.scale
         && def.is_custom()
-        && crate::jsonpath::first(object, &scale.spec_replicas).and_then(Value::as_i64).is_some_and(|n| n < 0)
+        && crate::jsonpath::first(object, &scale.spec_replicas)
+            .and_then(Value::as_i64)
+            .is_some_and(|n| n < 0)
     {
-        let replicas = crate::jsonpath::first(object, &scale.spec_replicas).cloned().unwrap_or_default();
+        let replicas = crate::jsonpath::first(object, &scale.spec_replicas)
+            .cloned()
+            .unwrap_or_default();
         errors.push(FieldError::new(
             FieldErrorKind::Invalid,
             &scale.spec_replicas,

@@ -37,14 +37,23 @@ fn an_object_lives_from_create_to_delete() {
     paused(async {
         let sandbox = sandbox();
         let api: Api<ConfigMap> = Api::default_namespaced(sandbox.client());
-        let made = api.create(&PostParams::default(), &config_map("a", json!({"k": "1"}))).await.unwrap();
+        let made = api
+            .create(&PostParams::default(), &config_map("a", json!({"k": "1"})))
+            .await
+            .unwrap();
         let meta = &made.metadata;
         assert_eq!(meta.namespace.as_deref(), Some("default"));
         assert!(meta.uid.is_some() && meta.creation_timestamp.is_some());
         assert_eq!(meta.generation, None);
 
-        let error = api.create(&PostParams::default(), &config_map("a", json!({}))).await.unwrap_err();
-        assert_eq!(status_of(error), (409, "AlreadyExists".into(), "configmaps \"a\" already exists".into()));
+        let error = api
+            .create(&PostParams::default(), &config_map("a", json!({})))
+            .await
+            .unwrap_err();
+        assert_eq!(
+            status_of(error),
+            (409, "AlreadyExists".into(), "configmaps \"a\" already exists".into())
+        );
 
         let mut changed = made.clone();
         changed.data = Some([("k".to_owned(), "2".to_owned())].into());
@@ -62,9 +71,16 @@ fn an_object_lives_from_create_to_delete() {
         let unchanged = api.replace("a", &PostParams::default(), &second).await.unwrap();
         assert_eq!(unchanged.metadata.resource_version, second.metadata.resource_version);
 
-        api.delete("a", &DeleteParams::default()).await.unwrap().right().unwrap();
+        api.delete("a", &DeleteParams::default())
+            .await
+            .unwrap()
+            .right()
+            .unwrap();
         let error = api.get("a").await.unwrap_err();
-        assert_eq!(status_of(error), (404, "NotFound".into(), "configmaps \"a\" not found".into()));
+        assert_eq!(
+            status_of(error),
+            (404, "NotFound".into(), "configmaps \"a\" not found".into())
+        );
     });
 }
 
@@ -78,14 +94,29 @@ fn generation_counts_changes_of_the_spec_only() {
         assert_eq!(made.metadata.generation, Some(1));
         let merge = |patch: Value| {
             let api = api.clone();
-            async move { api.patch("w", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap() }
+            async move {
+                api.patch("w", &PatchParams::default(), &Patch::Merge(patch))
+                    .await
+                    .unwrap()
+            }
         };
-        assert_eq!(merge(json!({"metadata": {"labels": {"a": "b"}}})).await.metadata.generation, Some(1));
-        assert_eq!(merge(json!({"spec": {"color": "blue"}})).await.metadata.generation, Some(2));
+        assert_eq!(
+            merge(json!({"metadata": {"labels": {"a": "b"}}}))
+                .await
+                .metadata
+                .generation,
+            Some(1)
+        );
+        assert_eq!(
+            merge(json!({"spec": {"color": "blue"}})).await.metadata.generation,
+            Some(2)
+        );
         // The main resource does not touch the status, and the status resource touches nothing else.
         let ignored = merge(json!({"status": {"replicas": 3}})).await;
         assert_eq!(ignored.data["status"], Value::Null);
-        let patch = Patch::Merge(json!({"status": {"replicas": 3}, "spec": {"color": "green"}, "metadata": {"labels": {"x": "y"}}}));
+        let patch = Patch::Merge(
+            json!({"status": {"replicas": 3}, "spec": {"color": "green"}, "metadata": {"labels": {"x": "y"}}}),
+        );
         let status = api.patch_status("w", &PatchParams::default(), &patch).await.unwrap();
         assert_eq!(status.data["status"]["replicas"], 3);
         assert_eq!(status.data["spec"]["color"], "blue");
@@ -111,10 +142,16 @@ fn refuses_what_the_schema_refuses(#[case] spec: Value, #[case] words: &str) {
         sandbox.apply_crd(widget_crd()).unwrap();
         let mut object = widget("w");
         object["spec"] = spec;
-        let error = widgets(&sandbox).create(&PostParams::default(), &dynamic(object)).await.unwrap_err();
+        let error = widgets(&sandbox)
+            .create(&PostParams::default(), &dynamic(object))
+            .await
+            .unwrap_err();
         let (code, reason, message) = status_of(error);
         assert_eq!((code, reason.as_str()), (422, "Invalid"));
-        assert!(message.starts_with("Widget.example.com \"w\" is invalid: "), "{message}");
+        assert!(
+            message.starts_with("Widget.example.com \"w\" is invalid: "),
+            "{message}"
+        );
         assert!(message.contains(words), "{message}");
         assert_eq!(sandbox.get("example.com/v1", "Widget", Some("default"), "w"), None);
     });
@@ -155,12 +192,22 @@ fn what_was_wrong_before_a_stricter_crd_may_stay_wrong() {
         sandbox.apply_crd(widget_crd()).unwrap();
         sandbox.create(widget("w")).unwrap();
         let mut stricter = widget_crd();
-        stricter["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["color"]["enum"] = json!(["blue"]);
+        stricter["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["color"]["enum"] =
+            json!(["blue"]);
         sandbox.apply_crd(stricter).unwrap();
         let api = widgets(&sandbox);
         let patch = |p: Value| Patch::Merge(p);
-        api.patch("w", &PatchParams::default(), &patch(json!({"spec": {"replicas": 2}}))).await.unwrap();
-        let error = api.patch("w", &PatchParams::default(), &patch(json!({"spec": {"color": "green"}}))).await.unwrap_err();
+        api.patch("w", &PatchParams::default(), &patch(json!({"spec": {"replicas": 2}})))
+            .await
+            .unwrap();
+        let error = api
+            .patch(
+                "w",
+                &PatchParams::default(),
+                &patch(json!({"spec": {"color": "green"}})),
+            )
+            .await
+            .unwrap_err();
         assert_eq!(status_of(error).0, 422);
     });
 }
@@ -179,7 +226,8 @@ fn finalizers_hold_an_object_until_the_last_one_goes() {
         let again = api.delete("a", &DeleteParams::default()).await.unwrap().left().unwrap();
         assert_eq!(again.metadata.resource_version, version);
 
-        let more = Patch::Merge(json!({"metadata": {"finalizers": ["example.com/x", "example.com/y", "example.com/z"]}}));
+        let more =
+            Patch::Merge(json!({"metadata": {"finalizers": ["example.com/x", "example.com/y", "example.com/z"]}}));
         let error = api.patch("a", &PatchParams::default(), &more).await.unwrap_err();
         assert_eq!(
             status_of(error).2,
@@ -198,18 +246,32 @@ fn preconditions_guard_a_delete() {
     paused(async {
         let sandbox = sandbox();
         let api: Api<ConfigMap> = Api::default_namespaced(sandbox.client());
-        let made = api.create(&PostParams::default(), &config_map("a", json!({}))).await.unwrap();
+        let made = api
+            .create(&PostParams::default(), &config_map("a", json!({})))
+            .await
+            .unwrap();
         let uid = made.metadata.uid.unwrap();
         let with = |uid: &str, version: Option<&str>| DeleteParams {
-            preconditions: Some(Preconditions { uid: Some(uid.into()), resource_version: version.map(Into::into) }),
+            preconditions: Some(Preconditions {
+                uid: Some(uid.into()),
+                resource_version: version.map(Into::into),
+            }),
             ..DeleteParams::default()
         };
         let error = api.delete("a", &with("other", None)).await.unwrap_err();
         let (code, reason, message) = status_of(error);
         assert_eq!((code, reason.as_str()), (409, "Conflict"));
-        assert!(message.contains("the UID in the precondition (other) does not match the UID in record"), "{message}");
-        assert_eq!(status_of(api.delete("a", &with(&uid, Some("1"))).await.unwrap_err()).0, 409);
-        api.delete("a", &with(&uid, made.metadata.resource_version.as_deref())).await.unwrap();
+        assert!(
+            message.contains("the UID in the precondition (other) does not match the UID in record"),
+            "{message}"
+        );
+        assert_eq!(
+            status_of(api.delete("a", &with(&uid, Some("1"))).await.unwrap_err()).0,
+            409
+        );
+        api.delete("a", &with(&uid, made.metadata.resource_version.as_deref()))
+            .await
+            .unwrap();
     });
 }
 
@@ -222,12 +284,26 @@ fn patches_of_every_kind() {
         let made = api.create(&PostParams::default(), &object).await.unwrap();
         let spec = &made.spec;
         assert_eq!(spec.progress_deadline_seconds, Some(600));
-        assert_eq!(spec.template.spec.as_ref().unwrap().containers[0].image_pull_policy.as_deref(), Some("IfNotPresent"));
+        assert_eq!(
+            spec.template.spec.as_ref().unwrap().containers[0]
+                .image_pull_policy
+                .as_deref(),
+            Some("IfNotPresent")
+        );
 
-        let strategic = Patch::Strategic(json!({"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "x"}]}}}}));
+        let strategic =
+            Patch::Strategic(json!({"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "x"}]}}}}));
         let two = api.patch("d", &PatchParams::default(), &strategic).await.unwrap();
         let names = |d: &Deployment| -> Vec<String> {
-            d.spec.template.spec.as_ref().unwrap().containers.iter().map(|c| c.name.clone()).collect()
+            d.spec
+                .template
+                .spec
+                .as_ref()
+                .unwrap()
+                .containers
+                .iter()
+                .map(|c| c.name.clone())
+                .collect()
         };
         assert_eq!(names(&two), ["main", "side"]);
         assert_eq!(two.metadata.generation, Some(2));
@@ -237,8 +313,18 @@ fn patches_of_every_kind() {
             {"op": "replace", "path": "/spec/replicas", "value": 5},
         ]))
         .unwrap();
-        assert_eq!(api.patch("d", &PatchParams::default(), &Patch::Json::<()>(json.clone())).await.unwrap().spec.replicas, Some(5));
-        let error = api.patch("d", &PatchParams::default(), &Patch::Json::<()>(json)).await.unwrap_err();
+        assert_eq!(
+            api.patch("d", &PatchParams::default(), &Patch::Json::<()>(json.clone()))
+                .await
+                .unwrap()
+                .spec
+                .replicas,
+            Some(5)
+        );
+        let error = api
+            .patch("d", &PatchParams::default(), &Patch::Json::<()>(json))
+            .await
+            .unwrap_err();
         assert_eq!(status_of(error).0, 422);
 
         let apply = Patch::Apply(json!({
@@ -249,9 +335,15 @@ fn patches_of_every_kind() {
         assert_eq!(maps.get("c").await.unwrap().data.unwrap()["a"], "1");
 
         let stale = Patch::Merge(json!({"metadata": {"resourceVersion": "1"}, "spec": {"replicas": 1}}));
-        assert_eq!(status_of(api.patch("d", &PatchParams::default(), &stale).await.unwrap_err()).0, 409);
+        assert_eq!(
+            status_of(api.patch("d", &PatchParams::default(), &stale).await.unwrap_err()).0,
+            409
+        );
         let selector = Patch::Merge(json!({"spec": {"selector": {"matchLabels": {"app": "other"}}}}));
-        assert_eq!(status_of(api.patch("d", &PatchParams::default(), &selector).await.unwrap_err()).0, 422);
+        assert_eq!(
+            status_of(api.patch("d", &PatchParams::default(), &selector).await.unwrap_err()).0,
+            422
+        );
     });
 }
 
@@ -261,16 +353,26 @@ fn versions_are_demanded_where_the_real_server_demands_them() {
         let sandbox = sandbox();
         sandbox.apply_crd(widget_crd()).unwrap();
         sandbox.create(widget("w")).unwrap();
-        let error = widgets(&sandbox).replace("w", &PostParams::default(), &dynamic(widget("w"))).await.unwrap_err();
+        let error = widgets(&sandbox)
+            .replace("w", &PostParams::default(), &dynamic(widget("w")))
+            .await
+            .unwrap_err();
         let (code, _, message) = status_of(error);
         assert_eq!(code, 422);
-        assert!(message.contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"), "{message}");
+        assert!(
+            message.contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"),
+            "{message}"
+        );
 
         // A lease may be made by an update.
         let leases: Api<Lease> = Api::default_namespaced(sandbox.client());
-        let lease: Lease = serde_json::from_value(json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}})).unwrap();
+        let lease: Lease =
+            serde_json::from_value(json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}})).unwrap();
         leases.replace("l", &PostParams::default(), &lease).await.unwrap();
-        assert_eq!(leases.get("l").await.unwrap().spec.unwrap().holder_identity.as_deref(), Some("me"));
+        assert_eq!(
+            leases.get("l").await.unwrap().spec.unwrap().holder_identity.as_deref(),
+            Some("me")
+        );
     });
 }
 
@@ -280,18 +382,34 @@ fn lists_page_by_page_on_one_snapshot() {
         let sandbox = sandbox();
         let api: Api<ConfigMap> = Api::default_namespaced(sandbox.client());
         for i in 0..7 {
-            api.create(&PostParams::default(), &config_map(&format!("c{i}"), json!({"n": i.to_string()}))).await.unwrap();
+            api.create(
+                &PostParams::default(),
+                &config_map(&format!("c{i}"), json!({"n": i.to_string()})),
+            )
+            .await
+            .unwrap();
         }
         let first = api.list(&ListParams::default().limit(3)).await.unwrap();
         assert_eq!(first.metadata.remaining_item_count, Some(4));
         // Changes between the pages are not seen by them.
         api.delete("c5", &DeleteParams::default()).await.unwrap();
-        api.patch("c4", &PatchParams::default(), &Patch::Merge(json!({"data": {"n": "new"}}))).await.unwrap();
-        api.create(&PostParams::default(), &config_map("c45", json!({}))).await.unwrap();
+        api.patch(
+            "c4",
+            &PatchParams::default(),
+            &Patch::Merge(json!({"data": {"n": "new"}})),
+        )
+        .await
+        .unwrap();
+        api.create(&PostParams::default(), &config_map("c45", json!({})))
+            .await
+            .unwrap();
         let mut names: Vec<String> = first.items.iter().map(|o| o.metadata.name.clone().unwrap()).collect();
         let mut token = first.metadata.continue_.clone();
         while let Some(next) = token.filter(|t| !t.is_empty()) {
-            let page = api.list(&ListParams::default().limit(3).continue_token(&next)).await.unwrap();
+            let page = api
+                .list(&ListParams::default().limit(3).continue_token(&next))
+                .await
+                .unwrap();
             assert_eq!(page.metadata.resource_version, first.metadata.resource_version);
             for object in &page.items {
                 assert_ne!(object.data.as_ref().unwrap()["n"], "new");
@@ -301,10 +419,19 @@ fn lists_page_by_page_on_one_snapshot() {
         }
         assert_eq!(names, ["c0", "c1", "c2", "c3", "c4", "c5", "c6"]);
 
-        let stale = api.list(&ListParams::default().limit(3)).await.unwrap().metadata.continue_.unwrap();
+        let stale = api
+            .list(&ListParams::default().limit(3))
+            .await
+            .unwrap()
+            .metadata
+            .continue_
+            .unwrap();
         api.delete("c0", &DeleteParams::default()).await.unwrap();
         sandbox.compact();
-        let error = api.list(&ListParams::default().limit(3).continue_token(&stale)).await.unwrap_err();
+        let error = api
+            .list(&ListParams::default().limit(3).continue_token(&stale))
+            .await
+            .unwrap_err();
         assert_eq!(status_of(error).0, 410);
     });
 }
@@ -319,7 +446,11 @@ fn lists_page_by_page_on_one_snapshot() {
 fn label_selectors(#[case] selector: &str, #[case] expected: &[&str]) {
     paused(async {
         let sandbox = sandbox();
-        for (name, labels) in [("x", json!({"tier": "a"})), ("y", json!({"tier": "b", "zone": "1"})), ("z", json!({}))] {
+        for (name, labels) in [
+            ("x", json!({"tier": "a"})),
+            ("y", json!({"tier": "b", "zone": "1"})),
+            ("z", json!({})),
+        ] {
             sandbox.create(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "default", "labels": labels}})).unwrap();
         }
         let api: Api<k8s_openapi::api::core::v1::Secret> = Api::default_namespaced(sandbox.client());
@@ -346,8 +477,14 @@ fn field_selectors() {
         assert_eq!(names("metadata.name=b").await, ["b"]);
         assert_eq!(names("metadata.name!=b").await, ["a"]);
         assert_eq!(names("spec.color=blue").await, ["b"]);
-        let error = api.list(&ListParams::default().fields("spec.code=x")).await.unwrap_err();
-        assert_eq!(status_of(error), (400, "BadRequest".into(), "field label not supported: spec.code".into()));
+        let error = api
+            .list(&ListParams::default().fields("spec.code=x"))
+            .await
+            .unwrap_err();
+        assert_eq!(
+            status_of(error),
+            (400, "BadRequest".into(), "field label not supported: spec.code".into())
+        );
     });
 }
 
@@ -356,7 +493,10 @@ fn owned_objects_go_with_their_owners_and_namespaces_with_their_contents() {
     paused(async {
         let sandbox = sandbox();
         let api: Api<ConfigMap> = Api::default_namespaced(sandbox.client());
-        let owner = api.create(&PostParams::default(), &config_map("owner", json!({}))).await.unwrap();
+        let owner = api
+            .create(&PostParams::default(), &config_map("owner", json!({})))
+            .await
+            .unwrap();
         let mut owned = config_map("owned", json!({}));
         let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid});
         owned.metadata.owner_references = Some(vec![serde_json::from_value(reference).unwrap()]);
@@ -371,15 +511,34 @@ fn owned_objects_go_with_their_owners_and_namespaces_with_their_contents() {
         let mut held = config_map("held", json!({}));
         held.metadata.finalizers = Some(vec!["example.com/hold".into()]);
         inside.create(&PostParams::default(), &held).await.unwrap();
-        inside.create(&PostParams::default(), &config_map("free", json!({}))).await.unwrap();
+        inside
+            .create(&PostParams::default(), &config_map("free", json!({})))
+            .await
+            .unwrap();
         namespaces.delete("n", &DeleteParams::default()).await.unwrap();
-        assert_eq!(namespaces.get("n").await.unwrap().status.unwrap().phase.as_deref(), Some("Terminating"));
+        assert_eq!(
+            namespaces.get("n").await.unwrap().status.unwrap().phase.as_deref(),
+            Some("Terminating")
+        );
         assert_eq!(status_of(inside.get("free").await.unwrap_err()).0, 404);
-        let error = inside.create(&PostParams::default(), &config_map("late", json!({}))).await.unwrap_err();
+        let error = inside
+            .create(&PostParams::default(), &config_map("late", json!({})))
+            .await
+            .unwrap_err();
         assert_eq!(status_of(error).0, 403);
-        inside.patch("held", &PatchParams::default(), &Patch::Merge(json!({"metadata": {"finalizers": null}}))).await.unwrap();
+        inside
+            .patch(
+                "held",
+                &PatchParams::default(),
+                &Patch::Merge(json!({"metadata": {"finalizers": null}})),
+            )
+            .await
+            .unwrap();
         assert_eq!(status_of(namespaces.get("n").await.unwrap_err()).0, 404);
-        let error = inside.create(&PostParams::default(), &config_map("late", json!({}))).await.unwrap_err();
+        let error = inside
+            .create(&PostParams::default(), &config_map("late", json!({})))
+            .await
+            .unwrap_err();
         assert_eq!(status_of(error).2, "namespaces \"n\" not found");
     });
 }
@@ -390,15 +549,27 @@ fn dry_runs_generated_names_and_the_write_log() {
         let sandbox = sandbox();
         let api: Api<ConfigMap> = Api::default_namespaced(sandbox.client());
         let before = sandbox.resource_version();
-        let dry = PostParams { dry_run: true, ..PostParams::default() };
+        let dry = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
         api.create(&dry, &config_map("dry", json!({}))).await.unwrap();
         assert_eq!(sandbox.resource_version(), before);
         let generated: ConfigMap = serde_json::from_value(json!({"metadata": {"generateName": "gen-"}})).unwrap();
-        let name = api.create(&PostParams::default(), &generated).await.unwrap().metadata.name.unwrap();
+        let name = api
+            .create(&PostParams::default(), &generated)
+            .await
+            .unwrap()
+            .metadata
+            .name
+            .unwrap();
         assert!(name.starts_with("gen-") && name.len() == 9, "{name}");
         let log = sandbox.faults().writes();
         assert_eq!(log.iter().map(|w| w.changed).collect::<Vec<_>>(), [false, true]);
-        assert_eq!((log[1].verb, log[1].name.as_deref(), log[1].code), (Verb::Create, Some(name.as_str()), 201));
+        assert_eq!(
+            (log[1].verb, log[1].name.as_deref(), log[1].code),
+            (Verb::Create, Some(name.as_str()), 201)
+        );
     });
 }
 
@@ -414,7 +585,10 @@ fn events_have_two_faces() {
         });
         sandbox.create(event).unwrap();
         let core: Api<k8s_openapi::api::core::v1::Event> = Api::default_namespaced(sandbox.client());
-        let found = core.list(&ListParams::default().fields("involvedObject.name=w,involvedObject.kind=Widget")).await.unwrap();
+        let found = core
+            .list(&ListParams::default().fields("involvedObject.name=w,involvedObject.kind=Widget"))
+            .await
+            .unwrap();
         assert_eq!(found.items[0].message.as_deref(), Some("it is done"));
         let new: Api<k8s_openapi::api::events::v1::Event> = Api::default_namespaced(sandbox.client());
         assert_eq!(new.get("e").await.unwrap().note.as_deref(), Some("it is done"));
@@ -431,11 +605,24 @@ fn a_crd_goes_with_its_objects() {
             Api::all(sandbox.client());
         let crd = crds.get("widgets.example.com").await.unwrap();
         let conditions = crd.status.unwrap().conditions.unwrap();
-        assert!(conditions.iter().any(|c| c.type_ == "Established" && c.status == "True"));
-        crds.delete("widgets.example.com", &DeleteParams::default()).await.unwrap();
+        assert!(
+            conditions
+                .iter()
+                .any(|c| c.type_ == "Established" && c.status == "True")
+        );
+        crds.delete("widgets.example.com", &DeleteParams::default())
+            .await
+            .unwrap();
         assert_eq!(status_of(crds.get("widgets.example.com").await.unwrap_err()).0, 404);
         let error = widgets(&sandbox).list(&ListParams::default()).await.unwrap_err();
-        assert_eq!(status_of(error), (404, "NotFound".into(), "the server could not find the requested resource".into()));
+        assert_eq!(
+            status_of(error),
+            (
+                404,
+                "NotFound".into(),
+                "the server could not find the requested resource".into()
+            )
+        );
     });
 }
 

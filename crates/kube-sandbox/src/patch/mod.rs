@@ -29,7 +29,9 @@ impl Patch {
             if value.is_object() {
                 Ok(value)
             } else {
-                Err(ApiError::bad_request("error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}"))
+                Err(ApiError::bad_request(
+                    "error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}",
+                ))
             }
         };
         match content_type {

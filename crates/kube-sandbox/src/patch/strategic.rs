@@ -73,7 +73,11 @@ fn merged<'p>(current: Option<&Value>, patch: &'p Value, path: &mut Vec<&'p str>
     }
 }
 
-fn merged_map<'p>(before: &Map<String, Value>, patch: &'p Map<String, Value>, path: &mut Vec<&'p str>) -> Map<String, Value> {
+fn merged_map<'p>(
+    before: &Map<String, Value>,
+    patch: &'p Map<String, Value>,
+    path: &mut Vec<&'p str>,
+) -> Map<String, Value> {
     let mut result = match patch.get("$patch").and_then(Value::as_str) {
         Some("replace" | "delete") => Map::new(),
         _ => before.clone(),
@@ -105,8 +109,12 @@ fn merged_map<'p>(before: &Map<String, Value>, patch: &'p Map<String, Value>, pa
         result.insert(key.clone(), value);
     }
     for (key, order) in patch {
-        let Some(field) = key.strip_prefix("$setElementOrder/") else { continue };
-        let (Some(Value::Array(items)), Some(order)) = (result.get_mut(field), order.as_array()) else { continue };
+        let Some(field) = key.strip_prefix("$setElementOrder/") else {
+            continue;
+        };
+        let (Some(Value::Array(items)), Some(order)) = (result.get_mut(field), order.as_array()) else {
+            continue;
+        };
         let how = {
             path.push(field);
             let how = list_merge(path);

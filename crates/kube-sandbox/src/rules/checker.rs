@@ -31,13 +31,21 @@ impl Settings {
     /// For the sandbox under simulated time.
     #[must_use]
     pub fn exact(evictions_per_second: f64) -> Self {
-        Self { evictions_per_second, slack: SignedDuration::from_millis(100), settle: SignedDuration::from_secs(10) }
+        Self {
+            evictions_per_second,
+            slack: SignedDuration::from_millis(100),
+            settle: SignedDuration::from_secs(10),
+        }
     }
 
     /// For servers that run in real time.
     #[must_use]
     pub fn real_time(evictions_per_second: f64) -> Self {
-        Self { evictions_per_second, slack: SignedDuration::from_millis(1500), settle: SignedDuration::from_secs(10) }
+        Self {
+            evictions_per_second,
+            slack: SignedDuration::from_millis(1500),
+            settle: SignedDuration::from_secs(10),
+        }
     }
 }
 
@@ -151,7 +159,9 @@ impl Checker {
             .in_both_since
             .iter()
             .filter(|(_, since)| now.duration_since(**since) > self.settings.settle)
-            .map(|((key, cluster), since)| format!("{key}: {cluster} stands in spec.clusters and in the tasks since {since}"))
+            .map(|((key, cluster), since)| {
+                format!("{key}: {cluster} stands in spec.clusters and in the tasks since {since}")
+            })
             .collect();
         overdue.into_iter().for_each(|what| self.broken(3, now, what));
         std::mem::take(&mut self.violations)
@@ -178,10 +188,17 @@ impl Checker {
     fn check_taints(&mut self, before: &Cluster, after: &Cluster, now: Timestamp) {
         let name = after.name_any();
         let owned = |cluster: &Cluster, key: &str| {
-            cluster.annotations().get(annotation::MANAGED_TAINTS).is_some_and(|owned| owned.contains(key))
+            cluster
+                .annotations()
+                .get(annotation::MANAGED_TAINTS)
+                .is_some_and(|owned| owned.contains(key))
         };
         for taint in &after.spec.taints {
-            let is_new = !before.spec.taints.iter().any(|old| old.key == taint.key && old.effect == taint.effect);
+            let is_new = !before
+                .spec
+                .taints
+                .iter()
+                .any(|old| old.key == taint.key && old.effect == taint.effect);
             if !is_new || !owned(after, &taint.key) {
                 continue;
             }
@@ -204,10 +221,21 @@ impl Checker {
             }
         }
         for taint in before.spec.taints.iter().filter(|taint| !owned(before, &taint.key)) {
-            let same = after.spec.taints.iter().find(|new| new.key == taint.key && new.effect == taint.effect);
+            let same = after
+                .spec
+                .taints
+                .iter()
+                .find(|new| new.key == taint.key && new.effect == taint.effect);
             let stamped = taint.time_added.is_none();
             if !same.is_some_and(|new| new.value == taint.value && (stamped || new.time_added == taint.time_added)) {
-                self.broken(7, now, format!("{name}: taint {}:{} is not ours and was changed or removed", taint.key, taint.effect));
+                self.broken(
+                    7,
+                    now,
+                    format!(
+                        "{name}: taint {}:{} is not ours and was changed or removed",
+                        taint.key, taint.effect
+                    ),
+                );
             }
         }
     }
@@ -226,7 +254,11 @@ impl Checker {
             if left.contains(cluster) {
                 let since = *self.in_both_since.entry(entry).or_insert(now);
                 if now.duration_since(since) > self.settings.settle {
-                    self.broken(3, now, format!("{key}: {cluster} stands in spec.clusters and in the tasks since {since}"));
+                    self.broken(
+                        3,
+                        now,
+                        format!("{key}: {cluster} stands in spec.clusters and in the tasks since {since}"),
+                    );
                 }
             } else {
                 self.in_both_since.remove(&entry);
@@ -249,7 +281,10 @@ impl Checker {
             if task.reason != task::TAINT_UNTOLERATED {
                 continue;
             }
-            let due = self.clusters.get(&task.from_cluster).and_then(|cluster| reference::earliest_eviction(before, cluster));
+            let due = self
+                .clusters
+                .get(&task.from_cluster)
+                .and_then(|cluster| reference::earliest_eviction(before, cluster));
             let shown = format!("{key} was evicted from {}", task.from_cluster);
             match due {
                 None => self.broken(2, now, format!("{shown} without a cause on the cluster")),
@@ -268,7 +303,12 @@ impl Checker {
             let window = now.duration_since(*start).as_secs_f64() + slack;
             #[expect(clippy::cast_precision_loss, reason = "counts of evictions are small")]
             let too_many = count as f64 > self.settings.evictions_per_second * window + 1.0 + 1e-6;
-            too_many.then(|| format!("{count} evictions within {window:.1} s at {} a second", self.settings.evictions_per_second))
+            too_many.then(|| {
+                format!(
+                    "{count} evictions within {window:.1} s at {} a second",
+                    self.settings.evictions_per_second
+                )
+            })
         });
         if let Some(what) = broken {
             self.broken(1, now, what);
@@ -282,19 +322,38 @@ impl Checker {
         }
         let placed = |binding: &Binding| -> BTreeSet<String> {
             let targets = binding.spec.clusters.iter().map(|target| target.name.clone());
-            targets.chain(binding.spec.graceful_eviction_tasks.iter().map(|task| task.from_cluster.clone())).collect()
+            targets
+                .chain(
+                    binding
+                        .spec
+                        .graceful_eviction_tasks
+                        .iter()
+                        .map(|task| task.from_cluster.clone()),
+                )
+                .collect()
         };
         let remaining = placed(after);
         for cluster in placed(before).difference(&remaining) {
             let name = ClusterName::from(cluster.as_str());
-            let was_running = before.status_on(&name).is_some_and(|item| item.applied && item.health != Some(ResourceHealth::Unhealthy));
+            let was_running = before
+                .status_on(&name)
+                .is_some_and(|item| item.applied && item.health != Some(ResourceHealth::Unhealthy));
             let exists = self.clusters.contains_key(cluster);
             let word = before.spec.task(&name).is_some_and(owner_gave_the_word);
             let other_runs = remaining.iter().any(|other| {
-                after.status_on(&other.as_str().into()).is_some_and(|item| item.health == Some(ResourceHealth::Healthy))
+                after
+                    .status_on(&other.as_str().into())
+                    .is_some_and(|item| item.health == Some(ResourceHealth::Healthy))
             });
             if was_running && exists && !word && !other_runs {
-                self.broken(4, now, format!("{}: the copy on {cluster} was given up and no other copy is healthy", after.key()));
+                self.broken(
+                    4,
+                    now,
+                    format!(
+                        "{}: the copy on {cluster} was given up and no other copy is healthy",
+                        after.key()
+                    ),
+                );
             }
         }
     }
@@ -302,12 +361,31 @@ impl Checker {
     /// Rule 7: the content of a task that another producer wrote does not change; that it ends is our job.
     fn check_foreign_tasks(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
         let ours = [task::TAINT_MANAGER, task::DEPENDENCY_MIRROR];
-        for old in before.spec.graceful_eviction_tasks.iter().filter(|task| !ours.contains(&task.producer.as_str())) {
-            let Some(new) = after.spec.task(&old.from_cluster.as_str().into()) else { continue };
+        for old in before
+            .spec
+            .graceful_eviction_tasks
+            .iter()
+            .filter(|task| !ours.contains(&task.producer.as_str()))
+        {
+            let Some(new) = after.spec.task(&old.from_cluster.as_str().into()) else {
+                continue;
+            };
             let mut stamped = old.clone();
-            stamped.creation_timestamp = old.creation_timestamp.clone().or_else(|| new.creation_timestamp.clone());
+            stamped.creation_timestamp = old
+                .creation_timestamp
+                .clone()
+                .or_else(|| new.creation_timestamp.clone());
             if stamped != *new {
-                self.broken(7, now, format!("{}: the task of {} for {} was changed", after.key(), old.producer, old.from_cluster));
+                self.broken(
+                    7,
+                    now,
+                    format!(
+                        "{}: the task of {} for {} was changed",
+                        after.key(),
+                        old.producer,
+                        old.from_cluster
+                    ),
+                );
             }
         }
     }
@@ -339,8 +417,14 @@ mod tests {
     }
 
     fn binding(clusters: &[&str], tasks: &Value, healthy: &[&str]) -> Binding {
-        let targets: Vec<_> = clusters.iter().map(|name| json!({"name": name, "replicas": 1})).collect();
-        let items: Vec<_> = healthy.iter().map(|name| json!({"clusterName": name, "applied": true, "health": "Healthy"})).collect();
+        let targets: Vec<_> = clusters
+            .iter()
+            .map(|name| json!({"name": name, "replicas": 1}))
+            .collect();
+        let items: Vec<_> = healthy
+            .iter()
+            .map(|name| json!({"clusterName": name, "applied": true, "health": "Healthy"}))
+            .collect();
         serde_json::from_value(json!({
             "metadata": {"namespace": "default", "name": "nginx-deployment"},
             "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx"}, "replicas": 1, "clusters": targets, "gracefulEvictionTasks": tasks},
@@ -358,7 +442,11 @@ mod tests {
     }
 
     fn rules(mut checker: Checker, now: Timestamp) -> Vec<u8> {
-        checker.finish(now).into_iter().map(|violation| violation.rule).collect()
+        checker
+            .finish(now)
+            .into_iter()
+            .map(|violation| violation.rule)
+            .collect()
     }
 
     #[test]
@@ -367,7 +455,10 @@ mod tests {
         checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
         checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(0));
         checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(1));
-        checker.see_binding(Seen::Stored(binding(&["m2"], &json!([task("m1")]), &["m1", "m2"])), at(2));
+        checker.see_binding(
+            Seen::Stored(binding(&["m2"], &json!([task("m1")]), &["m1", "m2"])),
+            at(2),
+        );
         checker.see_binding(Seen::Stored(binding(&["m2"], &json!([]), &["m2"])), at(3));
         assert_eq!(rules(checker, at(100)), Vec::<u8>::new());
     }

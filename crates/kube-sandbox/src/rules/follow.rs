@@ -37,7 +37,9 @@ where
         let mut gone = std::mem::take(&mut known);
         for object in list.items {
             let key = key(&object);
-            let is_news = gone.remove(&key).is_none_or(|old| old.resource_version() != object.resource_version());
+            let is_news = gone
+                .remove(&key)
+                .is_none_or(|old| old.resource_version() != object.resource_version());
             known.insert(key, object.clone());
             if is_news {
                 see(Seen::Stored(object));

@@ -18,14 +18,23 @@ fn due(binding: &Binding, taint: &Taint) -> Option<Timestamp> {
     let added = taint.time_added.as_ref()?.0;
     match taint.effect.as_str() {
         effect::NO_EXECUTE => {
-            let tolerations = binding.spec.placement.iter().flat_map(|placement| &placement.cluster_tolerations);
+            let tolerations = binding
+                .spec
+                .placement
+                .iter()
+                .flat_map(|placement| &placement.cluster_tolerations);
             let matching: Vec<_> = tolerations.filter(|toleration| tolerates(toleration, taint)).collect();
             if matching.is_empty() {
                 return Some(added);
             }
             // The most permissive toleration counts; one without seconds bears the taint for ever.
-            let seconds: Option<Vec<i64>> = matching.iter().map(|toleration| toleration.toleration_seconds).collect();
-            seconds.and_then(|seconds| seconds.into_iter().max()).map(|s| after(added, s.max(0)))
+            let seconds: Option<Vec<i64>> = matching
+                .iter()
+                .map(|toleration| toleration.toleration_seconds)
+                .collect();
+            seconds
+                .and_then(|seconds| seconds.into_iter().max())
+                .map(|s| after(added, s.max(0)))
         }
         effect::PREFER_NO_EXECUTE => {
             let behaviour = binding.spec.failover.as_ref()?.cluster.as_ref()?;
@@ -36,7 +45,9 @@ fn due(binding: &Binding, taint: &Taint) -> Option<Timestamp> {
 }
 
 fn after(start: Timestamp, seconds: i64) -> Timestamp {
-    start.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
+    start
+        .checked_add(SignedDuration::from_secs(seconds))
+        .unwrap_or(Timestamp::MAX)
 }
 
 fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
@@ -59,9 +70,17 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 /// not name the taint. Stock's form has no windows.
 pub(super) fn window_seconds(policy: &ClusterTaintPolicy, key: &str, effect: &str) -> Option<i64> {
     let spec = &policy.spec;
-    let ours = spec.taints_to_add.iter().filter(|t| t.key == key && t.effect.as_str() == effect);
-    let stock = spec.taints.iter().filter(|t| t.key == key && t.effect.as_str() == effect);
-    ours.map(|taint| i64::from(taint.add_on_match_seconds)).chain(stock.map(|_| 0)).min()
+    let ours = spec
+        .taints_to_add
+        .iter()
+        .filter(|t| t.key == key && t.effect.as_str() == effect);
+    let stock = spec
+        .taints
+        .iter()
+        .filter(|t| t.key == key && t.effect.as_str() == effect);
+    ours.map(|taint| i64::from(taint.add_on_match_seconds))
+        .chain(stock.map(|_| 0))
+        .min()
 }
 
 /// Whether the policy's adding conditions hold on `cluster`. Who is targeted is not looked at: it can only make the
@@ -77,8 +96,13 @@ pub(super) fn conditions_match(policy: &ClusterTaintPolicy, cluster: &Cluster) -
 }
 
 fn holds(wanted: &MatchCondition, cluster: &Cluster) -> bool {
-    let Some(condition) = cluster.condition(&wanted.condition_type) else { return false };
-    let listed = wanted.status_values.iter().any(|value| value.as_str() == condition.status);
+    let Some(condition) = cluster.condition(&wanted.condition_type) else {
+        return false;
+    };
+    let listed = wanted
+        .status_values
+        .iter()
+        .any(|value| value.as_str() == condition.status);
     match wanted.operator {
         SetOperator::In => listed,
         SetOperator::NotIn => !listed,

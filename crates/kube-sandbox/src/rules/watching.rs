@@ -45,7 +45,11 @@ impl Watching {
             let bindings: Api<Binding> = Api::all_with(client.clone(), &kind);
             followers.spawn(follow(bindings, move |seen| checker.lock().see_binding(seen, now())));
         }
-        Self { checker, now, _followers: followers }
+        Self {
+            checker,
+            now,
+            _followers: followers,
+        }
     }
 
     /// Evictions seen so far: when, which binding, from where.

@@ -24,7 +24,9 @@ impl Rules {
         collect_problems(&compiled, &mut problems);
         collect_unsupported(schema, &mut problems);
         if problems.is_empty() {
-            Ok(Self { compiled: Some(Mutex::new((compiled, Validator::new()))) })
+            Ok(Self {
+                compiled: Some(Mutex::new((compiled, Validator::new()))),
+            })
         } else {
             Err(problems)
         }
@@ -35,10 +37,14 @@ impl Rules {
     }
 
     pub(crate) fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let Some(compiled) = &self.compiled else { return Vec::new() };
+        let Some(compiled) = &self.compiled else {
+            return Vec::new();
+        };
         let guard = compiled.lock();
         let (schema, validator) = &*guard;
-        let Err(failures) = validator.validate_compiled(schema, object, old) else { return Vec::new() };
+        let Err(failures) = validator.validate_compiled(schema, object, old) else {
+            return Vec::new();
+        };
         let mut errors: Vec<FieldError> = failures
             .into_vec()
             .into_iter()
@@ -57,7 +63,11 @@ impl Rules {
                     ErrorKind::ValidationFailure => f.message,
                     _ => format!("{} evaluating rule: {}", f.message, f.rule),
                 };
-                let path = if f.field_path.is_empty() { "<nil>" } else { &f.field_path };
+                let path = if f.field_path.is_empty() {
+                    "<nil>"
+                } else {
+                    &f.field_path
+                };
                 FieldError::new(kind, path, scalar.filter(|_| shows_value), detail)
             })
             .collect();
@@ -92,14 +102,25 @@ fn collect_problems(schema: &CompiledSchema, problems: &mut Vec<FieldError>) {
 fn collect_unsupported(schema: &Value, problems: &mut Vec<FieldError>) {
     match schema {
         Value::Object(map) => {
-            for rule in map.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten() {
+            for rule in map
+                .get("x-kubernetes-validations")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
                 let text = rule["rule"].as_str().unwrap_or_default();
-                let unsupported = ["type(", "dyn(", ".?", "cel.bind", "sortBy("].iter().find(|w| text.contains(**w));
+                let unsupported = ["type(", "dyn(", ".?", "cel.bind", "sortBy("]
+                    .iter()
+                    .find(|w| text.contains(**w));
                 if let Some(word) = unsupported {
-                    problems.push(rule_problem(format!("{word:?} is not available in this server: {text}")));
+                    problems.push(rule_problem(format!(
+                        "{word:?} is not available in this server: {text}"
+                    )));
                 }
                 if rule["optionalOldSelf"] == Value::Bool(true) {
-                    problems.push(rule_problem(format!("optionalOldSelf is not available in this server: {text}")));
+                    problems.push(rule_problem(format!(
+                        "optionalOldSelf is not available in this server: {text}"
+                    )));
                 }
             }
             map.values().for_each(|v| collect_unsupported(v, problems));
@@ -110,7 +131,11 @@ fn collect_unsupported(schema: &Value, problems: &mut Vec<FieldError>) {
 }
 
 fn rule_problem(what: String) -> FieldError {
-    FieldError::invalid("spec.validation.openAPIV3Schema.x-kubernetes-validations", Value::Null, what)
+    FieldError::invalid(
+        "spec.validation.openAPIV3Schema.x-kubernetes-validations",
+        Value::Null,
+        what,
+    )
 }
 
 fn unchanged(object: &Value, old: Option<&Value>, path: &str) -> bool {
@@ -121,7 +146,11 @@ fn unchanged(object: &Value, old: Option<&Value>, path: &str) -> bool {
 /// Follows a path like `spec.items[0].name` or `spec.map[key]`.
 fn at_path<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let mut at = object;
-    for part in path.split(['.', '[']).map(|p| p.trim_end_matches(']')).filter(|p| !p.is_empty()) {
+    for part in path
+        .split(['.', '['])
+        .map(|p| p.trim_end_matches(']'))
+        .filter(|p| !p.is_empty())
+    {
         at = match at {
             Value::Array(items) => items.get(part.parse::<usize>().ok()?)?,
             other => other.get(part)?,

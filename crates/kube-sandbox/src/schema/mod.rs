@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub(crate) use cel::Rules;
 
-use crate::status::FieldError;
+use crate::status::{FieldError, FieldErrorKind};
 
 /// A compiled `openAPIV3Schema`.
 #[derive(Debug)]
@@ -40,9 +40,12 @@ impl Schema {
             }
         };
         match rules {
-            Some(rules) if problems.is_empty() => {
-                Ok(Self { structural, patterns, rules, keeps_everything: preserve_unknown_fields })
-            }
+            Some(rules) if problems.is_empty() => Ok(Self {
+                structural,
+                patterns,
+                rules,
+                keeps_everything: preserve_unknown_fields,
+            }),
             _ => Err(problems),
         }
     }
@@ -69,14 +72,17 @@ impl Schema {
     /// change is not complained about again (validation ratcheting), and transition rules compare with it.
     pub(crate) fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = validation::validate(object, old, &self.structural, &self.patterns);
-        // As the real server: rules are not evaluated on objects whose shape is already wrong.
-        if errors.is_empty() {
+        // As the real server: rules are not evaluated on objects of the wrong shape, and the answer says so.
+        let blocks = |e: &FieldError| {
+            use FieldErrorKind::{NotSupported, Required, TooLong, TooMany, TypeInvalid};
+            matches!(e.kind, NotSupported | Required | TooLong | TooMany | TypeInvalid)
+        };
+        if !errors.iter().any(blocks) {
             errors.extend(self.rules.validate(object, old));
         } else if self.rules.exist() {
-            errors.push(FieldError::new(
-                crate::status::FieldErrorKind::Invalid,
+            errors.push(FieldError::invalid(
                 "<nil>",
-                Some(Value::Null),
+                Value::Null,
                 "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
             ));
         }
@@ -135,7 +141,11 @@ fn removed_paths(before: &Value, after: &Value, path: &str, missing: &mut Vec<St
 }
 
 pub(super) fn child_path(parent: &str, key: &str) -> String {
-    if parent.is_empty() { key.to_owned() } else { format!("{parent}.{key}") }
+    if parent.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{parent}.{key}")
+    }
 }
 
 pub(crate) fn flag(schema: &Value, name: &str) -> bool {

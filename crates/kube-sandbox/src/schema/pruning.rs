@@ -84,13 +84,13 @@ mod tests {
     #[test]
     fn keeps_only_what_the_schema_knows() {
         let schema = json!({"type": "object", "properties": {
-            "spec": {"type": "object", "properties": {
-                "a": {"type": "string"},
-                "m": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "integer"}}}},
-                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-                "list": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "string"}}}},
-                "raw": {"type": "object", "x-kubernetes-embedded-resource": true}
-            }}}});
+        "spec": {"type": "object", "properties": {
+            "a": {"type": "string"},
+            "m": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "integer"}}}},
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "string"}}}},
+            "raw": {"type": "object", "x-kubernetes-embedded-resource": true}
+        }}}});
         let mut object = json!({"apiVersion": "v1", "kind": "X", "metadata": {"name": "n", "any": 1}, "extra": 1, "spec": {
             "a": "1", "b": "2",
             "m": {"k": {"x": 1, "y": 2}},

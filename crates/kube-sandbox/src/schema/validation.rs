@@ -20,7 +20,10 @@ pub(super) fn validate(
     schema: &Value,
     patterns: &BTreeMap<String, Regex>,
 ) -> Vec<FieldError> {
-    let mut context = Context { patterns, errors: Vec::new() };
+    let mut context = Context {
+        patterns,
+        errors: Vec::new(),
+    };
     context.node(object, old, schema, "");
     context.errors
 }
@@ -46,7 +49,8 @@ impl Context<'_> {
     fn invalid(&mut self, path: &str, value: &Value, what: &str) {
         // `x in body should …`, where x is the path: the wording of kube-openapi.
         let detail = format!("{path} in body {what}");
-        self.errors.push(FieldError::invalid(shown(path), value.clone(), detail));
+        self.errors
+            .push(FieldError::invalid(shown(path), value.clone(), detail));
     }
 
     fn node(&mut self, value: &Value, old: Option<&Value>, schema: &Value, path: &str) {
@@ -70,7 +74,8 @@ impl Context<'_> {
         if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
             && !allowed.contains(value)
         {
-            self.errors.push(FieldError::not_supported(shown(path), value.clone(), allowed));
+            self.errors
+                .push(FieldError::not_supported(shown(path), value.clone(), allowed));
         }
         self.combinations(value, old, schema, path);
     }
@@ -84,7 +89,9 @@ impl Context<'_> {
             self.type_error(path, "integer,string", actual);
             return false;
         }
-        let Some(expected) = schema.get("type").and_then(Value::as_str) else { return true };
+        let Some(expected) = schema.get("type").and_then(Value::as_str) else {
+            return true;
+        };
         if expected == actual || (expected == "number" && actual == "integer") {
             return true;
         }
@@ -160,7 +167,10 @@ impl Context<'_> {
         {
             self.invalid(path, value, &format!("should have at least {least} items"));
         }
-        let list_type = schema.get("x-kubernetes-list-type").and_then(Value::as_str).unwrap_or("atomic");
+        let list_type = schema
+            .get("x-kubernetes-list-type")
+            .and_then(Value::as_str)
+            .unwrap_or("atomic");
         let keys: Vec<&str> = schema
             .get("x-kubernetes-list-map-keys")
             .and_then(Value::as_array)
@@ -168,7 +178,11 @@ impl Context<'_> {
             .unwrap_or_default();
         if let Some(inner) = schema.get("items") {
             for (i, item) in items.iter().enumerate() {
-                let before = if list_type == "map" { old.and_then(|o| same_key(o, item, &keys)) } else { None };
+                let before = if list_type == "map" {
+                    old.and_then(|o| same_key(o, item, &keys))
+                } else {
+                    None
+                };
                 self.node(item, before, inner, &format!("{path}[{i}]"));
             }
         }
@@ -176,7 +190,11 @@ impl Context<'_> {
             "set" => self.unique(items, path, Clone::clone),
             "map" => self.unique(items, path, |item| {
                 // The message shows the keys only, like the real server.
-                Value::Object(keys.iter().filter_map(|k| Some(((*k).to_owned(), item.get(*k)?.clone()))).collect())
+                Value::Object(
+                    keys.iter()
+                        .filter_map(|k| Some(((*k).to_owned(), item.get(*k)?.clone())))
+                        .collect(),
+                )
             }),
             _ => {}
         }
@@ -208,7 +226,7 @@ impl Context<'_> {
             self.errors.push(FieldError::new(
                 FieldErrorKind::TooLong,
                 shown(path),
-                Some("<value omitted>".into()),
+                None,
                 format!("may not be more than {most} {noun}"),
             ));
         }
@@ -242,14 +260,22 @@ impl Context<'_> {
             if flag(schema, "exclusiveMaximum") && actual >= most {
                 self.invalid(path, value, &format!("should be less than {}", text("maximum")));
             } else if actual > most {
-                self.invalid(path, value, &format!("should be less than or equal to {}", text("maximum")));
+                self.invalid(
+                    path,
+                    value,
+                    &format!("should be less than or equal to {}", text("maximum")),
+                );
             }
         }
         if let Some(least) = bound("minimum") {
             if flag(schema, "exclusiveMinimum") && actual <= least {
                 self.invalid(path, value, &format!("should be greater than {}", text("minimum")));
             } else if actual < least {
-                self.invalid(path, value, &format!("should be greater than or equal to {}", text("minimum")));
+                self.invalid(
+                    path,
+                    value,
+                    &format!("should be greater than or equal to {}", text("minimum")),
+                );
             }
         }
         if let Some(step) = bound("multipleOf")
@@ -261,7 +287,12 @@ impl Context<'_> {
     }
 
     fn combinations(&mut self, value: &Value, old: Option<&Value>, schema: &Value, path: &str) {
-        let list = |name: &str| schema.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let list = |name: &str| {
+            schema
+                .get(name)
+                .and_then(Value::as_array)
+                .map_or(&[][..], Vec::as_slice)
+        };
         for part in list("allOf") {
             self.node(value, old, part, path);
         }
@@ -276,7 +307,10 @@ impl Context<'_> {
         }
         if !one_of.is_empty() && matching != 1 {
             let found = if matching == 0 { "none valid" } else { "multiple valid" };
-            self.combination(path, &format!("must validate one and only one schema (oneOf). Found {found}"));
+            self.combination(
+                path,
+                &format!("must validate one and only one schema (oneOf). Found {found}"),
+            );
         }
         if not_fails {
             self.combination(path, "must not validate the schema (not)");
@@ -284,13 +318,19 @@ impl Context<'_> {
     }
 
     fn combination(&mut self, path: &str, what: &str) {
-        self.errors.push(FieldError::invalid(shown(path), "".into(), format!("\"{path}\" {what}")));
+        self.errors.push(FieldError::invalid(
+            shown(path),
+            "".into(),
+            format!("\"{path}\" {what}"),
+        ));
     }
 }
 
 /// The item of the old list with the same keys.
 fn same_key<'a>(old: &'a Value, item: &Value, keys: &[&str]) -> Option<&'a Value> {
-    old.as_array()?.iter().find(|o| keys.iter().all(|k| o.get(*k) == item.get(*k)))
+    old.as_array()?
+        .iter()
+        .find(|o| keys.iter().all(|k| o.get(*k) == item.get(*k)))
 }
 
 fn format_fits(format: &str, text: &str) -> bool {

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 
 /// Simulated time: a fixed start plus the paused tokio clock.
 pub fn simulated_now() -> Now {
-    let (start, t0) = ("2026-01-01T00:00:00Z".parse::<jiff::Timestamp>().unwrap(), tokio::time::Instant::now());
+    let (start, t0) = (
+        "2026-01-01T00:00:00Z".parse::<jiff::Timestamp>().unwrap(),
+        tokio::time::Instant::now(),
+    );
     Arc::new(move || start + jiff::SignedDuration::try_from(t0.elapsed()).unwrap())
 }
 
@@ -20,8 +23,16 @@ pub fn sandbox() -> Sandbox {
 
 /// Runs a body under paused time; a deadlock fails instead of hanging.
 pub fn paused<F: Future>(body: F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(86_400), body).await.expect("the test stands still") })
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        tokio::time::timeout(Duration::from_secs(86_400), body)
+            .await
+            .expect("the test stands still")
+    })
 }
 
 /// Lets everything run until nobody can go on without time passing.
@@ -52,7 +63,14 @@ pub fn widget_crd() -> Value {
                     {"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"},
                     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
                 ],
-                "schema": {"openAPIV3Schema": {
+                "schema": {"openAPIV3Schema": widget_schema()},
+            }],
+        },
+    })
+}
+
+fn widget_schema() -> Value {
+    json!({
                     "type": "object",
                     "description": "A widget for tests.",
                     "required": ["spec"],
@@ -64,7 +82,24 @@ pub fn widget_crd() -> Value {
                             "x-kubernetes-validations": [
                                 {"rule": "!has(self.low) || !has(self.high) || self.low <= self.high", "message": "low must not exceed high"},
                             ],
+                            "properties": widget_fields(),
+                        },
+                        "status": {
+                            "type": "object",
                             "properties": {
+                                "replicas": {"type": "integer"},
+                                "conditions": {
+                                    "type": "array",
+                                    "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+                                },
+                            },
+                        },
+                    },
+    })
+}
+
+fn widget_fields() -> Value {
+    json!({
                                 "color": {"type": "string", "enum": ["red", "green", "blue"], "description": "Its color."},
                                 "replicas": {"type": "integer", "format": "int32", "minimum": 0, "maximum": 10, "default": 1},
                                 "code": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 5},
@@ -88,22 +123,6 @@ pub fn widget_crd() -> Value {
                                     },
                                 },
                                 "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-                            },
-                        },
-                        "status": {
-                            "type": "object",
-                            "properties": {
-                                "replicas": {"type": "integer"},
-                                "conditions": {
-                                    "type": "array",
-                                    "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-                                },
-                            },
-                        },
-                    },
-                }},
-            }],
-        },
     })
 }
 
