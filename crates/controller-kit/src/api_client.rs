@@ -182,4 +182,48 @@ mod tests {
         // A watch gets as long to answer; what it then sends is not limited here.
         assert!(client.request_text(get("/api/v1/pods?watch=true")).await.is_err());
     }
+
+    // kube-rs/kube#485, Azure/kars#74: whatever the controller does, its writes end with its lease.
+    #[tokio::test(start_paused = true)]
+    async fn writes_leave_only_while_the_lease_is_fresh() {
+        let server = Client::new(
+            service_fn(|_: Request<Body>| async { Ok::<_, BoxError>(Response::new(Body::from(b"{}".to_vec()))) }),
+            "default",
+        );
+        let (start, deadline) = (tokio::time::Instant::now(), Duration::from_secs(10));
+        let leadership = Leadership::won(crate::leader::Epoch::default(), start, deadline);
+        let metrics = Metrics::new();
+        let client = for_controller(server, "evictor", leadership.clone(), metrics.clone());
+        let send = |method: Method| {
+            let path = "/apis/work.karmada.io/v1alpha2/namespaces/a/resourcebindings/b";
+            let request = Request::builder().method(method).uri(path).body(Vec::new()).unwrap();
+            client.request_text(request)
+        };
+        tokio::time::sleep(Duration::from_millis(9_999)).await;
+        assert!(send(Method::PUT).await.is_ok());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            let error = send(method).await.unwrap_err();
+            assert!(
+                crate::api_errors::one_line(&error).contains("the lease of evictor has not been renewed"),
+                "{error}"
+            );
+        }
+        assert!(send(Method::GET).await.is_ok(), "reading harms nobody");
+        leadership.renewed(tokio::time::Instant::now());
+        assert!(send(Method::PUT).await.is_ok());
+        let count = |verb: &str, code: &str| {
+            let labels = [
+                ("controller", "evictor"),
+                ("verb", verb),
+                ("resource", "resourcebindings"),
+                ("code", code),
+            ];
+            metrics.value("failover_api_requests_total", &labels)
+        };
+        assert_eq!(
+            (count("update", "200"), count("update", "not_leading")),
+            (Some(2.0), Some(1.0))
+        );
+    }
 }

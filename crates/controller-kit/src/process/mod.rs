@@ -7,6 +7,8 @@
 mod controller;
 mod flags;
 mod main;
+mod oversight;
+mod running;
 mod seat;
 
 use std::collections::BTreeSet;
@@ -17,13 +19,14 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use tokio::sync::watch;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 pub use self::controller::{Controller, Election};
 pub use self::flags::{AdminAddress, DEFAULT_SYSTEM_NAMESPACE, KitFlags, LogFormat};
 pub use self::main::{EXIT_FAILURE, EXIT_LEASE_LOST, EXIT_USAGE, main};
+pub use self::running::{Ended, Running};
 
+use self::oversight::Oversight;
 use self::seat::Seat;
 use crate::api_client;
 use crate::clock::Clock;
@@ -36,18 +39,13 @@ use crate::members::{ConnectMember, HttpMembers};
 use crate::metrics::{Family, Metrics};
 use crate::readiness::Readiness;
 use crate::selection::{Known, select};
-use crate::tasks::{Failure, Tasks};
+use crate::tasks::Tasks;
 
 /// A graceful stop takes no longer than this.
 pub const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long controllers may take to finish what they have begun.
 const DRAIN_LIMIT: Duration = Duration::from_secs(6);
-/// How long handing back the leases may take.
-const RELEASE_LIMIT: Duration = Duration::from_secs(2);
-/// How long writing the last events may take.
-const FLUSH_LIMIT: Duration = Duration::from_secs(1);
-
 /// Why a process did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -62,17 +60,6 @@ pub enum StartError {
         /// The operating system's complaint.
         why: String,
     },
-}
-
-/// How a process ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
-    /// It was asked to, and all is in order.
-    Stopped,
-    /// It could not go on.
-    Failed(Failure),
-    /// It was made to end without any order, by [`Running::crash`].
-    Crashed,
 }
 
 /// A process that has not started.
@@ -406,139 +393,5 @@ impl Shared {
             leadership,
             readiness: self.readiness,
         }
-    }
-}
-
-/// Waits for a failure or the wish to stop, and sees to an orderly end.
-struct Oversight {
-    root: Tasks,
-    controllers: Tasks,
-    seats: Vec<crate::tasks::Task>,
-    events: EventRecorder,
-    client: Client,
-    stop: CancellationToken,
-}
-
-impl Oversight {
-    async fn run(mut self) -> Ended {
-        let failure = tokio::select! {
-            biased;
-            failure = self.root.failed() => Some(failure),
-            () = self.stop.cancelled() => self.drain().await,
-        };
-        if failure.is_some() {
-            // Whatever still writes must not go on; the seats hand back the leases that are not lost.
-            self.controllers.abort();
-            let _ = timeout(RELEASE_LIMIT, Self::all_ended(&mut self.seats)).await;
-        }
-        let _ = timeout(FLUSH_LIMIT, self.events.flush(self.client.clone())).await;
-        self.root.abort();
-        self.root.ended().await;
-        match failure {
-            Some(failure) => Ended::Failed(failure),
-            None => Ended::Stopped,
-        }
-    }
-
-    /// Lets the controllers finish; returns a failure that came in between.
-    async fn drain(&mut self) -> Option<Failure> {
-        tracing::info!("stopping");
-        self.controllers.shutdown().cancel();
-        tokio::select! {
-            biased;
-            _ = timeout(DRAIN_LIMIT + RELEASE_LIMIT, Self::all_ended(&mut self.seats)) => None,
-            failure = self.root.failed() => Some(failure),
-        }
-    }
-
-    async fn all_ended(seats: &mut [crate::tasks::Task]) {
-        for seat in seats {
-            seat.ended().await;
-        }
-    }
-}
-
-/// A process that runs. Dropping it is a crash.
-pub struct Running {
-    root: Tasks,
-    overseer: Tasks,
-    stop: CancellationToken,
-    ending: watch::Receiver<Option<Ended>>,
-    metrics: Metrics,
-    readiness: Readiness,
-    admin_address: Option<SocketAddr>,
-}
-
-impl Running {
-    /// Asks for a graceful end and waits for it, [`STOP_LIMIT`] at most.
-    pub async fn stop(&self) -> Ended {
-        self.stop.cancel();
-        self.ended().await
-    }
-
-    /// Ends all tasks as they are, as `kill -9` would: nothing is finished, handed back or written.
-    pub fn crash(&self) {
-        self.overseer.abort();
-        self.root.abort();
-    }
-
-    /// Waits for the end, whatever its cause.
-    pub async fn ended(&self) -> Ended {
-        let mut ending = self.ending.clone();
-        match ending.wait_for(Option::is_some).await {
-            Ok(ended) => ended.clone().unwrap_or(Ended::Crashed),
-            Err(_) => {
-                self.root.ended().await;
-                Ended::Crashed
-            }
-        }
-    }
-
-    /// How it ended, when it has.
-    #[must_use]
-    pub fn has_ended(&self) -> Option<Ended> {
-        self.ending.borrow().clone()
-    }
-
-    /// Stops polling every task, as a stopped or suspended machine would, until [`Running::thaw`].
-    pub fn freeze(&self) {
-        self.root.freeze();
-    }
-
-    /// Ends a [`Running::freeze`].
-    pub fn thaw(&self) {
-        self.root.thaw();
-    }
-
-    /// The process's metrics.
-    #[must_use]
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// What `/readyz` says.
-    #[must_use]
-    pub fn readiness(&self) -> &Readiness {
-        &self.readiness
-    }
-
-    /// Where `/healthz`, `/readyz` and `/metrics` are served, with the port that was found for port 0.
-    #[must_use]
-    pub fn admin_address(&self) -> Option<SocketAddr> {
-        self.admin_address
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.crash();
-    }
-}
-
-impl std::fmt::Debug for Running {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Running")
-            .field("ended", &self.has_ended())
-            .finish_non_exhaustive()
     }
 }

@@ -5,8 +5,10 @@
 //! counts are late then, not lost; what cannot be written is dropped after a few tries and counted. Times are the
 //! injected clock's.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod series;
+
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -18,28 +20,23 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use self::series::{Hurry, NextTry, ObjectId, Room, Series, SeriesKey, State, Turn, Verdict, Written};
 use crate::api_errors;
 use crate::backoff::Backoff;
 use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::random::Random;
 
-/// A repeated event's count is written at most this often.
-const COUNT_EVERY: Duration = Duration::from_secs(10);
-/// Writes that an object may have in a row.
-const BURST: f64 = 25.0;
-/// Time for one more write once the burst is used up.
-const REFILL: Duration = Duration::from_secs(60);
-/// Different events remembered; beyond that new ones are dropped until old ones are forgotten.
-const MAX_SERIES: usize = 8192;
-/// An event not repeated for this long is forgotten; the next one is a new Event.
-const FORGET_AFTER: Duration = Duration::from_secs(3600);
-/// Tries before an event is dropped.
-const MAX_TRIES: u32 = 5;
 /// Time limit of one write.
 const WRITE_LIMIT: Duration = Duration::from_secs(10);
 /// The API refuses longer notes.
 const MAX_NOTE_BYTES: usize = 1024;
+
+/// Waits between tries of one write.
+const RETRY: Backoff = Backoff {
+    base: Duration::from_millis(500),
+    max: Duration::from_secs(30),
+};
 
 /// Kubernetes' two kinds of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,47 +69,8 @@ struct Inner {
     metrics: Metrics,
     state: Mutex<State>,
     published: Notify,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct SeriesKey {
-    object: ObjectId,
-    event_type: EventType,
-    reason: String,
-    note: String,
-}
-
-/// Api version, kind, namespace, name, uid.
-type ObjectId = (String, String, String, String, String);
-
-struct Series {
-    object: ObjectReference,
-    unwritten: u32,
-    tries: u32,
-    first: Timestamp,
-    last: Timestamp,
-    last_published: Instant,
-    write_not_before: Instant,
-    written: Option<Written>,
-}
-
-#[derive(Clone)]
-struct Written {
-    name: String,
-    count: u32,
-}
-
-#[derive(Default)]
-struct State {
-    series: BTreeMap<SeriesKey, Series>,
-    due: BTreeSet<(Instant, SeriesKey)>,
-    budgets: BTreeMap<ObjectId, Budget>,
-    next_number: u64,
-}
-
-struct Budget {
-    writes: f64,
-    counted_at: Instant,
+    /// Events created so far.
+    created: AtomicU64,
 }
 
 /// A write to be done: everything needed without the lock.
@@ -141,6 +99,7 @@ impl EventRecorder {
                 metrics,
                 state: Mutex::default(),
                 published: Notify::new(),
+                created: AtomicU64::new(0),
             }),
         }
     }
@@ -155,31 +114,9 @@ impl EventRecorder {
             reason: reason.to_owned(),
             note: shorten(note.into()),
         };
-        let mut state = inner.state.lock();
-        if !state.series.contains_key(&key) && state.series.len() >= MAX_SERIES {
-            state.forget_old(now);
-            if state.series.len() >= MAX_SERIES {
-                inner.count("dropped_too_many");
-                return;
-            }
-        }
-        let series = state.series.entry(key.clone()).or_insert_with(|| Series {
-            object: about.clone(),
-            unwritten: 0,
-            tries: 0,
-            first: wall,
-            last: wall,
-            last_published: now,
-            write_not_before: now,
-            written: None,
-        });
-        series.unwritten = series.unwritten.saturating_add(1);
-        series.last = wall;
-        series.last_published = now;
-        if series.unwritten == 1 {
-            let due = series.write_not_before.max(now);
-            state.due.insert((due, key));
-            inner.published.notify_one();
+        match inner.state.lock().publish(key, about, now, wall) {
+            Room::Taken => inner.published.notify_one(),
+            Room::Full => inner.count("dropped_too_many"),
         }
     }
 
@@ -252,25 +189,12 @@ impl EventRecorder {
                     error = api_errors::one_line(&error),
                     "event not written"
                 );
-                inner.drop_pending(&job.key);
+                inner.count("dropped");
+                inner.state.lock().give_up(&job.key);
             }
             Err(_) => inner.again(&job, NextTry::TheSame, random),
         }
     }
-}
-
-/// Whether the process ends: then dues and budgets do not matter.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hurry {
-    No,
-    Yes,
-}
-
-/// What a write that failed becomes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NextTry {
-    TheSame,
-    AsNewEvent,
 }
 
 /// A count for an Event that is gone, and a create whose name is taken, work as a new Event.
@@ -291,47 +215,38 @@ impl Inner {
     /// The next write that is due and within its object's budget, or when to look again.
     fn take_job(&self, now: Instant, hurry: Hurry) -> (Option<Job>, Option<Instant>) {
         let mut state = self.state.lock();
-        while let Some((due, key)) = state.due.pop_first() {
-            if due > now && hurry == Hurry::No {
-                state.due.insert((due, key));
-                return (None, Some(due));
-            }
-            if hurry == Hurry::No
-                && let Err(later) = state.spend(&key.object, now)
-            {
-                state.due.insert((later, key));
-                continue;
-            }
-            let number = state.next_number;
-            let Some(series) = state.series.get_mut(&key) else {
-                continue;
-            };
-            let adds = std::mem::take(&mut series.unwritten);
-            let namespace = event_namespace(&series.object);
-            let write = match &series.written {
-                Some(written) => Write::Count {
-                    name: written.name.clone(),
-                    count: written.count.saturating_add(adds),
-                    last: series.last,
-                },
-                None => Write::Create(Box::new(self.event(&key, series, adds, &namespace, number))),
-            };
-            state.next_number += 1;
-            return (
-                Some(Job {
-                    key,
-                    namespace,
-                    write,
-                    adds,
-                }),
-                None,
-            );
-        }
-        (None, None)
+        let (key, adds) = match state.next(now, hurry) {
+            Turn::Write(key, adds) => (key, adds),
+            Turn::Wait(due) => return (None, Some(due)),
+            Turn::Idle => return (None, None),
+        };
+        let Some(series) = state.get(&key) else {
+            return (None, Some(now));
+        };
+        let namespace = event_namespace(&series.object);
+        let write = match &series.written {
+            Some(written) => Write::Count {
+                name: written.name.clone(),
+                count: written.count.saturating_add(adds),
+                last: series.last,
+            },
+            None => Write::Create(Box::new(self.event(&key, series, adds, &namespace))),
+        };
+        (
+            Some(Job {
+                key,
+                namespace,
+                write,
+                adds,
+            }),
+            None,
+        )
     }
 
-    fn event(&self, key: &SeriesKey, series: &Series, count: u32, namespace: &str, number: u64) -> Event {
+    fn event(&self, key: &SeriesKey, series: &Series, count: u32, namespace: &str) -> Event {
         let object = series.object.name.as_deref().unwrap_or("unnamed");
+        // Unique among the events of all processes: two with the same number have different instances.
+        let number = self.created.fetch_add(1, Ordering::Relaxed);
         let suffix = crate::random::hash_text(&[&self.instance, &number.to_string(), &series.first.to_string()]);
         let object: String = object.chars().take(230).collect();
         Event {
@@ -359,86 +274,23 @@ impl Inner {
 
     fn written(&self, job: Job) {
         self.count("written");
-        let mut state = self.state.lock();
-        let Some(series) = state.series.get_mut(&job.key) else {
-            return;
-        };
-        series.tries = 0;
-        series.write_not_before = Instant::now() + COUNT_EVERY;
-        series.written = Some(match job.write {
+        let written = match job.write {
             Write::Create(event) => Written {
                 name: event.metadata.name.unwrap_or_default(),
                 count: job.adds,
             },
             Write::Count { name, count, .. } => Written { name, count },
-        });
-        let again = (series.unwritten > 0).then_some(series.write_not_before);
-        state.reschedule(&job.key, again);
+        };
+        self.state.lock().written(&job.key, written, Instant::now());
+        self.published.notify_one();
     }
 
     fn again(&self, job: &Job, next: NextTry, random: &mut Random) {
-        let mut state = self.state.lock();
-        let Some(series) = state.series.get_mut(&job.key) else {
-            return;
-        };
-        series.tries += 1;
-        if series.tries >= MAX_TRIES {
-            drop(state);
-            self.drop_pending(&job.key);
-            return;
+        let wait = |failures| RETRY.delay(failures, random);
+        let verdict = self.state.lock().failed(&job.key, job.adds, next, Instant::now(), wait);
+        if verdict == Verdict::GivenUp {
+            self.count("dropped");
         }
-        if next == NextTry::AsNewEvent {
-            series.written = None;
-        }
-        series.unwritten = series.unwritten.saturating_add(job.adds);
-        let backoff = Backoff {
-            base: Duration::from_millis(500),
-            max: Duration::from_secs(30),
-        };
-        let due = Instant::now() + backoff.delay(series.tries, random);
-        state.reschedule(&job.key, Some(due));
-    }
-
-    fn drop_pending(&self, key: &SeriesKey) {
-        self.count("dropped");
-        let mut state = self.state.lock();
-        state.reschedule(key, None);
-        state.series.remove(key);
-    }
-}
-
-impl State {
-    fn reschedule(&mut self, key: &SeriesKey, due: Option<Instant>) {
-        self.due.retain(|(_, waiting)| waiting != key);
-        if let Some(due) = due {
-            self.due.insert((due, key.clone()));
-        }
-    }
-
-    /// Takes one write out of the object's budget, or says when there will be one.
-    fn spend(&mut self, object: &ObjectId, now: Instant) -> Result<(), Instant> {
-        let budget = self.budgets.entry(object.clone()).or_insert(Budget {
-            writes: BURST,
-            counted_at: now,
-        });
-        let gained = now.duration_since(budget.counted_at).as_secs_f64() / REFILL.as_secs_f64();
-        budget.writes = (budget.writes + gained).min(BURST);
-        budget.counted_at = now;
-        if budget.writes >= 1.0 {
-            budget.writes -= 1.0;
-            return Ok(());
-        }
-        // Rounded up to a millisecond: timers have no finer grain.
-        let missing = REFILL.mul_f64(1.0 - budget.writes);
-        Err(now + missing + Duration::from_millis(1))
-    }
-
-    fn forget_old(&mut self, now: Instant) {
-        self.series
-            .retain(|_, series| series.unwritten > 0 || now.duration_since(series.last_published) < FORGET_AFTER);
-        let full_after = REFILL.mul_f64(BURST);
-        self.budgets
-            .retain(|_, budget| now.duration_since(budget.counted_at) < full_after);
     }
 }
 

@@ -5,14 +5,14 @@
 //! asked to, is reported and ends the process. Tasks run under the tracing subscriber and span of the place that
 //! spawned them, so several processes can live in one test runtime without mixing their logs.
 
+mod failure;
+mod freezer;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::task::{Context as PollContext, Poll, Waker};
 
 use futures::FutureExt;
 use parking_lot::Mutex;
@@ -23,40 +23,9 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 use tracing::instrument::WithSubscriber;
 
-/// Why the process has to end: the first failure reported by any of its tasks.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// A task panicked.
-    #[error("task {task:?} panicked: {message}")]
-    Panicked {
-        /// Name given at spawn.
-        task: String,
-        /// The panic's message.
-        message: String,
-    },
-    /// A critical task returned an error.
-    #[error("task {task:?} failed: {message}")]
-    Failed {
-        /// Name given at spawn.
-        task: String,
-        /// The error with its causes.
-        message: String,
-    },
-    /// A critical task ended although nobody had asked the process to stop.
-    #[error("task {task:?} ended before the process was asked to stop")]
-    EndedEarly {
-        /// Name given at spawn.
-        task: String,
-    },
-    /// The lease of a controller was lost.
-    #[error("lost the lease of controller {controller:?}: {reason}")]
-    LeaseLost {
-        /// The controller's name.
-        controller: String,
-        /// What was observed.
-        reason: String,
-    },
-}
+pub use self::failure::Failure;
+
+use self::freezer::{Freezer, Frozen};
 
 /// A group of tasks. Clones are the same group.
 #[derive(Clone)]
@@ -386,45 +355,6 @@ struct Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         self.group.running.lock().handles.remove(&self.id);
-    }
-}
-
-#[derive(Default)]
-struct Freezer {
-    frozen: AtomicBool,
-    waiting: Mutex<Vec<Waker>>,
-}
-
-impl Freezer {
-    fn freeze(&self) {
-        self.frozen.store(true, Ordering::SeqCst);
-    }
-
-    fn thaw(&self) {
-        self.frozen.store(false, Ordering::SeqCst);
-        for waker in std::mem::take(&mut *self.waiting.lock()) {
-            waker.wake();
-        }
-    }
-}
-
-struct Frozen<F> {
-    task: Pin<Box<F>>,
-    freezer: Arc<Freezer>,
-}
-
-impl<F: Future> Future for Frozen<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut PollContext<'_>) -> Poll<Self::Output> {
-        if self.freezer.frozen.load(Ordering::SeqCst) {
-            self.freezer.waiting.lock().push(cx.waker().clone());
-            // Looked at again under the lock's order, or a thaw in between would leave this task asleep.
-            if self.freezer.frozen.load(Ordering::SeqCst) {
-                return Poll::Pending;
-            }
-        }
-        self.task.as_mut().poll(cx)
     }
 }
 
