@@ -22,7 +22,14 @@ pub struct Cli {
     pub target: Target,
 
     /// How the answer looks; json and yaml are documented in docs/failoverctl.md and versioned.
-    #[arg(short, long, global = true, value_enum, value_name = "FORMAT", default_value = "table")]
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value = "table"
+    )]
     pub output: Format,
 
     /// What to do.
@@ -43,7 +50,12 @@ pub struct Target {
     pub context: Option<String>,
 
     /// Where the eviction queue serves gRPC. Without it: what the queue's leader wrote on its Lease.
-    #[arg(long, global = true, env = "KARMADA_FAILOVER_QUEUE_ADDRESS", value_name = "HOST:PORT")]
+    #[arg(
+        long,
+        global = true,
+        env = "KARMADA_FAILOVER_QUEUE_ADDRESS",
+        value_name = "HOST:PORT"
+    )]
     pub queue_address: Option<String>,
 
     /// Namespace of the Leases in the control plane.
@@ -153,7 +165,9 @@ pub enum ExplainCommand {
 
 fn parse_binding(text: &str) -> Result<BindingKey, String> {
     let wrong = |why: &str| {
-        Err(format!("{why}: give NAMESPACE/NAME, or NAME of a ClusterResourceBinding, as in default/nginx-deployment"))
+        Err(format!(
+            "{why}: give NAMESPACE/NAME, or NAME of a ClusterResourceBinding, as in default/nginx-deployment"
+        ))
     };
     match text.split('/').collect::<Vec<_>>()[..] {
         [""] => wrong("the name is empty"),
@@ -179,14 +193,19 @@ mod tests {
         assert_eq!(parse_binding("a/b"), Ok(BindingKey::namespaced("a", "b")));
         assert_eq!(parse_binding("b"), Ok(BindingKey::cluster("b")));
         for wrong in ["", "/b", "a/", "a/b/c"] {
-            assert!(parse_binding(wrong).unwrap_err().contains("default/nginx-deployment"), "{wrong}");
+            assert!(
+                parse_binding(wrong).unwrap_err().contains("default/nginx-deployment"),
+                "{wrong}"
+            );
         }
     }
 
     #[test]
     fn cluster_scope_can_be_asked_for() {
         let cli = Cli::try_parse_from(["failoverctl", "queue", "list", "-n", "-", "--state", "Held"]).unwrap();
-        let Command::Queue(QueueCommand::List(args)) = cli.command else { unreachable!() };
+        let Command::Queue(QueueCommand::List(args)) = cli.command else {
+            unreachable!()
+        };
         assert_eq!(args.namespace.as_deref(), Some("-"));
         assert_eq!(args.state, Some(StateFilter::Held));
     }

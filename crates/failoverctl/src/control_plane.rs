@@ -43,7 +43,10 @@ impl ControlPlane {
     /// An API server that is found already.
     #[must_use]
     pub fn new(client: Client, system_namespace: &str) -> Self {
-        Self { client, system_namespace: system_namespace.to_owned() }
+        Self {
+            client,
+            system_namespace: system_namespace.to_owned(),
+        }
     }
 
     /// Namespace of the Leases.
@@ -70,7 +73,12 @@ impl ControlPlane {
     /// # Errors
     /// They cannot be listed.
     pub async fn clusters(&self) -> Result<Vec<Cluster>, Failure> {
-        let mut clusters = all(&Api::<Cluster>::all(self.client.clone()), ListParams::default(), "clusters").await?;
+        let mut clusters = all(
+            &Api::<Cluster>::all(self.client.clone()),
+            ListParams::default(),
+            "clusters",
+        )
+        .await?;
         clusters.sort_by_key(Cluster::cluster_name);
         Ok(clusters)
     }
@@ -81,7 +89,12 @@ impl ControlPlane {
     /// They cannot be listed.
     pub async fn leases(&self) -> Result<Vec<Lease>, Failure> {
         let api = Api::<Lease>::namespaced(self.client.clone(), &self.system_namespace);
-        all(&api, ListParams::default(), &format!("leases in namespace {}", self.system_namespace)).await
+        all(
+            &api,
+            ListParams::default(),
+            &format!("leases in namespace {}", self.system_namespace),
+        )
+        .await
     }
 
     /// Whether a stock Karmada is there. Without the right to ask it is unknown, which is no error.
@@ -89,13 +102,19 @@ impl ControlPlane {
     /// # Errors
     /// The server does not answer.
     pub async fn mode(&self) -> Result<Mode, Failure> {
-        match Api::<APIService>::all(self.client.clone()).get_opt(CLUSTER_API_SERVICE).await {
+        match Api::<APIService>::all(self.client.clone())
+            .get_opt(CLUSTER_API_SERVICE)
+            .await
+        {
             Ok(Some(service)) if service.spec.as_ref().is_some_and(|spec| spec.service.is_some()) => {
                 Ok(Mode::BesideStock)
             }
             Ok(_) => Ok(Mode::Standalone),
             Err(error) if api_errors::is_denied(&error) => Ok(Mode::Unknown),
-            Err(error) => Err(Failure::of_api(&format!("cannot read APIService {CLUSTER_API_SERVICE}"), &error)),
+            Err(error) => Err(Failure::of_api(
+                &format!("cannot read APIService {CLUSTER_API_SERVICE}"),
+                &error,
+            )),
         }
     }
 
@@ -138,7 +157,9 @@ impl ControlPlane {
             .iter()
             .filter(|binding| {
                 let name = binding.metadata.name.as_deref().unwrap_or_default();
-                name == key.name || name.starts_with(&format!("{}-", key.name)) || binding.spec.resource.name == key.name
+                name == key.name
+                    || name.starts_with(&format!("{}-", key.name))
+                    || binding.spec.resource.name == key.name
             })
             .map(|binding| binding.key().to_string())
             .collect();
@@ -163,7 +184,10 @@ where
     let mut params = params.limit(PAGE);
     let mut items = Vec::new();
     loop {
-        let page = api.list(&params).await.map_err(|error| Failure::of_api(&format!("cannot list {what}"), &error))?;
+        let page = api
+            .list(&params)
+            .await
+            .map_err(|error| Failure::of_api(&format!("cannot list {what}"), &error))?;
         items.extend(page.items);
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params = params.continue_token(&token),

@@ -47,24 +47,68 @@ struct Duty {
 }
 
 const fn duty(controller: &'static str, needed: Needed, undone: &'static str) -> Duty {
-    Duty { controller, needed, undone }
+    Duty {
+        controller,
+        needed,
+        undone,
+    }
 }
 
 /// In the order of the pipeline.
 const DUTIES: [Duty; 14] = [
-    duty("clusterStatus", Needed::Standalone, "no push member is probed: one that fails or recovers goes unnoticed"),
-    duty("cluster", Needed::Standalone, "Clusters whose reporter is silent are not set to Unknown"),
-    duty("clusterTaintPolicy", Needed::Always, "no ClusterTaintPolicy adds or removes a taint"),
-    duty("taintManager", Needed::Always, "no taint puts a workload into the eviction queue"),
-    duty("evictionQueue", Needed::Always, "nothing is queued or released for eviction"),
+    duty(
+        "clusterStatus",
+        Needed::Standalone,
+        "no push member is probed: one that fails or recovers goes unnoticed",
+    ),
+    duty(
+        "cluster",
+        Needed::Standalone,
+        "Clusters whose reporter is silent are not set to Unknown",
+    ),
+    duty(
+        "clusterTaintPolicy",
+        Needed::Always,
+        "no ClusterTaintPolicy adds or removes a taint",
+    ),
+    duty(
+        "taintManager",
+        Needed::Always,
+        "no taint puts a workload into the eviction queue",
+    ),
+    duty(
+        "evictionQueue",
+        Needed::Always,
+        "nothing is queued or released for eviction",
+    ),
     duty("evictor", Needed::Always, "nothing is evicted"),
     duty("scheduler", Needed::Standalone, "no workload gets a new place"),
-    duty("gracefulEviction", Needed::Always, "no old copy is removed after a move, and nothing is restored"),
-    duty("detector", Needed::Standalone, "no policy reaches a workload: bindings are not made or changed"),
+    duty(
+        "gracefulEviction",
+        Needed::Always,
+        "no old copy is removed after a move, and nothing is restored",
+    ),
+    duty(
+        "detector",
+        Needed::Standalone,
+        "no policy reaches a workload: bindings are not made or changed",
+    ),
     duty("binding", Needed::Standalone, "no Work is made, changed or removed"),
-    duty("execution", Needed::Standalone, "nothing is applied to or removed from push members"),
-    duty("workStatus", Needed::Standalone, "no status is collected from push members"),
-    duty("bindingStatus", Needed::Standalone, "no binding shows the status of its copies, so no old copy may go"),
+    duty(
+        "execution",
+        Needed::Standalone,
+        "nothing is applied to or removed from push members",
+    ),
+    duty(
+        "workStatus",
+        Needed::Standalone,
+        "no status is collected from push members",
+    ),
+    duty(
+        "bindingStatus",
+        Needed::Standalone,
+        "no binding shows the status of its copies, so no old copy may go",
+    ),
     duty("namespace", Needed::Standalone, "no namespace is made in the members"),
 ];
 
@@ -132,20 +176,30 @@ pub struct NotDone {
 impl NotDone {
     /// Something wrong.
     pub fn problem(subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Problem, subject: subject.into(), message: message.into() }
+        Self {
+            severity: Severity::Problem,
+            subject: subject.into(),
+            message: message.into(),
+        }
     }
 
     /// Something chosen.
     pub fn note(subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Note, subject: subject.into(), message: message.into() }
+        Self {
+            severity: Severity::Note,
+            subject: subject.into(),
+            message: message.into(),
+        }
     }
 }
 
 /// All controllers that are known or hold a Lease of ours: those known first, in the order of the pipeline.
 #[must_use]
 pub fn controllers(leases: &[Lease], mode: Mode, now: Timestamp) -> Vec<ControllerView> {
-    let mut by_name: BTreeMap<&str, &Lease> =
-        leases.iter().filter_map(|lease| Some((lease.metadata.name.as_deref()?, lease))).collect();
+    let mut by_name: BTreeMap<&str, &Lease> = leases
+        .iter()
+        .filter_map(|lease| Some((lease.metadata.name.as_deref()?, lease)))
+        .collect();
     let mut views: Vec<ControllerView> = DUTIES
         .iter()
         .map(|duty| {
@@ -156,15 +210,24 @@ pub fn controllers(leases: &[Lease], mode: Mode, now: Timestamp) -> Vec<Controll
         .filter(|view| view.needed || view.state != Running::NotRunning)
         .collect();
     let ours = |lease: &Lease| annotation(lease, CONTROLLERS_ANNOTATION).is_some();
-    views.extend(by_name.into_iter().filter(|(_, lease)| ours(lease)).map(|(name, lease)| view(name, Some(lease), false, now)));
+    views.extend(
+        by_name
+            .into_iter()
+            .filter(|(_, lease)| ours(lease))
+            .map(|(name, lease)| view(name, Some(lease), false, now)),
+    );
     views
 }
 
 fn view(name: &str, lease: Option<&Lease>, needed: bool, now: Timestamp) -> ControllerView {
     let spec = lease.and_then(|lease| lease.spec.as_ref());
-    let holder = spec.and_then(|spec| spec.holder_identity.clone()).filter(|holder| !holder.is_empty());
+    let holder = spec
+        .and_then(|spec| spec.holder_identity.clone())
+        .filter(|holder| !holder.is_empty());
     let renewed_at = spec.and_then(|spec| spec.renew_time.as_ref()).map(|time| time.0);
-    let seconds = spec.and_then(|spec| spec.lease_duration_seconds).unwrap_or(DEFAULT_LEASE_SECONDS);
+    let seconds = spec
+        .and_then(|spec| spec.lease_duration_seconds)
+        .unwrap_or(DEFAULT_LEASE_SECONDS);
     let fresh = renewed_at.is_some_and(|at| now.duration_since(at) <= SignedDuration::from_secs(seconds.into()));
     let state = match (&holder, fresh) {
         (None, _) => Running::NotRunning,
@@ -172,7 +235,11 @@ fn view(name: &str, lease: Option<&Lease>, needed: bool, now: Timestamp) -> Cont
         (Some(_), false) => Running::Lapsed,
     };
     // What a former holder said of itself says nothing now.
-    let said = |name| lease.filter(|_| holder.is_some()).and_then(|lease| annotation(lease, name));
+    let said = |name| {
+        lease
+            .filter(|_| holder.is_some())
+            .and_then(|lease| annotation(lease, name))
+    };
     ControllerView {
         name: name.to_owned(),
         state,
@@ -209,7 +276,10 @@ pub fn not_done(controllers: &[ControllerView], system_namespace: &str, now: Tim
             Some(NotDone::problem(format!("controller/{}", view.name), message))
         })
         .collect();
-    let running: Vec<&ControllerView> = controllers.iter().filter(|view| view.state == Running::Running).collect();
+    let running: Vec<&ControllerView> = controllers
+        .iter()
+        .filter(|view| view.state == Running::Running)
+        .collect();
     if failover_gate(controllers) == Some(FailoverGate::Off) {
         found.push(NotDone::note(
             "gate/Failover",
@@ -219,23 +289,47 @@ pub fn not_done(controllers: &[ControllerView], system_namespace: &str, now: Tim
     }
     found.extend(disagreement(&running, "gates", |view| view.feature_gates.clone()));
     found.extend(disagreement(&running, "versions", |view| view.version.clone()));
+    found.sort_by_key(|item| item.severity);
     found
+}
+
+/// Adds what is not said yet about the same subject, and puts problems first.
+pub fn add(known: &mut Vec<NotDone>, more: Vec<NotDone>) {
+    for item in more {
+        if !known.iter().any(|said| said.subject == item.subject) {
+            known.push(item);
+        }
+    }
+    known.sort_by_key(|item| item.severity);
 }
 
 /// The gate as the taint manager has it, which alone decides who is affected; nothing when it says nothing or does
 /// not run.
 #[must_use]
 pub fn failover_gate(controllers: &[ControllerView]) -> Option<FailoverGate> {
-    let manager = controllers.iter().find(|view| view.name == "taintManager" && view.state == Running::Running)?;
-    let items: Vec<String> = manager.feature_gates.as_deref()?.split(',').map(str::to_owned).collect();
+    let manager = controllers
+        .iter()
+        .find(|view| view.name == "taintManager" && view.state == Running::Running)?;
+    let items: Vec<String> = manager
+        .feature_gates
+        .as_deref()?
+        .split(',')
+        .map(str::to_owned)
+        .collect();
     let (gates, _) = FeatureGates::parse(&items).ok()?;
-    Some(if gates.enabled(Gate::Failover) { FailoverGate::On } else { FailoverGate::Off })
+    Some(if gates.enabled(Gate::Failover) {
+        FailoverGate::On
+    } else {
+        FailoverGate::Off
+    })
 }
 
 /// Whether this controller runs.
 #[must_use]
 pub fn is_running(controllers: &[ControllerView], name: &str) -> bool {
-    controllers.iter().any(|view| view.name == name && view.state == Running::Running)
+    controllers
+        .iter()
+        .any(|view| view.name == name && view.state == Running::Running)
 }
 
 fn disagreement(
@@ -254,9 +348,10 @@ fn disagreement(
     }
     let listed: Vec<String> = by_value
         .iter()
-        .map(|(value, names)| {
-            format!("{value} for {}", names.iter().copied().collect::<Vec<_>>().join(", "))
-        })
+        .map(|(value, names)| format!("{value} for {}", names.iter().copied().collect::<Vec<_>>().join(", ")))
         .collect();
-    Some(NotDone::problem(subject, format!("the components do not agree: {subject} are {}", listed.join("; "))))
+    Some(NotDone::problem(
+        subject,
+        format!("the components do not agree: {subject} are {}", listed.join("; ")),
+    ))
 }

@@ -247,15 +247,22 @@ impl EntryView {
             cluster: key.cluster,
             state,
             since: at(entry.since.as_ref()),
-            cause: CauseView { kind, identity: key.cause },
+            cause: CauseView {
+                kind,
+                identity: key.cause,
+            },
             due_at: at(published.due_at.as_ref()),
             purge_mode,
             reason: published.reason,
-            hold: entry.hold.as_ref().filter(|_| state == State::Held).map(|hold| HoldView {
-                reason: HoldReason::of(hold.reason()),
-                message: hold.message.clone(),
-                until: at(hold.until.as_ref()),
-            }),
+            hold: entry
+                .hold
+                .as_ref()
+                .filter(|_| state == State::Held)
+                .map(|hold| HoldView {
+                    reason: HoldReason::of(hold.reason()),
+                    message: hold.message.clone(),
+                    until: at(hold.until.as_ref()),
+                }),
             position: None,
             estimated_release_at: None,
             explanation: String::new(),
@@ -302,7 +309,10 @@ impl EntryView {
 /// The binding that a key names.
 #[must_use]
 pub fn binding_key(key: &v1::EntryKey) -> BindingKey {
-    BindingKey { namespace: Some(key.namespace.clone()).filter(|n| !n.is_empty()), name: key.name.clone() }
+    BindingKey {
+        namespace: Some(key.namespace.clone()).filter(|n| !n.is_empty()),
+        name: key.name.clone(),
+    }
 }
 
 /// A time of a message.

@@ -56,7 +56,12 @@ impl Failure {
     /// A failure that ends the program with `status`. `what` says what could not be done and names the object,
     /// `next` is an instruction.
     pub fn new(status: ExitStatus, what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { status, what: what.into(), why: why.into(), next: next.into() }
+        Self {
+            status,
+            what: what.into(),
+            why: why.into(),
+            next: next.into(),
+        }
     }
 
     /// How the program ends.
@@ -115,7 +120,10 @@ impl From<ConnectError> for Failure {
         let text = error.to_string();
         let (why, next) = match text.rsplit_once("; ") {
             Some((why, next)) => (why.to_owned(), next.to_owned()),
-            None => (text, "correct the kubeconfig, or give another with --kubeconfig FILE".to_owned()),
+            None => (
+                text,
+                "correct the kubeconfig, or give another with --kubeconfig FILE".to_owned(),
+            ),
         };
         Self::new(ExitStatus::Usage, "cannot find the API server", why, next)
     }
@@ -125,8 +133,10 @@ impl From<RequireError> for Failure {
     fn from(error: RequireError) -> Self {
         match error {
             RequireError::Missing { missing } => {
-                let kinds: Vec<String> =
-                    missing.iter().map(|kind| format!("{} ({})", kind.kind, kind.api_version)).collect();
+                let kinds: Vec<String> = missing
+                    .iter()
+                    .map(|kind| format!("{} ({})", kind.kind, kind.api_version))
+                    .collect();
                 Self::new(
                     ExitStatus::Problem,
                     "this is no control plane with cluster failover",
@@ -135,9 +145,12 @@ impl From<RequireError> for Failure {
                 )
             }
             RequireError::Unanswered(error) => Self::of_api("cannot ask the API server what it serves", &error),
-            RequireError::Stopped => {
-                Self::new(ExitStatus::TimedOut, "cannot ask the API server what it serves", "stopped", "try again")
-            }
+            RequireError::Stopped => Self::new(
+                ExitStatus::TimedOut,
+                "cannot ask the API server what it serves",
+                "stopped",
+                "try again",
+            ),
         }
     }
 }

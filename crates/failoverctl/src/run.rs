@@ -34,7 +34,7 @@ pub async fn run(cli: &Cli, clock: &Clock, colour: Colour) -> Result<Answer, Fai
     in_time(cli.target.timeout, async {
         // With a fixed address, the commands about the queue need no API server.
         if let (Command::Queue(command), Some(address)) = (&cli.command, &cli.target.queue_address) {
-            let mut queue = Queue::connect(address, cli.target.request_timeout()).await?;
+            let mut queue = Queue::at(address, cli.target.request_timeout());
             return about_queue(command, &mut queue, cli, clock.now(), colour).await;
         }
         let control_plane = ControlPlane::find(&cli.target).await?;
@@ -47,30 +47,25 @@ pub async fn run(cli: &Cli, clock: &Clock, colour: Colour) -> Result<Answer, Fai
 ///
 /// # Errors
 /// As [`run`].
-pub async fn answer(
-    cli: &Cli,
-    control_plane: &ControlPlane,
-    clock: &Clock,
-    colour: Colour,
-) -> Result<Answer, Failure> {
+pub async fn answer(cli: &Cli, control_plane: &ControlPlane, clock: &Clock, colour: Colour) -> Result<Answer, Failure> {
     control_plane.require_our_kinds().await?;
     let leases = control_plane.leases().await?;
     let now = clock.now();
     match &cli.command {
         Command::Status { cluster } => {
             let mode = control_plane.mode().await?;
-            let queue = find_queue(&cli.target, &leases, mode, now).await;
+            let queue = find_queue(&cli.target, &leases, mode, now);
             let gathered = status::gather(control_plane, leases, mode, queue, cluster.as_deref()).await?;
             let now = clock.now();
             finish(&status::report(&gathered, now)?, cli, now, colour)
         }
         Command::Queue(command) => {
-            let mut queue = find_queue(&cli.target, &leases, Mode::Unknown, now).await?;
+            let mut queue = find_queue(&cli.target, &leases, Mode::Unknown, now)?;
             about_queue(command, &mut queue, cli, clock.now(), colour).await
         }
         Command::Explain(ExplainCommand::Binding { binding }) => {
             let mode = control_plane.mode().await?;
-            let queue = find_queue(&cli.target, &leases, mode, now).await;
+            let queue = find_queue(&cli.target, &leases, mode, now);
             let gathered = explain::gather(control_plane, leases, mode, queue, binding).await?;
             let now = clock.now();
             finish(&explain::report(&gathered, now), cli, now, colour)
@@ -91,14 +86,17 @@ async fn about_queue(
     }
 }
 
-async fn find_queue(target: &Target, leases: &[Lease], mode: Mode, now: Timestamp) -> Result<Queue, Failure> {
+fn find_queue(target: &Target, leases: &[Lease], mode: Mode, now: Timestamp) -> Result<Queue, Failure> {
     let controllers = controllers::controllers(leases, mode, now);
     let address = queue::address(target.queue_address.as_deref(), &controllers, &target.system_namespace)?;
-    Queue::connect(&address, target.request_timeout()).await
+    Ok(Queue::at(&address, target.request_timeout()))
 }
 
 fn finish<R: Report>(report: &R, cli: &Cli, now: Timestamp, colour: Colour) -> Result<Answer, Failure> {
-    Ok(Answer { text: render(report, cli.output, now, colour)?, status: report.status() })
+    Ok(Answer {
+        text: render(report, cli.output, now, colour)?,
+        status: report.status(),
+    })
 }
 
 async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
@@ -106,7 +104,10 @@ async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, Failur
         Err(Failure::new(
             ExitStatus::TimedOut,
             "cannot answer",
-            format!("the API server and the queue did not answer within {}", format_duration(limit)),
+            format!(
+                "the API server and the queue did not answer within {}",
+                format_duration(limit)
+            ),
             "try again, with a longer --timeout if they are slow",
         ))
     })

@@ -27,14 +27,20 @@ impl Report for EntryList {
         let wide = view.width == Width::Wide;
         let mut headings = vec!["BINDING", "CLUSTER", "STATE", "CAUSE", "DUE", "POSITION", "ETA"];
         if wide {
-            headings.extend(["RESOURCE", "REPLICAS", "PRIORITY", "PURGE", "QUEUED", "FAILURES", "PRODUCER"]);
+            headings.extend([
+                "RESOURCE", "REPLICAS", "PRIORITY", "PURGE", "QUEUED", "FAILURES", "PRODUCER",
+            ]);
         }
         headings.push("REASON");
         let mut grid = Grid::new(headings, view.colour);
         for entry in &self.entries {
             let time = |time: Option<At>| time.map(|time| time.show(view)).unwrap_or_default();
             let plain = |text: String| (text, Tone::Plain);
-            let cause = if wide { &entry.cause.identity } else { entry.cause.short() };
+            let cause = if wide {
+                &entry.cause.identity
+            } else {
+                entry.cause.short()
+            };
             let mut cells = vec![
                 plain(entry.binding.clone()),
                 plain(entry.cluster.clone()),

@@ -6,8 +6,8 @@ mod show;
 use eviction_queue_api::v1;
 
 pub use list::EntryList;
-pub(crate) use show::fields;
 pub use show::EntryDetails;
+pub(crate) use show::fields;
 
 use crate::cli::{ListArgs, ShowArgs, StateFilter};
 use crate::entry::{EntryView, State, at};
@@ -30,7 +30,10 @@ pub async fn list(queue: &mut Queue, args: &ListArgs) -> Result<EntryList, Failu
         ..v1::EntryFilter::default()
     };
     let found = queue.list(&filter, args.limit).await?;
-    Ok(EntryList { entries: queue.placed(&found.entries).await?, total: found.total })
+    Ok(EntryList {
+        entries: queue.placed(&found.entries).await?,
+        total: found.total,
+    })
 }
 
 /// Asks for what `queue show` shows.
@@ -40,7 +43,11 @@ pub async fn list(queue: &mut Queue, args: &ListArgs) -> Result<EntryList, Failu
 pub async fn show(queue: &mut Queue, args: &ShowArgs) -> Result<EntryDetails, Failure> {
     let entries = of_binding(queue, &args.binding, args.cluster.as_deref()).await?;
     if entries.is_empty() {
-        let from = args.cluster.as_ref().map(|cluster| format!(" from cluster {cluster}")).unwrap_or_default();
+        let from = args
+            .cluster
+            .as_ref()
+            .map(|cluster| format!(" from cluster {cluster}"))
+            .unwrap_or_default();
         return Err(Failure::new(
             ExitStatus::Problem,
             format!("cannot show binding {}{from}", args.binding),

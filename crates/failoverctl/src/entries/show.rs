@@ -19,7 +19,11 @@ impl Report for EntryDetails {
     const KIND: &'static str = "EntryDetails";
 
     fn text(&self, view: &View) -> String {
-        self.entries.iter().map(|entry| details(entry, view)).collect::<Vec<_>>().join("\n")
+        self.entries
+            .iter()
+            .map(|entry| details(entry, view))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     fn names(&self) -> Vec<String> {
@@ -36,7 +40,10 @@ impl Report for EntryDetails {
 fn details(entry: &EntryView, view: &View) -> String {
     let time = |time: Option<At>| time.map(|time| time.show(view));
     let state = tone(entry.state).paint(entry.state.word(), view.colour);
-    let since = entry.since.map(|since| format!(" since {}", since.show(view))).unwrap_or_default();
+    let since = entry
+        .since
+        .map(|since| format!(" since {}", since.show(view)))
+        .unwrap_or_default();
     let rows = [
         ("Binding", Some(entry.binding.clone())),
         ("Leaves", Some(entry.cluster.clone())),
@@ -44,22 +51,50 @@ fn details(entry: &EntryView, view: &View) -> String {
         ("Why", Some(entry.reason.clone())),
         ("Held", entry.hold.as_ref().map(|_| entry.why())),
         ("Held until", entry.hold.as_ref().and_then(|hold| time(hold.until))),
-        ("What would change it", entry.hold.as_ref().map(|hold| hold.reason.remedy().to_owned())),
+        (
+            "What would change it",
+            entry.hold.as_ref().map(|hold| hold.reason.remedy().to_owned()),
+        ),
         ("Due", time(entry.due_at)),
-        ("Position", entry.position.map(|position| format!("{position} of all that are ready"))),
+        (
+            "Position",
+            entry
+                .position
+                .map(|position| format!("{position} of all that are ready")),
+        ),
         ("ETA", time(entry.estimated_release_at)),
         ("Not released yet", Some(entry.explanation.clone())),
         ("Cause", Some(format!("{} {}", entry.cause.kind, entry.cause.identity))),
-        ("Resource", Some(format!("{}, {} replicas on {}", entry.resource, entry.replicas, entry.cluster))),
+        (
+            "Resource",
+            Some(format!(
+                "{}, {} replicas on {}",
+                entry.resource, entry.replicas, entry.cluster
+            )),
+        ),
         ("Old copy", Some(old_copy(entry))),
         ("Priority", Some(entry.priority.to_string())),
         ("Not before", time(entry.not_before)),
-        ("Failed tries", Some(entry.failures).filter(|failures| *failures > 0).map(|failures| failures.to_string())),
+        (
+            "Failed tries",
+            Some(entry.failures)
+                .filter(|failures| *failures > 0)
+                .map(|failures| failures.to_string()),
+        ),
         ("Last try", Some(entry.last_outcome.clone())),
         ("Queued", time(entry.queued_at)),
-        ("Published by", Some(format!("{}, which judged generation {}", entry.producer, entry.binding_generation))),
+        (
+            "Published by",
+            Some(format!(
+                "{}, which judged generation {}",
+                entry.producer, entry.binding_generation
+            )),
+        ),
     ];
-    fields(rows.into_iter().filter_map(|(name, value)| Some((name, value?))), view.colour)
+    fields(
+        rows.into_iter().filter_map(|(name, value)| Some((name, value?))),
+        view.colour,
+    )
 }
 
 fn old_copy(entry: &EntryView) -> String {
@@ -78,7 +113,10 @@ pub(crate) fn fields<'a>(rows: impl Iterator<Item = (&'a str, String)>, colour: 
     rows.into_iter()
         .map(|(name, value)| {
             let value = value.replace('\n', &format!("\n{}", " ".repeat(width + 2)));
-            format!("{}  {value}\n", crate::output::Tone::Heading.paint(&format!("{name:<width$}"), colour))
+            format!(
+                "{}  {value}\n",
+                crate::output::Tone::Heading.paint(&format!("{name:<width$}"), colour)
+            )
         })
         .collect()
 }

@@ -25,13 +25,22 @@ pub struct Conclusion {
 
 impl Conclusion {
     fn new(severity: Option<Severity>, summary: impl Into<String>, change: impl Into<String>) -> Self {
-        Self { severity, summary: summary.into(), change: change.into() }
+        Self {
+            severity,
+            summary: summary.into(),
+            change: change.into(),
+        }
     }
 
     /// As one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
-        if self.change.is_empty() { format!("{}.", self.summary) } else { format!("{}; {}.", self.summary, self.change) }
+        let summary = self.summary.trim_end_matches('.');
+        if self.change.is_empty() {
+            format!("{summary}.")
+        } else {
+            format!("{summary}; {}.", self.change)
+        }
     }
 }
 
@@ -50,7 +59,12 @@ pub(super) fn conclude(
     controllers: &[ControllerView],
     now: Timestamp,
 ) -> Conclusion {
-    let facts = Facts { report, evictions_per_second, controllers, now };
+    let facts = Facts {
+        report,
+        evictions_per_second,
+        controllers,
+        now,
+    };
     if report.being_deleted {
         let summary = format!("{} is being deleted, so nothing moves it", report.binding);
         return Conclusion::new(None, summary, "");
@@ -67,7 +81,10 @@ pub(super) fn conclude(
 
 impl Facts<'_> {
     fn when(&self, at: Option<At>) -> String {
-        at.map_or_else(|| "at a time that is not known".to_owned(), |at| format!("{at} ({})", relative(at.0, self.now)))
+        at.map_or_else(
+            || "at a time that is not known".to_owned(),
+            |at| format!("{at} ({})", relative(at.0, self.now)),
+        )
     }
 
     /// An entry of the queue says it.
@@ -79,14 +96,22 @@ impl Facts<'_> {
         Some(match (entry.state, &entry.hold) {
             (State::Waiting, _) => {
                 let due = self.when(entry.due_at);
-                Conclusion::new(None, format!("{binding} leaves {cluster} from {due} on: {reason}"), stop)
+                Conclusion::new(
+                    None,
+                    format!("{binding} leaves {cluster} from {due} on: {reason}"),
+                    stop,
+                )
             }
-            (State::Leased, _) => {
-                Conclusion::new(None, format!("{binding} is being evicted from {cluster} right now: {reason}"), "")
-            }
+            (State::Leased, _) => Conclusion::new(
+                None,
+                format!("{binding} is being evicted from {cluster} right now: {reason}"),
+                "",
+            ),
             (State::Held, Some(hold)) => {
                 let severity = match hold.reason {
-                    HoldReason::Stay | HoldReason::Dropped | HoldReason::Paused | HoldReason::Recovering => Severity::Note,
+                    HoldReason::Stay | HoldReason::Dropped | HoldReason::Paused | HoldReason::Recovering => {
+                        Severity::Note
+                    }
                     HoldReason::NotNeeded | HoldReason::Wait | HoldReason::CauseNotSeen => Severity::Note,
                     HoldReason::NoTarget | HoldReason::ProducerGone | HoldReason::Unknown => Severity::Problem,
                 };
@@ -99,7 +124,10 @@ impl Facts<'_> {
 
     fn ready(&self, entry: &EntryView) -> Conclusion {
         let due = self.when(entry.due_at);
-        let lead = format!("{} is due to leave {} since {due}: {}", self.report.binding, entry.cluster, entry.reason);
+        let lead = format!(
+            "{} is due to leave {} since {due}: {}",
+            self.report.binding, entry.cluster, entry.reason
+        );
         if self.evictions_per_second.is_some_and(|rate| rate <= 0.0) {
             let why = self
                 .report
@@ -111,7 +139,11 @@ impl Facts<'_> {
             return Conclusion::new(Some(Severity::Problem), format!("{lead}, but {why}"), change);
         }
         if let Some(undone) = self.undone(&["evictor"]) {
-            return Conclusion::new(Some(Severity::Problem), format!("{lead}, but {undone}"), "start the evictor");
+            return Conclusion::new(
+                Some(Severity::Problem),
+                format!("{lead}, but {undone}"),
+                "start the evictor",
+            );
         }
         if !entry.explanation.is_empty() {
             return Conclusion::new(None, format!("{lead}, and {}", entry.explanation), self.eta(entry));
@@ -120,9 +152,14 @@ impl Facts<'_> {
     }
 
     fn eta(&self, entry: &EntryView) -> String {
-        let position = entry.position.map(|position| format!("place {position}")).unwrap_or_default();
-        let eta = entry.estimated_release_at.map(|at| format!("released {}", self.when(Some(at)))).unwrap_or_default();
-        [position, eta].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+        let position = entry.position.map(|position| format!("it has place {position}"));
+        let eta = entry
+            .estimated_release_at
+            .map(|at| format!("is released at about {}", self.when(Some(at))));
+        match (position, eta) {
+            (Some(position), Some(eta)) => format!("{position} and {eta}"),
+            (position, eta) => position.or(eta.map(|eta| format!("it {eta}"))).unwrap_or_default(),
+        }
     }
 
     /// The verdict says it must leave, and no entry does.
@@ -130,10 +167,21 @@ impl Facts<'_> {
         let affected = |row: &&ClusterRow| {
             row.role == Role::Chosen && row.verdict.as_ref().is_some_and(|verdict| verdict.affected)
         };
-        let row = self.report.clusters.iter().filter(affected).min_by_key(|row| row.verdict.as_ref()?.due_at)?;
+        let row = self
+            .report
+            .clusters
+            .iter()
+            .filter(affected)
+            .min_by_key(|row| row.verdict.as_ref()?.due_at)?;
         let verdict = row.verdict.as_ref()?;
-        let due = self.when(verdict.due_at);
-        let lead = format!("{} has to leave {} from {due} on: {}", self.report.binding, row.name, verdict.reason);
+        let due = match verdict.due_at {
+            Some(at) if at.0 <= self.now => format!("since {}", self.when(Some(at))),
+            due => format!("from {} on", self.when(due)),
+        };
+        let lead = format!(
+            "{} has to leave {} {due}: {}",
+            self.report.binding, row.name, verdict.reason
+        );
         if let Some(undone) = self.undone(&["taintManager", "evictionQueue"]) {
             return Some(Conclusion::new(
                 Some(Severity::Problem),
@@ -143,7 +191,11 @@ impl Facts<'_> {
         }
         if let Some(error) = &self.report.queue_error {
             let summary = format!("{lead}, but whether it is queued is not known: {error}");
-            return Some(Conclusion::new(Some(Severity::Problem), summary, "make the queue reachable and ask again"));
+            return Some(Conclusion::new(
+                Some(Severity::Problem),
+                summary,
+                "make the queue reachable and ask again",
+            ));
         }
         Some(Conclusion::new(
             Some(Severity::Note),
@@ -157,14 +209,24 @@ impl Facts<'_> {
     fn leaving(&self) -> Option<Conclusion> {
         let task = self.report.tasks.first()?;
         let from = &task.from_cluster;
-        let lead = format!("{} left {from} {}: {}", self.report.binding, self.when(task.created_at), cause_words(task));
+        let lead = format!(
+            "{} left {from} {}: {}",
+            self.report.binding,
+            self.when(task.created_at),
+            cause_words(task)
+        );
         let others = match self.report.tasks.len() - 1 {
             0 => String::new(),
             1 => " (and one more cluster)".to_owned(),
             count => format!(" (and {count} more clusters)"),
         };
         let lead = format!("{lead}{others}");
-        if let Some(scheduled) = self.report.scheduled.as_ref().filter(|scheduled| scheduled.status != "True") {
+        if let Some(scheduled) = self
+            .report
+            .scheduled
+            .as_ref()
+            .filter(|scheduled| scheduled.status != "True")
+        {
             return Some(Conclusion::new(
                 Some(Severity::Problem),
                 format!("{lead}, and it has no new place: {}", scheduled.message),
@@ -175,7 +237,10 @@ impl Facts<'_> {
         let (severity, change) = match task.fate {
             "Stays" => (None, format!("the old copy on {from} stays, because {}", task.why)),
             "Ends" => (None, format!("the task goes within moments: {}", task.why)),
-            "Restored" => (None, format!("the state before comes back within moments: {}", task.why)),
+            "Restored" => (
+                None,
+                format!("the state before comes back within moments: {}", task.why),
+            ),
             _ => (None, format!("{from} is taken out of the result again: {}", task.why)),
         };
         if let Some(undone) = self.undone(&["gracefulEviction"]) {
@@ -185,7 +250,11 @@ impl Facts<'_> {
                 "start the controller gracefulEviction",
             ));
         }
-        Some(Conclusion::new(severity, format!("{lead}, and it was given to {now_on}"), change))
+        Some(Conclusion::new(
+            severity,
+            format!("{lead}, and it was given to {now_on}"),
+            change,
+        ))
     }
 
     fn runs_on(&self) -> String {
@@ -195,11 +264,16 @@ impl Facts<'_> {
             .iter()
             .filter(|row| matches!(row.role, Role::Chosen | Role::ChosenAndLeft))
             .map(|row| match row.replicas {
+                Some(1) => format!("{} (1 replica)", row.name),
                 Some(replicas) if replicas > 0 => format!("{} ({replicas} replicas)", row.name),
                 _ => row.name.clone(),
             })
             .collect();
-        if on.is_empty() { "no cluster".to_owned() } else { on.join(", ") }
+        if on.is_empty() {
+            "no cluster".to_owned()
+        } else {
+            on.join(", ")
+        }
     }
 
     /// The scheduler found no place.
@@ -219,8 +293,14 @@ impl Facts<'_> {
                 },
             )),
             None if self.report.clusters.iter().all(|row| row.role == Role::Candidate) => {
-                let undone = self.undone(&["scheduler"]).unwrap_or_else(|| "the scheduler has not looked at it yet".to_owned());
-                Some(Conclusion::new(Some(Severity::Problem), format!("{binding} has no place: {undone}"), ""))
+                let undone = self
+                    .undone(&["scheduler"])
+                    .unwrap_or_else(|| "the scheduler has not looked at it yet".to_owned());
+                Some(Conclusion::new(
+                    Some(Severity::Problem),
+                    format!("{binding} has no place: {undone}"),
+                    "",
+                ))
             }
             _ => None,
         }
@@ -232,8 +312,17 @@ impl Facts<'_> {
             row.role == Role::Chosen && row.verdict.as_ref().is_some_and(|verdict| verdict.word != "NoCause")
         })?;
         let verdict = row.verdict.as_ref()?;
-        let taints: Vec<String> = row.taints.iter().map(|taint| format!("{}:{}", taint.key, taint.effect)).collect();
-        let lead = format!("{} stays on {}, which has {}", self.report.binding, row.name, list(&taints));
+        let taints: Vec<String> = row
+            .taints
+            .iter()
+            .map(|taint| format!("{}:{}", taint.key, taint.effect))
+            .collect();
+        let lead = format!(
+            "{} stays on {}, which has {}",
+            self.report.binding,
+            row.name,
+            list(&taints)
+        );
         let change = match verdict.word {
             "FailoverGateOff" => "it would move with --feature-gates=Failover=true on the taint manager",
             "NoExecuteEvictionOff" => "it would move with --enable-no-execute-taint-eviction",
@@ -242,7 +331,11 @@ impl Facts<'_> {
             "NotOptedIn" => "it would move if its policy had spec.failover.cluster",
             _ => "",
         };
-        Some(Conclusion::new(Some(Severity::Note), format!("{lead}: {}", verdict.reason), change))
+        Some(Conclusion::new(
+            Some(Severity::Note),
+            format!("{lead}: {}", verdict.reason),
+            change,
+        ))
     }
 
     /// It moved, and that is over.
@@ -270,7 +363,9 @@ impl Facts<'_> {
 
     /// The line about the first of these controllers that does not run.
     fn undone(&self, names: &[&str]) -> Option<String> {
-        let off = names.iter().find(|name| !controllers::is_running(self.controllers, name))?;
+        let off = names
+            .iter()
+            .find(|name| !controllers::is_running(self.controllers, name))?;
         let subject = format!("controller/{off}");
         let item = self.report.not_done.iter().find(|item| item.subject == subject)?;
         Some(item.message.clone())

@@ -60,7 +60,14 @@ pub async fn gather(
         Err(failure) => Err(failure),
     };
     let system_namespace = control_plane.system_namespace().to_owned();
-    Ok(Gathered { binding, clusters, leases, mode, system_namespace, queue })
+    Ok(Gathered {
+        binding,
+        clusters,
+        leases,
+        mode,
+        system_namespace,
+        queue,
+    })
 }
 
 async fn ask(mut queue: Queue, key: &BindingKey) -> Result<FromQueue, Failure> {
@@ -69,5 +76,9 @@ async fn ask(mut queue: Queue, key: &BindingKey) -> Result<FromQueue, Failure> {
     let recent = queue.recent(0, None).await?;
     let of_this = |outcome: &&v1::RecentOutcome| outcome.key.as_ref().is_some_and(|k| binding_key(k) == *key);
     let recent = recent.iter().filter(of_this).map(MoveView::of).collect();
-    Ok(FromQueue { status, entries, recent })
+    Ok(FromQueue {
+        status,
+        entries,
+        recent,
+    })
 }

@@ -5,11 +5,11 @@ use api_types::work::Binding;
 use api_types::{ClusterName, names};
 use failover_core::eviction::FailoverGate;
 use jiff::Timestamp;
+use scheduler_filters::schedule::StartFrom;
 use scheduler_filters::{
-    DeletionBy, Fleet, FewerCopies, Outcome, Plugins, PreEvictionCheck, Question, Refusals, Rules, Scheduling,
+    DeletionBy, FewerCopies, Fleet, Outcome, Plugins, PreEvictionCheck, Question, Refusals, Rules, Scheduling,
     feasibility, schedule,
 };
-use scheduler_filters::schedule::StartFrom;
 use serde::Serialize;
 
 use crate::output::At;
@@ -67,7 +67,10 @@ impl Scheduler<'_> {
             Some(FailoverGate::Off) => DeletionBy::Scheduler,
             Some(FailoverGate::On) | None => DeletionBy::Queue,
         };
-        Rules { deletion, ..Rules::default() }
+        Rules {
+            deletion,
+            ..Rules::default()
+        }
     }
 
     /// What would be found if the workload left `leaving`: the check that the evictor makes.
@@ -79,7 +82,10 @@ impl Scheduler<'_> {
             plugins: &Plugins::default(),
             rules: self.rules(),
             check: PreEvictionCheck::Affinity,
-            fewer_copies: self.fleet.get(leaving.as_str()).map_or(FewerCopies::Refused, fewer_copies),
+            fewer_copies: self
+                .fleet
+                .get(leaving.as_str())
+                .map_or(FewerCopies::Refused, fewer_copies),
             now: self.now,
         });
         let result = match &answer.outcome {
@@ -122,7 +128,14 @@ impl Scheduler<'_> {
                 failure.recheck_at(),
             ),
         };
-        Search { leaving: None, fits, why, result, recheck_at: recheck_at.map(At), places: self.places(&refusals) }
+        Search {
+            leaving: None,
+            fits,
+            why,
+            result,
+            recheck_at: recheck_at.map(At),
+            places: self.places(&refusals),
+        }
     }
 
     fn places(&self, refusals: &Refusals) -> Vec<Place> {
@@ -141,12 +154,22 @@ impl Scheduler<'_> {
 
 /// Deleting a cluster is a person's act, and so is a drain that says so.
 fn fewer_copies(cluster: &Cluster) -> FewerCopies {
-    let drained = cluster.spec.taints.iter().any(|taint| {
-        taint.key == names::taint::DRAIN && taint.value.as_deref() == Some(ACCEPT_FEWER_COPIES)
-    });
-    if drained || cluster.is_being_deleted() { FewerCopies::AcceptedIfOneIsHealthy } else { FewerCopies::Refused }
+    let drained = cluster
+        .spec
+        .taints
+        .iter()
+        .any(|taint| taint.key == names::taint::DRAIN && taint.value.as_deref() == Some(ACCEPT_FEWER_COPIES));
+    if drained || cluster.is_being_deleted() {
+        FewerCopies::AcceptedIfOneIsHealthy
+    } else {
+        FewerCopies::Refused
+    }
 }
 
 fn shown(target: &api_types::work::TargetCluster) -> String {
-    if target.replicas == 0 { target.name.clone() } else { format!("{}:{}", target.name, target.replicas) }
+    if target.replicas == 0 {
+        target.name.clone()
+    } else {
+        format!("{}:{}", target.name, target.replicas)
+    }
 }

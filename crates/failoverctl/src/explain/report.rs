@@ -165,12 +165,15 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
     let gate = controllers::failover_gate(&controllers);
     let mut not_done = controllers::not_done(&controllers, &gathered.system_namespace, now);
     if let Ok(queue) = &gathered.queue {
-        not_done.extend(queue_not_done(&queue.status, now));
+        controllers::add(&mut not_done, queue_not_done(&queue.status, now));
     }
-    not_done.sort_by_key(|item| item.severity);
     let clusters: Vec<Arc<Cluster>> = gathered.clusters.iter().cloned().map(Arc::new).collect();
     let fleet: Fleet = clusters.iter().map(Arc::clone).collect();
-    let scheduler = Scheduler { fleet: &fleet, gate, now };
+    let scheduler = Scheduler {
+        fleet: &fleet,
+        gate,
+        now,
+    };
 
     let queue = gathered.queue.as_ref().ok();
     let entries = queue.map(|queue| queue.entries.clone()).unwrap_or_default();
@@ -187,10 +190,16 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
     let searches = if leaving.is_empty() {
         vec![scheduler.as_is(binding)]
     } else {
-        leaving.into_iter().map(|cluster| scheduler.without(binding, &cluster.into())).collect()
+        leaving
+            .into_iter()
+            .map(|cluster| scheduler.without(binding, &cluster.into()))
+            .collect()
     };
     for row in rows.iter_mut().filter(|row| row.role == Role::Candidate) {
-        row.place = searches.first().and_then(|s| s.places.iter().find(|place| place.cluster == row.name)).cloned();
+        row.place = searches
+            .first()
+            .and_then(|s| s.places.iter().find(|place| place.cluster == row.name))
+            .cloned();
     }
 
     let resource = &binding.spec.resource;
@@ -226,7 +235,11 @@ impl ExplainReport {
     /// How the program ends: 1 when the workload is stuck.
     #[must_use]
     pub fn exit_status(&self) -> ExitStatus {
-        if self.conclusion.severity == Some(Severity::Problem) { ExitStatus::Problem } else { ExitStatus::Fine }
+        if self.conclusion.severity == Some(Severity::Problem) {
+            ExitStatus::Problem
+        } else {
+            ExitStatus::Fine
+        }
     }
 }
 
@@ -241,11 +254,26 @@ fn switches(gate: Option<FailoverGate>) -> Switches {
 
 fn rows(binding: &Binding, fleet: &Fleet, switches: &Switches) -> Vec<ClusterRow> {
     let mut names: Vec<ClusterName> = fleet.iter().map(|(name, _)| name.clone()).collect();
-    names.extend(binding.spec.clusters.iter().map(|target| ClusterName::from(target.name.as_str())));
-    names.extend(binding.spec.graceful_eviction_tasks.iter().map(|t| ClusterName::from(t.from_cluster.as_str())));
+    names.extend(
+        binding
+            .spec
+            .clusters
+            .iter()
+            .map(|target| ClusterName::from(target.name.as_str())),
+    );
+    names.extend(
+        binding
+            .spec
+            .graceful_eviction_tasks
+            .iter()
+            .map(|t| ClusterName::from(t.from_cluster.as_str())),
+    );
     names.sort();
     names.dedup();
-    let mut rows: Vec<ClusterRow> = names.iter().map(|name| row(binding, name, fleet.get(name.as_str()), switches)).collect();
+    let mut rows: Vec<ClusterRow> = names
+        .iter()
+        .map(|name| row(binding, name, fleet.get(name.as_str()), switches))
+        .collect();
     rows.sort_by_key(|row| row.role);
     rows
 }
@@ -258,14 +286,29 @@ fn row(binding: &Binding, name: &ClusterName, cluster: Option<&Cluster>, switche
         (None, Some(_)) => Role::Left,
         (None, None) => Role::Candidate,
     };
-    let taints = cluster.map(|cluster| cluster.spec.taints.iter().map(TaintView::of).filter(TaintView::evicts).collect());
+    let taints = cluster.map(|cluster| {
+        cluster
+            .spec
+            .taints
+            .iter()
+            .map(TaintView::of)
+            .filter(TaintView::evicts)
+            .collect()
+    });
     ClusterRow {
         name: name.to_string(),
         role,
-        replicas: target.map(|target| target.replicas).or_else(|| task.and_then(|task| task.replicas)),
+        replicas: target
+            .map(|target| target.replicas)
+            .or_else(|| task.and_then(|task| task.replicas)),
         exists: cluster.is_some(),
-        ready: cluster.and_then(|c| c.condition(cluster_condition::READY)).map(|ready| ready.status.clone()),
-        health: binding.status_on(name).and_then(|item| item.health.as_ref()).map(ToString::to_string),
+        ready: cluster
+            .and_then(|c| c.condition(cluster_condition::READY))
+            .map(|ready| ready.status.clone()),
+        health: binding
+            .status_on(name)
+            .and_then(|item| item.health.as_ref())
+            .map(ToString::to_string),
         taints: taints.unwrap_or_default(),
         verdict: cluster.map(|cluster| verdict_view(binding, name, cluster, role, switches)),
         place: None,
@@ -313,16 +356,29 @@ fn verdict_view(
 }
 
 fn owner_says(binding: &Binding) -> String {
-    let failover = binding.spec.failover.as_ref().and_then(|failover| failover.cluster.as_ref());
+    let failover = binding
+        .spec
+        .failover
+        .as_ref()
+        .and_then(|failover| failover.cluster.as_ref());
     let opted_in = match failover {
         None => "no spec.failover.cluster: PreferNoExecute taints do not move it".to_owned(),
         Some(behavior) => {
-            let seconds = behavior.toleration_seconds.unwrap_or(DEFAULT_CLUSTER_TOLERATION_SECONDS);
-            let purge = behavior.purge_mode.as_ref().map_or(PurgeMode::Gracefully, PurgeMode::effective);
+            let seconds = behavior
+                .toleration_seconds
+                .unwrap_or(DEFAULT_CLUSTER_TOLERATION_SECONDS);
+            let purge = behavior
+                .purge_mode
+                .as_ref()
+                .map_or(PurgeMode::Gracefully, PurgeMode::effective);
             format!("spec.failover.cluster: PreferNoExecute taints move it after {seconds} s, {purge}")
         }
     };
-    let tolerations = binding.spec.placement.as_ref().map_or(0, |placement| placement.cluster_tolerations.len());
+    let tolerations = binding
+        .spec
+        .placement
+        .as_ref()
+        .map_or(0, |placement| placement.cluster_tolerations.len());
     let tolerated = match tolerations {
         0 => "no clusterTolerations: NoExecute taints move it at once".to_owned(),
         count => format!("{count} clusterTolerations, which NoExecute taints are measured against"),

@@ -49,8 +49,10 @@ pub struct TaskView {
 
 /// The tasks of a binding, in their order.
 pub(super) fn tasks(binding: &Binding, clusters: &[Arc<Cluster>], now: Timestamp) -> Vec<TaskView> {
-    let by_name: BTreeMap<String, Arc<Cluster>> =
-        clusters.iter().map(|cluster| (cluster.cluster_name().to_string(), Arc::clone(cluster))).collect();
+    let by_name: BTreeMap<String, Arc<Cluster>> = clusters
+        .iter()
+        .map(|cluster| (cluster.cluster_name().to_string(), Arc::clone(cluster)))
+        .collect();
     // What stood there when the controller first saw a task is not stored: a task counts as known since it was written.
     let seen = |name: &str| {
         let task = binding.spec.task(&name.into())?;
@@ -58,14 +60,27 @@ pub(super) fn tasks(binding: &Binding, clusters: &[Arc<Cluster>], now: Timestamp
         let known_for = Duration::try_from(now.duration_since(written)).unwrap_or_default();
         Some((Arc::new(Baseline::take(None, binding, task)), known_for))
     };
-    let view = View { binding, cluster: &|name| by_name.get(name).cloned(), seen: &seen, now };
+    let view = View {
+        binding,
+        cluster: &|name| by_name.get(name).cloned(),
+        seen: &seen,
+        now,
+    };
     let assessed = assess(&view, &Settings::default());
     binding
         .spec
         .graceful_eviction_tasks
         .iter()
         .zip(assessed)
-        .map(|(task, assessed)| view_of(binding, task, &assessed, by_name.get(&task.from_cluster).map(AsRef::as_ref), now))
+        .map(|(task, assessed)| {
+            view_of(
+                binding,
+                task,
+                &assessed,
+                by_name.get(&task.from_cluster).map(AsRef::as_ref),
+                now,
+            )
+        })
         .collect()
 }
 
@@ -77,8 +92,8 @@ fn view_of(
     now: Timestamp,
 ) -> TaskView {
     let cause = match cluster.map(|cluster| gone(binding, task, cluster, now)) {
-        None => "the Cluster does not exist any more".to_owned(),
-        Some(CauseState::Gone(why)) => format!("gone: {why}"),
+        None => "is not known: the Cluster does not exist any more".to_owned(),
+        Some(CauseState::Gone(why)) => format!("is gone: {why}"),
         Some(CauseState::Stands { why, .. }) => format!("stands: {why}"),
     };
     let fate = match assessed.fate {
@@ -87,7 +102,9 @@ fn view_of(
         Fate::Restored { .. } => "Restored",
         Fate::LeavesResult { .. } => "LeavesResult",
     };
-    let said = Some(()).filter(|()| fate == "Stays").and_then(|()| said_by_controller(binding, &task.from_cluster));
+    let said = Some(())
+        .filter(|()| fate == "Stays")
+        .and_then(|()| said_by_controller(binding, &task.from_cluster));
     TaskView {
         from_cluster: task.from_cluster.clone(),
         reason: task.reason.clone(),
@@ -108,5 +125,8 @@ fn view_of(
 fn said_by_controller(binding: &Binding, cluster: &str) -> Option<String> {
     let said = binding.condition(condition::GRACEFUL_EVICTION)?;
     let prefix = format!("{cluster}: ");
-    said.message.split(" | ").find_map(|part| part.strip_prefix(&prefix)).map(str::to_owned)
+    said.message
+        .split(" | ")
+        .find_map(|part| part.strip_prefix(&prefix))
+        .map(str::to_owned)
 }

@@ -14,7 +14,11 @@ impl Report for ExplainReport {
         let mut text = summary(self, view);
         let mut section = |heading: &str, grid: Grid| {
             if !grid.is_empty() {
-                text.push_str(&format!("\n{}\n{}", Tone::Heading.paint(heading, view.colour), grid.finish()));
+                text.push_str(&format!(
+                    "\n{}\n{}",
+                    Tone::Heading.paint(heading, view.colour),
+                    grid.finish()
+                ));
             }
         };
         section("Clusters", clusters(self, view));
@@ -44,22 +48,41 @@ fn summary(report: &ExplainReport, view: &View) -> String {
     let condition = |condition: &Option<ConditionView>| {
         condition.as_ref().map(|condition| {
             let since = condition.since.show(view);
-            format!("{} ({}) since {since}: {}", condition.status, condition.reason, condition.message)
+            format!(
+                "{} ({}) since {since}: {}",
+                condition.status, condition.reason, condition.message
+            )
         })
     };
-    let replicas = if report.replicas > 0 { format!(", {} replicas", report.replicas) } else { String::new() };
+    let replicas = if report.replicas > 0 {
+        format!(", {} replicas", report.replicas)
+    } else {
+        String::new()
+    };
     let not_done: Vec<String> = report.not_done.iter().map(|item| item.message.clone()).collect();
     let rows = [
         ("Binding", Some(report.binding.clone())),
         ("Resource", Some(format!("{}{replicas}", report.resource))),
         ("Owner says", Some(report.owner_says.clone())),
-        ("Scheduled", condition(&report.scheduled).or_else(|| Some("never looked at by a scheduler".to_owned()))),
+        (
+            "Scheduled",
+            condition(&report.scheduled).or_else(|| Some("never looked at by a scheduler".to_owned())),
+        ),
         ("EvictionPending", condition(&report.eviction_pending)),
         ("GracefulEviction", condition(&report.graceful_eviction)),
-        ("Queue", report.queue_error.as_ref().map(|error| Tone::Bad.paint(error, view.colour))),
+        (
+            "Queue",
+            report
+                .queue_error
+                .as_ref()
+                .map(|error| Tone::Bad.paint(error, view.colour)),
+        ),
         ("Not done", Some(not_done.join("\n"))),
     ];
-    fields(rows.into_iter().filter_map(|(name, value)| Some((name, value?))), view.colour)
+    fields(
+        rows.into_iter().filter_map(|(name, value)| Some((name, value?))),
+        view.colour,
+    )
 }
 
 fn clusters(report: &ExplainReport, view: &View) -> Grid {
@@ -85,17 +108,31 @@ fn clusters(report: &ExplainReport, view: &View) -> Grid {
         let mut cells = vec![
             plain(row.name.clone()),
             plain(role.to_owned()),
-            plain(row.replicas.filter(|replicas| *replicas > 0).map(|replicas| replicas.to_string()).unwrap_or_default()),
+            plain(
+                row.replicas
+                    .filter(|replicas| *replicas > 0)
+                    .map(|replicas| replicas.to_string())
+                    .unwrap_or_default(),
+            ),
             ready,
             plain(row.health.clone().unwrap_or_default()),
-            today(row, view),
+            today(report, row, view),
         ];
         if view.width == Width::Wide {
             let verdict = row.verdict.as_ref();
-            let taints: Vec<String> = row.taints.iter().map(|taint| format!("{}:{}", taint.key, taint.effect)).collect();
+            let taints: Vec<String> = row
+                .taints
+                .iter()
+                .map(|taint| format!("{}:{}", taint.key, taint.effect))
+                .collect();
             cells.extend([
                 plain(verdict.and_then(|verdict| verdict.cause.clone()).unwrap_or_default()),
-                plain(verdict.and_then(|verdict| verdict.due_at).map(|at| at.show(view)).unwrap_or_default()),
+                plain(
+                    verdict
+                        .and_then(|verdict| verdict.due_at)
+                        .map(|at| at.show(view))
+                        .unwrap_or_default(),
+                ),
                 plain(taints.join(", ")),
             ]);
         }
@@ -105,12 +142,15 @@ fn clusters(report: &ExplainReport, view: &View) -> Grid {
 }
 
 /// What the cluster's state means today, or, of a candidate, whether it would take the workload.
-fn today(row: &ClusterRow, view: &View) -> (String, Tone) {
+fn today(report: &ExplainReport, row: &ClusterRow, view: &View) -> (String, Tone) {
     if row.role == Role::Candidate {
         return match &row.place {
             Some(place) => match (&place.refused_by, &place.reason) {
                 (Some(plugin), Some(reason)) => {
-                    let until = place.until.map(|at| format!(", until {}", at.show(view))).unwrap_or_default();
+                    let until = place
+                        .until
+                        .map(|at| format!(", until {}", at.show(view)))
+                        .unwrap_or_default();
                     (format!("refused by {plugin}: {reason}{until}"), Tone::Notice)
                 }
                 _ => ("could take it".to_owned(), Tone::Good),
@@ -118,22 +158,39 @@ fn today(row: &ClusterRow, view: &View) -> (String, Tone) {
             None => (String::new(), Tone::Plain),
         };
     }
-    let Some(verdict) = &row.verdict else { return ("there is nothing to judge".to_owned(), Tone::Bad) };
+    if let Some(task) = report.tasks.iter().find(|task| task.from_cluster == row.name) {
+        return (format!("on its way out; the cause {}", task.cause), Tone::Notice);
+    }
+    let Some(verdict) = &row.verdict else {
+        return ("there is nothing to judge".to_owned(), Tone::Bad);
+    };
     match (verdict.affected, &verdict.stay, verdict.due_at) {
-        (true, Some(stay), _) => (format!("stays by its annotation, {stay}: {}", verdict.reason), Tone::Notice),
-        (true, None, Some(due)) => (format!("has to leave {}: {}", relative_due(due, view), verdict.reason), Tone::Bad),
+        (true, Some(stay), _) => (
+            format!("stays by its annotation, {stay}: {}", verdict.reason),
+            Tone::Notice,
+        ),
+        (true, None, Some(due)) => (
+            format!("has to leave {}: {}", relative_due(due, view), verdict.reason),
+            Tone::Bad,
+        ),
         (true, None, None) => (format!("has to leave: {}", verdict.reason), Tone::Bad),
-        (false, ..) if row.role != Role::Chosen => (verdict.reason.clone(), Tone::Plain),
         (false, ..) => (format!("stays: {}", verdict.reason), Tone::Plain),
     }
 }
 
 fn relative_due(due: At, view: &View) -> String {
-    if due.0 <= view.now { "now".to_owned() } else { crate::output::relative(due.0, view.now) }
+    if due.0 <= view.now {
+        "now".to_owned()
+    } else {
+        crate::output::relative(due.0, view.now)
+    }
 }
 
 fn entries(report: &ExplainReport, view: &View) -> Grid {
-    let mut grid = Grid::new(["LEAVES", "STATE", "SINCE", "DUE", "POSITION", "ETA", "WHY"], view.colour);
+    let mut grid = Grid::new(
+        ["LEAVES", "STATE", "SINCE", "DUE", "POSITION", "ETA", "WHY"],
+        view.colour,
+    );
     for entry in &report.entries {
         let time = |time: Option<At>| (time.map(|at| at.show(view)).unwrap_or_default(), Tone::Plain);
         grid.row([
@@ -141,7 +198,10 @@ fn entries(report: &ExplainReport, view: &View) -> Grid {
             (entry.state.word().to_owned(), tone(entry.state)),
             time(entry.since),
             time(entry.due_at),
-            (entry.position.map(|position| position.to_string()).unwrap_or_default(), Tone::Plain),
+            (
+                entry.position.map(|position| position.to_string()).unwrap_or_default(),
+                Tone::Plain,
+            ),
             time(entry.estimated_release_at),
             (entry.why(), Tone::Plain),
         ]);
@@ -150,22 +210,35 @@ fn entries(report: &ExplainReport, view: &View) -> Grid {
 }
 
 fn tasks(tasks: &[TaskView], view: &View) -> Grid {
-    let mut grid = Grid::new(["LEAVES", "SINCE", "OLD COPY", "BECAUSE", "CAUSE", "WAITS FOR"], view.colour);
+    let mut grid = Grid::new(["LEAVES", "SINCE", "OLD COPY", "BECAUSE", "WAITS FOR"], view.colour);
     for task in tasks {
         let plain = |text: String| (text, Tone::Plain);
-        let grace = task.grace_period_seconds.map(|seconds| format!(", at most {seconds} s")).unwrap_or_default();
+        let grace = task
+            .grace_period_seconds
+            .map(|seconds| format!(", at most {seconds} s"))
+            .unwrap_or_default();
         let waits = match task.fate {
             "Stays" => (task.why.clone(), Tone::Plain),
             "Ends" => (format!("nothing: {}", task.why), Tone::Good),
-            "Restored" => (format!("nothing, the state before comes back: {}", task.why), Tone::Good),
-            _ => (format!("nothing, the cluster leaves the result again: {}", task.why), Tone::Notice),
+            "Restored" => (
+                format!("nothing, the state before comes back: {}", task.why),
+                Tone::Good,
+            ),
+            _ => (
+                format!("nothing, the cluster leaves the result again: {}", task.why),
+                Tone::Notice,
+            ),
         };
         grid.row([
             plain(task.from_cluster.clone()),
             plain(task.created_at.map(|at| at.show(view)).unwrap_or_default()),
             plain(format!("{}{grace}", task.purge_mode)),
-            plain(task.message.clone().filter(|message| !message.is_empty()).unwrap_or_else(|| task.reason.clone())),
-            plain(task.cause.clone()),
+            plain(
+                task.message
+                    .clone()
+                    .filter(|message| !message.is_empty())
+                    .unwrap_or_else(|| task.reason.clone()),
+            ),
             waits,
         ]);
     }
@@ -175,13 +248,20 @@ fn tasks(tasks: &[TaskView], view: &View) -> Grid {
 /// Only where something has to leave, or has no place: what runs well needs no search.
 fn searches(report: &ExplainReport, view: &View) -> Grid {
     let mut grid = Grid::new(["WITHOUT", "RESULT", "WHY"], view.colour);
-    for search in report.searches.iter().filter(|search| search.leaving.is_some() || !search.fits) {
+    for search in report
+        .searches
+        .iter()
+        .filter(|search| search.leaving.is_some() || !search.fits)
+    {
         let (result, tone) = match (search.fits, search.result.is_empty()) {
             (true, false) => (search.result.join(", "), Tone::Good),
             (true, true) => ("not checked".to_owned(), Tone::Plain),
             (false, _) => ("nowhere".to_owned(), Tone::Bad),
         };
-        let recheck = search.recheck_at.map(|at| format!("; asked again {}", at.show(view))).unwrap_or_default();
+        let recheck = search
+            .recheck_at
+            .map(|at| format!("; asked again {}", at.show(view)))
+            .unwrap_or_default();
         grid.row([
             (search.leaving.clone().unwrap_or_default(), Tone::Plain),
             (result, tone),
@@ -194,11 +274,22 @@ fn searches(report: &ExplainReport, view: &View) -> Grid {
 fn moves(report: &ExplainReport, view: &View) -> Grid {
     let mut grid = Grid::new(["WHEN", "LEFT", "OUTCOME", "WHY"], view.colour);
     for moved in &report.recent {
-        let why = if moved.message.is_empty() { &moved.cause } else { &moved.message };
+        let why = if moved.message.is_empty() {
+            &moved.cause
+        } else {
+            &moved.message
+        };
         grid.row([
             (moved.ended_at.map(|at| at.show(view)).unwrap_or_default(), Tone::Plain),
             (moved.cluster.clone(), Tone::Plain),
-            (moved.outcome.to_owned(), if moved.outcome == "Evicted" { Tone::Good } else { Tone::Notice }),
+            (
+                moved.outcome.to_owned(),
+                if moved.outcome == "Evicted" {
+                    Tone::Good
+                } else {
+                    Tone::Notice
+                },
+            ),
             (why.clone(), Tone::Plain),
         ]);
     }

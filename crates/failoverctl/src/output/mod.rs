@@ -86,7 +86,12 @@ struct Document<'a, R> {
 /// # Errors
 /// A report that is no JSON or YAML, which would be a defect of this program.
 pub fn render<R: Report>(report: &R, format: Format, now: Timestamp, colour: Colour) -> Result<String, Failure> {
-    let document = Document { api_version: API_VERSION, kind: R::KIND, as_of: At(now), report };
+    let document = Document {
+        api_version: API_VERSION,
+        kind: R::KIND,
+        as_of: At(now),
+        report,
+    };
     let defect = |why: String| {
         Failure::new(
             ExitStatus::Problem,
@@ -96,12 +101,24 @@ pub fn render<R: Report>(report: &R, format: Format, now: Timestamp, colour: Col
         )
     };
     let text = match format {
-        Format::Table => report.text(&View { now, colour, width: Width::Normal }),
-        Format::Wide => report.text(&View { now, colour, width: Width::Wide }),
+        Format::Table => report.text(&View {
+            now,
+            colour,
+            width: Width::Normal,
+        }),
+        Format::Wide => report.text(&View {
+            now,
+            colour,
+            width: Width::Wide,
+        }),
         Format::Json => serde_json::to_string_pretty(&document).map_err(|error| defect(error.to_string()))?,
         Format::Yaml => serde_saphyr::to_string(&document).map_err(|error| defect(error.to_string()))?,
         Format::Name => report.names().join("\n"),
     };
     let text = text.trim_end();
-    Ok(if text.is_empty() { String::new() } else { format!("{text}\n") })
+    Ok(if text.is_empty() {
+        String::new()
+    } else {
+        format!("{text}\n")
+    })
 }

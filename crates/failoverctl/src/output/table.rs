@@ -16,11 +16,16 @@ impl Grid {
     #[must_use]
     pub fn new<H: AsRef<str>>(headings: impl IntoIterator<Item = H>, colour: Colour) -> Self {
         let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).force_no_tty();
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Disabled)
+            .force_no_tty();
         if colour == Colour::On {
             table.enforce_styling();
         }
-        let headings = headings.into_iter().map(|heading| cell(heading.as_ref(), Tone::Heading));
+        let headings = headings
+            .into_iter()
+            .map(|heading| cell(heading.as_ref(), Tone::Heading));
         table.set_header(headings.collect::<Vec<_>>());
         Self { table, colour, rows: 0 }
     }

@@ -52,7 +52,10 @@ pub fn relative(at: Timestamp, now: Timestamp) -> String {
 
 fn span(seconds: u64) -> String {
     let units = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
-    let first = units.iter().position(|(_, length)| seconds >= *length).unwrap_or(units.len() - 1);
+    let first = units
+        .iter()
+        .position(|(_, length)| seconds >= *length)
+        .unwrap_or(units.len() - 1);
     let mut rest = seconds;
     let mut text = String::new();
     for (unit, length) in units.iter().skip(first).take(2) {
@@ -89,7 +92,16 @@ mod tests {
 
     #[test]
     fn to_the_second() {
-        assert_eq!(At("2026-01-31T12:00:00.987Z".parse().unwrap()).to_string(), "2026-01-31T12:00:00Z");
-        assert_eq!(At::of_proto(&prost_types::Timestamp { seconds: i64::MAX, nanos: 0 }), None);
+        assert_eq!(
+            At("2026-01-31T12:00:00.987Z".parse().unwrap()).to_string(),
+            "2026-01-31T12:00:00Z"
+        );
+        assert_eq!(
+            At::of_proto(&prost_types::Timestamp {
+                seconds: i64::MAX,
+                nanos: 0
+            }),
+            None
+        );
     }
 }

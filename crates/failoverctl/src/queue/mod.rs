@@ -5,10 +5,11 @@ mod refused;
 
 use std::time::Duration;
 
-use eviction_queue_api::v1;
+use eviction_queue_api::status::Advice;
 use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
+use eviction_queue_api::{QueueClient, v1};
 use futures::StreamExt;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 pub use find::address;
@@ -26,13 +27,10 @@ const REDIRECTIONS: u32 = 3;
 const NEW_LISTS: u32 = 2;
 /// Outcomes that the queue remembers.
 const ALL_RECENT: u32 = 10_000;
-/// A page of long reasons is larger than tonic's 4 MiB.
-const LARGEST_ANSWER_BYTES: usize = 64 << 20;
-
 /// The leader of the eviction queue.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    client: QueueInspectionClient<Channel>,
+    client: QueueClient,
     address: String,
     timeout: Duration,
 }
@@ -47,23 +45,21 @@ pub struct Entries {
 }
 
 impl Queue {
-    /// Connects to the queue at `address`, `host:port`.
-    ///
-    /// # Errors
-    /// The address is none, or nothing answers there.
-    pub async fn connect(address: &str, timeout: Duration) -> Result<Self, Failure> {
-        let what = format!("cannot reach the eviction queue at {address}");
-        let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(|_| {
-            Failure::new(ExitStatus::Usage, &what, "this is not HOST:PORT", "correct --queue-address, as in 127.0.0.1:9443")
-        })?;
-        let channel = endpoint
-            .connect_timeout(timeout)
-            .timeout(timeout)
-            .connect()
-            .await
-            .map_err(|error| refused::no_connection(what, &error))?;
-        let client = QueueInspectionClient::new(channel).max_decoding_message_size(LARGEST_ANSWER_BYTES);
-        Ok(Self { client, address: address.to_owned(), timeout })
+    /// The queue at `address`, `host:port`. Whether it answers is found out by the first question; `timeout` is the
+    /// limit of each.
+    #[must_use]
+    pub fn at(address: &str, timeout: Duration) -> Self {
+        Self::through(QueueClient::at(address), address, timeout)
+    }
+
+    /// The queue that a client leads to; `address` is for people.
+    #[must_use]
+    pub fn through(client: QueueClient, address: &str, timeout: Duration) -> Self {
+        Self {
+            client,
+            address: address.to_owned(),
+            timeout,
+        }
     }
 
     /// Where it answers.
@@ -77,7 +73,10 @@ impl Queue {
     /// # Errors
     /// It does not answer.
     pub async fn status(&mut self) -> Result<v1::GetStatusResponse, Failure> {
-        self.ask("its status", async |mut client| client.get_status(v1::GetStatusRequest {}).await).await
+        self.ask("its status", async |mut client| {
+            client.get_status(v1::GetStatusRequest {}).await
+        })
+        .await
     }
 
     /// The lanes, by cluster.
@@ -85,7 +84,11 @@ impl Queue {
     /// # Errors
     /// It does not answer.
     pub async fn lanes(&mut self) -> Result<Vec<v1::Lane>, Failure> {
-        let answer = self.ask("its lanes", async |mut client| client.list_lanes(v1::ListLanesRequest {}).await).await?;
+        let answer = self
+            .ask("its lanes", async |mut client| {
+                client.list_lanes(v1::ListLanesRequest {}).await
+            })
+            .await?;
         Ok(answer.lanes)
     }
 
@@ -95,9 +98,14 @@ impl Queue {
     /// It does not answer.
     pub async fn recent(&mut self, limit: u32, cluster: Option<&str>) -> Result<Vec<v1::RecentOutcome>, Failure> {
         let limit = if limit == 0 { ALL_RECENT } else { limit };
-        let request = v1::ListRecentRequest { limit, cluster: cluster.unwrap_or_default().to_owned() };
+        let request = v1::ListRecentRequest {
+            limit,
+            cluster: cluster.unwrap_or_default().to_owned(),
+        };
         let answer = self
-            .ask("its last outcomes", async |mut client| client.list_recent(request.clone()).await)
+            .ask("its last outcomes", async |mut client| {
+                client.list_recent(request.clone()).await
+            })
             .await?;
         Ok(answer.outcomes)
     }
@@ -130,10 +138,20 @@ impl Queue {
         let mut page_token = String::new();
         loop {
             let have = u32::try_from(found.entries.len()).unwrap_or(u32::MAX);
-            let page_size = if limit == 0 { PAGE } else { limit.saturating_sub(have).min(PAGE) };
-            let request = v1::ListEntriesRequest { filter: Some(filter.clone()), page_size, page_token };
+            let page_size = if limit == 0 {
+                PAGE
+            } else {
+                limit.saturating_sub(have).min(PAGE)
+            };
+            let request = v1::ListEntriesRequest {
+                filter: Some(filter.clone()),
+                page_size,
+                page_token,
+            };
             let answer = self
-                .ask_or("its entries", Code::OutOfRange, async |mut client| client.list_entries(request.clone()).await)
+                .ask_or("its entries", Code::OutOfRange, async |mut client| {
+                    client.list_entries(request.clone()).await
+                })
                 .await?;
             let Some(page) = answer else { return Ok(None) };
             found.total = page.total;
@@ -151,7 +169,10 @@ impl Queue {
     /// # Errors
     /// It does not answer.
     pub async fn entry(&mut self, request: &v1::GetEntryRequest) -> Result<Option<v1::GetEntryResponse>, Failure> {
-        self.ask_or("one entry", Code::NotFound, async |mut client| client.get_entry(request.clone()).await).await
+        self.ask_or("one entry", Code::NotFound, async |mut client| {
+            client.get_entry(request.clone()).await
+        })
+        .await
     }
 
     /// The same entries with their places in the order. An entry that left meanwhile keeps none.
@@ -165,8 +186,11 @@ impl Queue {
                 async move {
                     let view = EntryView::of(entry);
                     let key = entry.published.clone().unwrap_or_default().key.unwrap_or_default();
-                    let request =
-                        v1::GetEntryRequest { namespace: key.namespace, name: key.name, cluster: key.cluster };
+                    let request = v1::GetEntryRequest {
+                        namespace: key.namespace,
+                        name: key.name,
+                        cluster: key.cluster,
+                    };
                     let answer = queue.entry(&request).await?;
                     Ok(answer.map_or(view.clone(), |answer| view.placed(&answer)))
                 }
@@ -177,6 +201,7 @@ impl Queue {
         views.into_iter().collect()
     }
 
+    /// Asks once, or once more each time a follower names the leader.
     async fn ask<T>(
         &mut self,
         what: &str,
@@ -184,18 +209,28 @@ impl Queue {
     ) -> Result<T, Failure> {
         let mut redirections = 0;
         loop {
-            match question(self.client.clone()).await {
+            let asked = async {
+                let service = self
+                    .client
+                    .inspection()
+                    .await
+                    .map_err(|error| refused::no_way(&self.address, &error))?;
+                Ok::<_, Failure>(question(service).await)
+            };
+            let answer = tokio::time::timeout(self.timeout, asked)
+                .await
+                .unwrap_or_else(|_| Ok(Err(Status::deadline_exceeded("no answer in time"))))?;
+            match answer {
                 Ok(answer) => return Ok(answer.into_inner()),
-                Err(status) => {
-                    let leader = refused::leader_elsewhere(&status).filter(|leader| *leader != self.address);
-                    match leader {
-                        Some(leader) if redirections < REDIRECTIONS => {
-                            redirections += 1;
-                            *self = Self::connect(&leader, self.timeout).await?;
-                        }
-                        _ => return Err(refused::failure(&self.address, what, &status)),
+                Err(status) => match self.client.learn(&status) {
+                    Advice::GoTo { address } if redirections < REDIRECTIONS => {
+                        redirections += 1;
+                        self.address = address;
                     }
-                }
+                    Advice::GoTo { .. } | Advice::FindLeader | Advice::Later | Advice::GiveUp => {
+                        return Err(refused::failure(&self.address, what, &status));
+                    }
+                },
             }
         }
     }

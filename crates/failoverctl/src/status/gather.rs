@@ -73,5 +73,10 @@ async fn ask(mut queue: Queue, only: Option<&str>) -> Result<FromQueue, Failure>
     let status = queue.status().await?;
     let lanes = queue.lanes().await?;
     let recent = queue.recent(RECENT, only).await?;
-    Ok(FromQueue { address: queue.address().to_owned(), status, lanes, recent })
+    Ok(FromQueue {
+        address: queue.address().to_owned(),
+        status,
+        lanes,
+        recent,
+    })
 }

@@ -6,6 +6,6 @@ mod text;
 
 pub use gather::{FromQueue, Gathered, gather};
 pub use report::{
-    ClusterView, LaneView, PauseView, ProducerView, QueueView, RegimeView, StatusReport, TaintView, TotalsView, queue_not_done,
-    report,
+    ClusterView, LaneView, PauseView, ProducerView, QueueView, RegimeView, StatusReport, TaintView, TotalsView,
+    queue_not_done, report,
 };

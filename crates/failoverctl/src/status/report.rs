@@ -221,15 +221,14 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> Result<StatusReport, Failu
     let mut not_done = controllers::not_done(&controllers, &gathered.system_namespace, now);
     let queue = gathered.queue.as_ref();
     match queue {
-        Ok(queue) => not_done.extend(queue_not_done(&queue.status, now)),
+        Ok(queue) => controllers::add(&mut not_done, queue_not_done(&queue.status, now)),
         // Without a leader the controller's own line has said it.
         Err(failure) if controllers::is_running(&controllers, "evictionQueue") => {
             let message = format!("what is queued is not known: {}", failure.one_line());
-            not_done.push(NotDone::problem("queue", message));
+            controllers::add(&mut not_done, vec![NotDone::problem("queue", message)]);
         }
         Err(_) => {}
     }
-    not_done.sort_by_key(|item| item.severity);
     let answered = queue.ok();
     Ok(StatusReport {
         mode: gathered.mode,
@@ -237,9 +236,13 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> Result<StatusReport, Failu
         queue: answered.map(queue_view),
         queue_error: queue.err().map(Failure::one_line),
         not_done,
-        pauses: answered.map(|queue| queue.status.pauses.iter().map(pause).collect()).unwrap_or_default(),
+        pauses: answered
+            .map(|queue| queue.status.pauses.iter().map(pause).collect())
+            .unwrap_or_default(),
         clusters: clusters(gathered)?,
-        recent: answered.map(|queue| queue.recent.iter().map(MoveView::of).collect()).unwrap_or_default(),
+        recent: answered
+            .map(|queue| queue.recent.iter().map(MoveView::of).collect())
+            .unwrap_or_default(),
         unreachable: queue
             .err()
             .map(Failure::status)
@@ -275,10 +278,16 @@ pub fn queue_not_done(status: &v1::GetStatusResponse, now: Timestamp) -> Vec<Not
         }
         v1::Regime::Reduced => {
             let rate = status.evictions_per_second;
-            found.push(NotDone::note("regime", format!("evictions are slowed down to {rate}/s: {said}")));
+            found.push(NotDone::note(
+                "regime",
+                format!("evictions are slowed down to {rate}/s: {said}"),
+            ));
         }
         v1::Regime::Normal | v1::Regime::Unspecified if status.evictions_per_second <= 0.0 => {
-            found.push(NotDone::note("regime", format!("nothing is released: the rate is 0 ({said})")));
+            found.push(NotDone::note(
+                "regime",
+                format!("nothing is released: the rate is 0 ({said})"),
+            ));
         }
         v1::Regime::Normal | v1::Regime::Unspecified => {}
     }
@@ -386,7 +395,11 @@ fn pause(pause: &v1::PauseStatus) -> PauseView {
 /// The Clusters, and those that only a lane remembers.
 fn clusters(gathered: &Gathered) -> Result<Vec<ClusterView>, Failure> {
     let queue = gathered.queue.as_ref().ok();
-    let mut views: Vec<ClusterView> = gathered.clusters.iter().map(|cluster| cluster_view(cluster, queue)).collect();
+    let mut views: Vec<ClusterView> = gathered
+        .clusters
+        .iter()
+        .map(|cluster| cluster_view(cluster, queue))
+        .collect();
     for lane in queue.map(|queue| queue.lanes.as_slice()).unwrap_or_default() {
         if !views.iter().any(|view| view.name == lane.cluster) {
             views.push(ClusterView {
@@ -407,7 +420,11 @@ fn clusters(gathered: &Gathered) -> Result<Vec<ClusterView>, Failure> {
     let known: Vec<String> = views.iter().map(|view| view.name.clone()).collect();
     views.retain(|view| view.name == *only);
     if views.is_empty() {
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let known = if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        };
         return Err(Failure::new(
             ExitStatus::Problem,
             format!("cannot show the status of Cluster {only}"),
@@ -426,13 +443,19 @@ fn cluster_view(cluster: &Cluster, queue: Option<&FromQueue>) -> ClusterView {
         ready: ready.map(|ready| ready.status.clone()),
         ready_since: ready.map(|ready| At(ready.last_transition_time.0)),
         ready_reason: ready.map(|ready| {
-            if ready.message.is_empty() { ready.reason.clone() } else { format!("{}: {}", ready.reason, ready.message) }
+            if ready.message.is_empty() {
+                ready.reason.clone()
+            } else {
+                format!("{}: {}", ready.reason, ready.message)
+            }
         }),
         being_deleted: cluster.is_being_deleted(),
         faulty: faulty.map(|faulty| faulty.is_some()),
         faulty_taint: faulty.flatten().map(|faulty| faulty.taint.clone()),
         taints: cluster.spec.taints.iter().map(TaintView::of).collect(),
-        lane: queue.and_then(|queue| queue.lanes.iter().find(|lane| lane.cluster == name)).map(lane_view),
+        lane: queue
+            .and_then(|queue| queue.lanes.iter().find(|lane| lane.cluster == name))
+            .map(lane_view),
         name,
     }
 }

@@ -1,6 +1,6 @@
 //! The report of `status` for people.
 
-use super::report::{ClusterView, RegimeView, StatusReport, TaintView};
+use super::report::{ClusterView, RegimeView, StatusReport, TaintView, TotalsView};
 use crate::controllers::{NotDone, Running, Severity};
 use crate::entries::fields;
 use crate::failure::ExitStatus;
@@ -13,18 +13,33 @@ impl Report for StatusReport {
         let mut text = summary(self, view);
         let mut section = |heading: &str, grid: Grid, none: &str| {
             text.push_str(&format!("\n{}\n", Tone::Heading.paint(heading, view.colour)));
-            text.push_str(&if grid.is_empty() { format!("{none}\n") } else { grid.finish() });
+            text.push_str(&if grid.is_empty() {
+                format!("{none}\n")
+            } else {
+                grid.finish()
+            });
         };
         section("Clusters", clusters(self, view), "There is no Cluster.");
         if self.queue.is_some() {
-            section("Last moves", recent(self, view), "Since its leader started the queue has released nothing.");
+            section(
+                "Last moves",
+                recent(self, view),
+                "Since its leader started the queue has released nothing.",
+            );
         }
-        section("Controllers", controllers(self, view), "No controller of ours holds a Lease.");
+        section(
+            "Controllers",
+            controllers(self, view),
+            "No controller of ours holds a Lease.",
+        );
         text
     }
 
     fn names(&self) -> Vec<String> {
-        self.clusters.iter().map(|cluster| format!("cluster/{}", cluster.name)).collect()
+        self.clusters
+            .iter()
+            .map(|cluster| format!("cluster/{}", cluster.name))
+            .collect()
     }
 
     fn status(&self) -> ExitStatus {
@@ -33,7 +48,13 @@ impl Report for StatusReport {
 }
 
 fn summary(report: &StatusReport, view: &View) -> String {
-    let mut rows = vec![("Evictions", report.regime.as_ref().map_or_else(no_regime, |regime| rate(regime, view)))];
+    let mut rows = vec![(
+        "Evictions",
+        report
+            .regime
+            .as_ref()
+            .map_or_else(no_regime, |regime| rate(regime, view)),
+    )];
     if let Some(queue) = &report.queue {
         let totals = queue.totals;
         let oldest = queue
@@ -49,7 +70,12 @@ fn summary(report: &StatusReport, view: &View) -> String {
         ));
         rows.push((
             "Leader",
-            format!("{} at {}; {} evictor(s) connected", queue.leader, queue.address, queue.consumers),
+            format!(
+                "{} at {}; {} connected",
+                queue.leader,
+                queue.address,
+                evictors(queue.consumers)
+            ),
         ));
     }
     if let Some(error) = &report.queue_error {
@@ -59,13 +85,31 @@ fn summary(report: &StatusReport, view: &View) -> String {
         .pauses
         .iter()
         .map(|pause| {
-            let until = pause.until.map_or_else(|| "until it is deleted".to_owned(), |at| format!("until {}", at.show(view)));
+            let until = pause.until.map_or_else(
+                || "until it is deleted".to_owned(),
+                |at| format!("until {}", at.show(view)),
+            );
             format!("{} (scope {}) {until}: {}", pause.name, pause.scope, pause.reason)
         })
         .collect();
-    rows.push(("Pauses", if pauses.is_empty() { "none".to_owned() } else { pauses.join("\n") }));
+    rows.push((
+        "Pauses",
+        if pauses.is_empty() {
+            "none".to_owned()
+        } else {
+            pauses.join("\n")
+        },
+    ));
     rows.push(("Not done", not_done(&report.not_done, view)));
     fields(rows.into_iter(), view.colour)
+}
+
+fn evictors(count: u32) -> String {
+    match count {
+        0 => "no evictor is".to_owned(),
+        1 => "1 evictor is".to_owned(),
+        count => format!("{count} evictors are"),
+    }
 }
 
 fn no_regime() -> String {
@@ -90,7 +134,11 @@ pub(crate) fn not_done(items: &[NotDone], view: &View) -> String {
     let lines: Vec<String> = items
         .iter()
         .map(|item| {
-            let tone = if item.severity == Severity::Problem { Tone::Bad } else { Tone::Notice };
+            let tone = if item.severity == Severity::Problem {
+                Tone::Bad
+            } else {
+                Tone::Notice
+            };
             tone.paint(&item.message, view.colour)
         })
         .collect();
@@ -98,8 +146,12 @@ pub(crate) fn not_done(items: &[NotDone], view: &View) -> String {
 }
 
 fn clusters(report: &StatusReport, view: &View) -> Grid {
-    let mut headings = vec!["NAME", "READY", "SINCE", "FAULTY", "WAITING", "READY", "LEASED", "HELD", "NEXT DUE"];
-    headings.push(if view.width == Width::Wide { "ALL TAINTS" } else { "TAINTS THAT EVICT" });
+    let mut headings = vec!["NAME", "READY", "SINCE", "FAULTY", "IN THE QUEUE", "NEXT DUE"];
+    headings.push(if view.width == Width::Wide {
+        "ALL TAINTS"
+    } else {
+        "TAINTS THAT EVICT"
+    });
     if view.width == Width::Wide {
         headings.push("READY BECAUSE");
     }
@@ -116,7 +168,11 @@ fn cluster_row(cluster: &ClusterView, view: &View) -> Vec<(String, Tone)> {
         Some(other) => (other.to_owned(), Tone::Bad),
         None => ("never reported".to_owned(), Tone::Bad),
     };
-    let ready = if cluster.being_deleted { (format!("{}, being deleted", ready.0), Tone::Bad) } else { ready };
+    let ready = if cluster.being_deleted {
+        (format!("{}, being deleted", ready.0), Tone::Bad)
+    } else {
+        ready
+    };
     let faulty = match (cluster.faulty, &cluster.faulty_taint) {
         (Some(true), Some(taint)) => (format!("by {taint}"), Tone::Bad),
         (Some(true), None) => ("yes".to_owned(), Tone::Bad),
@@ -125,9 +181,6 @@ fn cluster_row(cluster: &ClusterView, view: &View) -> Vec<(String, Tone)> {
     };
     let plain = |text: String| (text, Tone::Plain);
     let time = |time: Option<At>| plain(time.map(|time| time.show(view)).unwrap_or_default());
-    let count = |count: fn(&super::report::TotalsView) -> u64| {
-        plain(cluster.lane.as_ref().map(|lane| count(&lane.totals).to_string()).unwrap_or_default())
-    };
     let taints: Vec<String> = cluster
         .taints
         .iter()
@@ -139,10 +192,13 @@ fn cluster_row(cluster: &ClusterView, view: &View) -> Vec<(String, Tone)> {
         ready,
         time(cluster.ready_since),
         faulty,
-        count(|totals| totals.waiting),
-        count(|totals| totals.ready),
-        count(|totals| totals.leased),
-        count(|totals| totals.held),
+        plain(
+            cluster
+                .lane
+                .as_ref()
+                .map(|lane| counts(lane.totals))
+                .unwrap_or_default(),
+        ),
         time(cluster.lane.as_ref().and_then(|lane| lane.next_due_at)),
         plain(taints.join(", ")),
     ];
@@ -152,8 +208,30 @@ fn cluster_row(cluster: &ClusterView, view: &View) -> Vec<(String, Tone)> {
     row
 }
 
+/// The states that have entries.
+fn counts(totals: TotalsView) -> String {
+    let all = [
+        (totals.waiting, "waiting"),
+        (totals.ready, "ready"),
+        (totals.leased, "leased"),
+        (totals.held, "held"),
+    ];
+    let some: Vec<String> = all
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, state)| format!("{count} {state}"))
+        .collect();
+    if some.is_empty() {
+        "nothing".to_owned()
+    } else {
+        some.join(", ")
+    }
+}
+
 fn taint_text(taint: &TaintView, view: &View) -> String {
-    let since = taint.time_added.map_or_else(|| "not stamped".to_owned(), |at| format!("since {}", at.show(view)));
+    let since = taint
+        .time_added
+        .map_or_else(|| "not stamped".to_owned(), |at| format!("since {}", at.show(view)));
     format!("{}:{} {since}", taint.key, taint.effect)
 }
 
@@ -170,7 +248,14 @@ fn recent(report: &StatusReport, view: &View) -> Grid {
             (moved.binding.clone(), Tone::Plain),
             (moved.cluster.clone(), Tone::Plain),
             (moved.outcome.to_owned(), tone),
-            (if moved.message.is_empty() { moved.reason.clone() } else { moved.message.clone() }, Tone::Plain),
+            (
+                if moved.message.is_empty() {
+                    moved.reason.clone()
+                } else {
+                    moved.message.clone()
+                },
+                Tone::Plain,
+            ),
         ]);
     }
     grid
@@ -183,7 +268,11 @@ fn controllers(report: &StatusReport, view: &View) -> Grid {
     }
     let mut grid = Grid::new(headings, view.colour);
     for controller in &report.controllers {
-        let tone = if controller.state == Running::Running { Tone::Good } else { Tone::Bad };
+        let tone = if controller.state == Running::Running {
+            Tone::Good
+        } else {
+            Tone::Bad
+        };
         let plain = |text: &Option<String>| (text.clone().unwrap_or_default(), Tone::Plain);
         let mut row = vec![
             (controller.name.clone(), Tone::Plain),
@@ -193,7 +282,10 @@ fn controllers(report: &StatusReport, view: &View) -> Grid {
             plain(&controller.feature_gates),
         ];
         if view.width == Width::Wide {
-            row.push((controller.renewed_at.map(|at| at.show(view)).unwrap_or_default(), Tone::Plain));
+            row.push((
+                controller.renewed_at.map(|at| at.show(view)).unwrap_or_default(),
+                Tone::Plain,
+            ));
             row.push(plain(&controller.address));
         }
         grid.row(row);

@@ -1,0 +1,243 @@
+//! What goes wrong before there is an answer: each says what, of which object, why, and what to do next.
+
+use clap::Parser;
+use controller_kit::Clock;
+use failoverctl::Cli;
+use failoverctl::control_plane::ControlPlane;
+use failoverctl::failure::{ExitStatus, Failure};
+use failoverctl::output::Colour;
+use failoverctl::run::{Answer, answer, run};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::objects::{binding, calm, cluster, fleet, lease, leases, leases_without, now};
+use crate::server::{FixedQueue, api_server, control_plane};
+
+fn cli(args: &[&str]) -> Cli {
+    Cli::try_parse_from([&["failoverctl"], args].concat()).unwrap()
+}
+
+async fn on(answers: Vec<(String, Value)>, args: &[&str]) -> Result<Answer, Failure> {
+    let control_plane = ControlPlane::new(api_server(answers), "karmada-system");
+    answer(&cli(args), &control_plane, &Clock::simulated(now()), Colour::Off).await
+}
+
+fn ours() -> Vec<(String, Value)> {
+    control_plane(&fleet(cluster("member1", "True")), &leases(), &[binding()])
+}
+
+#[tokio::test]
+async fn a_kubeconfig_that_is_not_there() {
+    let args = cli(&["--kubeconfig", "/nowhere/config", "status"]);
+    let failure = run(&args, &Clock::simulated(now()), Colour::Off).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Usage);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot find the API server: cannot read kubeconfig /nowhere/config: No such file or directory (os error 2)
+      next: check --kubeconfig (or KUBECONFIG)
+    ");
+}
+
+#[tokio::test]
+async fn a_context_that_is_not_there() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), KUBECONFIG).unwrap();
+    let args = cli(&[
+        "--kubeconfig",
+        file.path().to_str().unwrap(),
+        "--context",
+        "prod",
+        "status",
+    ]);
+    let failure = run(&args, &Clock::simulated(now()), Colour::Off).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Usage);
+    assert!(
+        failure
+            .to_string()
+            .ends_with("has no context \"prod\"; it has karmada\n  next: choose one with --context"),
+        "{failure}"
+    );
+}
+
+/// Nothing listens on port 1 of this machine.
+const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: karmada\n\
+    clusters:\n- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\nusers: []\n\
+    contexts:\n- name: karmada\n  context: {cluster: c, user: u}\n";
+
+#[tokio::test]
+async fn an_api_server_that_does_not_answer() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), KUBECONFIG).unwrap();
+    let args = cli(&["--kubeconfig", file.path().to_str().unwrap(), "status"]);
+    let failure = run(&args, &Clock::simulated(now()), Colour::Off).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Unreachable);
+    let text = failure.to_string();
+    assert!(
+        text.starts_with("cannot ask the API server what it serves: no answer from the API server: "),
+        "{text}"
+    );
+    assert!(text.contains("--kubeconfig and --context"), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_is_silent() {
+    let silent = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+        std::future::pending::<()>().await;
+        Ok::<_, tower::BoxError>(http::Response::new(kube::client::Body::empty()))
+    });
+    let client = kube::Client::new(silent, "default");
+    let client = controller_kit::api_client::with_time_limit(client, std::time::Duration::from_secs(10));
+    let control_plane = ControlPlane::new(client, "karmada-system");
+    let failure = answer(&cli(&["status"]), &control_plane, &Clock::simulated(now()), Colour::Off)
+        .await
+        .unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::TimedOut);
+    assert!(failure.to_string().contains("no answer within 10s"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_server_without_our_crds() {
+    for args in [
+        &["status"][..],
+        &["queue", "list"],
+        &["explain", "binding", "default/nginx-deployment"],
+    ] {
+        let failure = on(vec![], args).await.unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Problem);
+        assert_snapshot!("a_server_without_our_crds", failure.to_string());
+    }
+}
+
+#[tokio::test]
+async fn no_queue_runs() {
+    let answers = control_plane(
+        &fleet(cluster("member1", "True")),
+        &leases_without(&["eviction-queue"]),
+        &[],
+    );
+    let failure = on(answers.clone(), &["queue", "list"]).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Unreachable);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot ask the eviction queue: no eviction queue runs: nobody holds a fresh Lease eviction-queue in namespace karmada-system
+      next: start the eviction queue (controller evictionQueue), or name it with --queue-address HOST:PORT
+    ");
+    let status = on(answers, &["status"]).await.unwrap();
+    assert_eq!(status.status, ExitStatus::Problem, "status says so and shows the rest");
+    assert!(
+        status.text.contains("controller evictionQueue is not running"),
+        "{}",
+        status.text
+    );
+    assert!(status.text.contains("member3"), "{}", status.text);
+}
+
+#[tokio::test]
+async fn a_queue_that_cannot_be_reached() {
+    let mut lease = lease("eviction-queue", -3, "Failover=true");
+    lease
+        .metadata
+        .annotations
+        .as_mut()
+        .unwrap()
+        .insert("failover.karmada.io/address".to_owned(), "127.0.0.1:1".to_owned());
+    let mut leases = leases_without(&["eviction-queue"]);
+    leases.push(lease);
+    let answers = control_plane(&fleet(cluster("member1", "True")), &leases, &[binding()]);
+    let failure = on(answers.clone(), &["queue", "list"]).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Unreachable);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot reach the eviction queue at 127.0.0.1:1: Connection refused (os error 111)
+      next: check that the queue runs and that this machine can reach the address (inside a cluster: kubectl port-forward to its pod, then --queue-address 127.0.0.1:PORT)
+    ");
+    let status = on(answers.clone(), &["status"]).await.unwrap();
+    assert_eq!(status.status, ExitStatus::Unreachable);
+    let explained = on(answers, &["explain", "binding", "default/nginx-deployment"])
+        .await
+        .unwrap();
+    assert!(
+        explained
+            .text
+            .contains("cannot reach the eviction queue at 127.0.0.1:1"),
+        "{}",
+        explained.text
+    );
+}
+
+#[tokio::test]
+async fn an_address_that_is_none() {
+    let args = cli(&["--queue-address", "not an address", "queue", "list"]);
+    let failure = run(&args, &Clock::simulated(now()), Colour::Off).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Usage);
+    assert!(failure.to_string().contains("this is not HOST:PORT"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_binding_that_is_not_there() {
+    let failure = on(ours(), &["explain", "binding", "default/nginx"]).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Problem);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot explain ResourceBinding default/nginx: there is no such object
+      next: did you mean default/nginx-deployment?
+    ");
+    let failure = on(ours(), &["explain", "binding", "nginx-deployment"])
+        .await
+        .unwrap_err();
+    assert_snapshot!(failure.to_string(), @r"
+    cannot explain ClusterResourceBinding nginx-deployment: there is no such object
+      next: did you mean default/nginx-deployment?
+    ");
+    let failure = on(ours(), &["explain", "binding", "default/other"]).await.unwrap_err();
+    assert_snapshot!(failure.to_string(), @r"
+    cannot explain ResourceBinding default/other: there is no such object
+      next: see what there is: kubectl get resourcebindings -n default; a binding is named after its template, as in nginx-deployment
+    ");
+}
+
+#[tokio::test]
+async fn the_queue_is_found_by_its_lease() {
+    let mut tasks = tokio::task::JoinSet::new();
+    let address = FixedQueue {
+        status: calm(),
+        ..FixedQueue::default()
+    }
+    .serve(&mut tasks)
+    .await;
+    let mut leases = leases();
+    for lease in leases
+        .iter_mut()
+        .filter(|lease| lease.metadata.name.as_deref() == Some("eviction-queue"))
+    {
+        let annotations = lease.metadata.annotations.as_mut().unwrap();
+        annotations.insert("failover.karmada.io/address".to_owned(), address.to_string());
+    }
+    let answers = control_plane(&fleet(cluster("member1", "True")), &leases, &[binding()]);
+    for args in [
+        &["status"][..],
+        &["queue", "list"],
+        &["explain", "binding", "default/nginx-deployment"],
+    ] {
+        assert_eq!(
+            on(answers.clone(), args).await.unwrap().status,
+            ExitStatus::Fine,
+            "{args:?}"
+        );
+    }
+}
+
+/// The program itself: exit statuses, and errors on standard error only.
+#[test]
+fn the_program_ends_as_documented() {
+    let program = || assert_cmd::Command::new(env!("CARGO_BIN_EXE_failoverctl"));
+    program().arg("--version").assert().code(0);
+    let usage = program().args(["queue", "frob"]).assert().code(2);
+    assert!(usage.get_output().stdout.is_empty());
+    let missing = program()
+        .args(["--kubeconfig", "/nowhere/config", "status"])
+        .assert()
+        .code(2);
+    let said = String::from_utf8(missing.get_output().stderr.clone()).unwrap();
+    assert!(said.starts_with("error: cannot find the API server: "), "{said}");
+    program()
+        .args(["--queue-address", "127.0.0.1:1", "queue", "list"])
+        .assert()
+        .code(3);
+}

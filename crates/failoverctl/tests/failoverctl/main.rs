@@ -1,0 +1,23 @@
+//! What `failoverctl` prints, and how it ends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "helpers of tests may fail the test"
+)]
+
+mod documented;
+mod errors;
+mod explain;
+mod objects;
+mod queue;
+mod server;
+mod status;
+
+use failoverctl::output::{Colour, Format, Report, render};
+
+/// The report as text, as somebody without a terminal gets it.
+fn show<R: Report>(report: &R, format: Format) -> String {
+    render(report, format, objects::now(), Colour::Off).unwrap()
+}

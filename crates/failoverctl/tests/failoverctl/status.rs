@@ -1,0 +1,275 @@
+//! `status`.
+
+use api_types::cluster::Cluster;
+use eviction_queue_api::v1;
+use failoverctl::controllers::Mode;
+use failoverctl::failure::{ExitStatus, Failure};
+use failoverctl::output::{Colour, Format, Report, render};
+use failoverctl::status::{FromQueue, Gathered, report};
+use insta::assert_snapshot;
+use k8s_openapi::api::coordination::v1::Lease;
+
+use crate::objects::{self, busy, calm, fleet, lanes, lease, leases, leases_without, now, proto, recent, tainted};
+use crate::show;
+
+fn gathered(clusters: Vec<Cluster>, leases: Vec<Lease>, queue: Result<FromQueue, Failure>) -> Gathered {
+    Gathered {
+        only: None,
+        clusters,
+        leases,
+        mode: Mode::Standalone,
+        system_namespace: "karmada-system".to_owned(),
+        queue,
+    }
+}
+
+fn answers(status: v1::GetStatusResponse, lanes: Vec<v1::Lane>, recent: Vec<v1::RecentOutcome>) -> FromQueue {
+    FromQueue {
+        address: "127.0.0.1:9443".to_owned(),
+        status,
+        lanes,
+        recent,
+    }
+}
+
+fn well() -> Gathered {
+    gathered(
+        fleet(objects::cluster("member1", "True")),
+        leases(),
+        Ok(answers(calm(), vec![], vec![])),
+    )
+}
+
+fn one_away() -> Gathered {
+    let outcomes = vec![
+        recent("nginx-deployment", v1::Outcome::Evicted, "evicted from member1"),
+        recent(
+            "db-statefulset",
+            v1::Outcome::NoTarget,
+            "no other cluster can take it: there is none",
+        ),
+    ];
+    gathered(
+        fleet(tainted("member1", "NoExecute")),
+        leases(),
+        Ok(answers(busy(), lanes(), outcomes)),
+    )
+}
+
+fn no_leader() -> Failure {
+    let controllers = failoverctl::controllers::controllers(&[], Mode::Standalone, now());
+    failoverctl::queue::address(None, &controllers, "karmada-system").unwrap_err()
+}
+
+#[test]
+fn all_is_well() {
+    let report = report(&well(), now()).unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Fine);
+    assert_snapshot!(show(&report, Format::Table));
+}
+
+#[test]
+fn one_cluster_is_away() {
+    let report = report(&one_away(), now()).unwrap();
+    assert_eq!(
+        report.exit_status(),
+        ExitStatus::Fine,
+        "a failed cluster is what failover is for"
+    );
+    assert_snapshot!("one_cluster_is_away", show(&report, Format::Table));
+    assert_snapshot!("one_cluster_is_away_wide", show(&report, Format::Wide));
+    assert_snapshot!("one_cluster_is_away_json", show(&report, Format::Json));
+    assert_eq!(
+        show(&report, Format::Name),
+        "cluster/member1\ncluster/member2\ncluster/member3\n"
+    );
+}
+
+#[test]
+fn only_one_cluster() {
+    let gathered = Gathered {
+        only: Some("member1".to_owned()),
+        ..one_away()
+    };
+    let report = report(&gathered, now()).unwrap();
+    assert_eq!(report.names(), ["cluster/member1"]);
+    let unknown = Gathered {
+        only: Some("member9".to_owned()),
+        ..one_away()
+    };
+    let failure = failoverctl::status::report(&unknown, now()).unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Problem);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot show the status of Cluster member9: there is no such Cluster
+      next: choose one of those that there are: member1, member2, member3
+    ");
+}
+
+#[test]
+fn nobody_runs() {
+    let report = report(
+        &gathered(fleet(tainted("member1", "NoExecute")), vec![], Err(no_leader())),
+        now(),
+    )
+    .unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    assert_snapshot!("nobody_runs", show(&report, Format::Table));
+    assert_snapshot!("nobody_runs_json", show(&report, Format::Json));
+}
+
+#[test]
+fn the_evictor_is_off() {
+    let status = v1::GetStatusResponse { consumers: 0, ..busy() };
+    let gathered = Gathered {
+        queue: Ok(answers(status, lanes(), vec![])),
+        leases: leases_without(&["evictor"]),
+        ..one_away()
+    };
+    let report = report(&gathered, now()).unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    let messages: Vec<&str> = report.not_done.iter().map(|item| item.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        ["nothing is evicted: controller evictor is not running \
+          (nobody holds Lease evictor in namespace karmada-system)"],
+        "said once, not again by the queue that has no consumer"
+    );
+}
+
+#[test]
+fn a_controller_that_stopped_is_named_with_its_last_holder() {
+    let mut leases = leases_without(&["evictor"]);
+    leases.push(lease("evictor", -40, "Failover=true"));
+    let report = report(&Gathered { leases, ..one_away() }, now()).unwrap();
+    assert_eq!(
+        report.not_done[0].message,
+        "nothing is evicted: controller evictor is not running (host-a_7f3c last renewed Lease evictor 40s ago)"
+    );
+}
+
+#[test]
+fn the_gate_is_off() {
+    let leases = objects::CONTROLLERS
+        .iter()
+        .map(|name| lease(name, -3, "Failover=false"))
+        .collect();
+    let report = report(&Gathered { leases, ..well() }, now()).unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Fine, "off is a choice");
+    assert_snapshot!(show(&report, Format::Table));
+}
+
+#[test]
+fn components_that_disagree() {
+    let mut leases = leases_without(&["evictor"]);
+    leases.push(lease("evictor", -3, "Failover=false"));
+    let report = report(&Gathered { leases, ..well() }, now()).unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    assert!(
+        report.not_done[0]
+            .message
+            .starts_with("the components do not agree: gates are Failover=false for evictor; "),
+        "{:?}",
+        report.not_done
+    );
+}
+
+#[test]
+fn beside_stock_its_controllers_are_not_missed() {
+    let ours = [
+        "cluster-taint-policy",
+        "taint-manager",
+        "eviction-queue",
+        "evictor",
+        "graceful-eviction",
+    ];
+    let leases = ours.iter().map(|name| lease(name, -3, "Failover=true")).collect();
+    let report = report(
+        &Gathered {
+            leases,
+            mode: Mode::BesideStock,
+            ..well()
+        },
+        now(),
+    )
+    .unwrap();
+    assert_eq!(report.not_done, []);
+    assert_eq!(report.controllers.len(), ours.len());
+}
+
+#[test]
+fn a_queue_that_does_not_answer() {
+    let failure = Failure::new(
+        ExitStatus::Unreachable,
+        "cannot reach the eviction queue at 10.0.0.7:9443",
+        "Connection refused (os error 111)",
+        "check that the queue runs",
+    );
+    let report = report(
+        &Gathered {
+            queue: Err(failure),
+            ..one_away()
+        },
+        now(),
+    )
+    .unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Unreachable);
+    assert_snapshot!(show(&report, Format::Table));
+}
+
+#[test]
+fn brakes_pauses_and_lost_producers() {
+    let status = v1::GetStatusResponse {
+        regime: v1::Regime::Halted.into(),
+        reason: "2 of 3 clusters are faulty, a share of 0.67 above 0.55, and the fleet is small".to_owned(),
+        evictions_per_second: 0.0,
+        consumers: 0,
+        pauses: vec![v1::PauseStatus {
+            name: "maintenance".to_owned(),
+            scope: "Namespaces".to_owned(),
+            reason: "network works".to_owned(),
+            until: proto(3600),
+            held_entries: 4,
+        }],
+        producers: vec![v1::ProducerStatus {
+            producer: "taintManager".to_owned(),
+            gone_since: proto(-120),
+            entries: 4,
+            ..v1::ProducerStatus::default()
+        }],
+        ..busy()
+    };
+    let report = report(
+        &Gathered {
+            queue: Ok(answers(status, lanes(), vec![])),
+            ..one_away()
+        },
+        now(),
+    )
+    .unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    assert_snapshot!(show(&report, Format::Table));
+}
+
+#[test]
+fn colour_only_where_it_is_wanted() {
+    let report = report(&one_away(), now()).unwrap();
+    assert!(!show(&report, Format::Table).contains('\x1b'));
+    assert!(
+        render(&report, Format::Table, now(), Colour::On)
+            .unwrap()
+            .contains("\x1b[32mNormal\x1b[0m")
+    );
+    assert!(
+        !render(&report, Format::Json, now(), Colour::On)
+            .unwrap()
+            .contains('\x1b')
+    );
+}
+
+#[test]
+fn yaml_says_the_same_as_json() {
+    let report = report(&one_away(), now()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&show(&report, Format::Json)).unwrap();
+    let yaml: serde_json::Value = serde_saphyr::from_str(&show(&report, Format::Yaml)).unwrap();
+    assert_eq!(json, yaml);
+}
