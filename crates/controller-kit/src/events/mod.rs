@@ -114,7 +114,7 @@ impl EventRecorder {
             reason: reason.to_owned(),
             note: shorten(note.into()),
         };
-        match inner.state.lock().publish(key, about, now, wall) {
+        match inner.state.lock().publish(&key, about, now, wall) {
             Room::Taken => inner.published.notify_one(),
             Room::Full => inner.count("dropped_too_many"),
         }

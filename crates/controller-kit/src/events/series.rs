@@ -110,8 +110,8 @@ pub(crate) enum Verdict {
 
 impl State {
     /// Counts an event.
-    pub(crate) fn publish(&mut self, key: SeriesKey, about: &ObjectReference, now: Instant, wall: Timestamp) -> Room {
-        if !self.series.contains_key(&key) && self.series.len() >= MAX_SERIES {
+    pub(crate) fn publish(&mut self, key: &SeriesKey, about: &ObjectReference, now: Instant, wall: Timestamp) -> Room {
+        if !self.series.contains_key(key) && self.series.len() >= MAX_SERIES {
             self.forget_old(now);
             if self.series.len() >= MAX_SERIES {
                 return Room::Full;
@@ -133,7 +133,7 @@ impl State {
         series.last_published = now;
         if series.due.is_none() {
             let due = series.write_not_before.max(now);
-            self.schedule(&key, due);
+            self.schedule(key, due);
         }
         Room::Taken
     }
@@ -267,9 +267,9 @@ mod tests {
     async fn what_is_remembered_is_bounded_and_old_things_make_room() {
         let mut state = State::default();
         let about = ObjectReference::default();
-        let mut publish = |state: &mut State, number: usize| {
+        let publish = |state: &mut State, number: usize| {
             state.publish(
-                key(&number.to_string(), "x"),
+                &key(&number.to_string(), "x"),
                 &about,
                 Instant::now(),
                 Timestamp::UNIX_EPOCH,

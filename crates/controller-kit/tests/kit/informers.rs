@@ -437,6 +437,35 @@ async fn a_recreated_object_is_a_deletion_and_an_appearance() {
     .await;
 }
 
+// karmada#7474, envoyproxy/ai-gateway#2565: a deletion that waits for a finalizer, and the finalizer's removal, change
+// no generation; they are changes like any other.
+#[tokio::test(start_paused = true)]
+async fn marking_for_deletion_and_finalizers_are_changes() {
+    within_hours(2, async {
+        let world = World::new();
+        let mut object = crate::world::config_map("a", "1");
+        object["metadata"]["finalizers"] = serde_json::json!(["example.com/wait"]);
+        world.sandbox.create(object).unwrap();
+        let kit = world.informers(world.sandbox.client(), options());
+        let informer = kit.informers.of::<ConfigMap>();
+        informer.synced().await.unwrap();
+        let mut changes = informer.changes();
+        changes.recv().await.unwrap();
+        world.delete("a").await;
+        let marked = changes.recv().await.unwrap().after.unwrap();
+        assert!(marked.metadata.deletion_timestamp.is_some());
+        let patch = serde_json::json!({"metadata": {"finalizers": null}});
+        let patch = kube::api::Patch::Merge(patch);
+        world
+            .config_maps()
+            .patch("a", &kube::api::PatchParams::default(), &patch)
+            .await
+            .unwrap();
+        assert!(changes.recv().await.unwrap().after.is_none());
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_members_informers_stop_on_their_own() {
     within_hours(2, async {

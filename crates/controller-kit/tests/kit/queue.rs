@@ -417,3 +417,64 @@ async fn the_same_seed_gives_the_same_waits_and_another_identity_others() {
     })
     .await;
 }
+
+/// The same promises with real threads, which paused time never has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn with_real_threads_no_key_is_shared_and_none_is_lost() {
+    let client = kube::Client::new(
+        tower::service_fn(|_: http::Request<kube::client::Body>| async {
+            Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("not needed"))
+        }),
+        "default",
+    );
+    let tasks = controller_kit::Tasks::new();
+    let ctx = Context::detached("worker", client, controller_kit::Clock::system(), "q", &tasks);
+    let queue: WorkQueue<u64> = WorkQueue::new("threads", &ctx);
+    let owed: Arc<Mutex<BTreeMap<u64, u64>>> = Arc::default();
+    let at_work: Arc<Mutex<std::collections::BTreeSet<u64>>> = Arc::default();
+    let (promised, busy) = (owed.clone(), at_work.clone());
+    let (worked, runner) = (queue.clone(), ctx.clone());
+    tasks.spawn("run", async move {
+        worked
+            .run(&runner, 8, move |key| {
+                let (promised, busy) = (promised.clone(), busy.clone());
+                async move {
+                    assert!(busy.lock().insert(key), "two workers on {key}");
+                    promised.lock().remove(&key);
+                    tokio::task::yield_now().await;
+                    busy.lock().remove(&key);
+                    Ok::<_, String>(if key % 3 == 0 {
+                        Next::After(Duration::from_millis(1))
+                    } else {
+                        Next::Done
+                    })
+                }
+            })
+            .await;
+    });
+    for adder in 0..4_u64 {
+        let (queue, owed) = (queue.clone(), owed.clone());
+        tasks.spawn(format!("adder {adder}"), async move {
+            for number in 0..5_000_u64 {
+                let key = (number * 7 + adder) % 50;
+                owed.lock().insert(key, number);
+                queue.add(key);
+                if number % 16 == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+    }
+    let all_done = async {
+        while tasks.running().iter().any(|name| name.starts_with("adder")) || !owed.lock().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        failure = tasks.failed() => panic!("{failure}"),
+        done = tokio::time::timeout(Duration::from_secs(60), all_done) => done.expect("a key was lost"),
+    }
+    tasks.shutdown().cancel();
+    tasks.abort();
+}
