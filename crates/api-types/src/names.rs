@@ -268,6 +268,17 @@ pub fn depended_by_label(key: &BindingKey) -> String {
     format!("{}{}", label::DEPENDED_BY_PREFIX, safe_hash(&key.to_string()))
 }
 
+/// Name of the FailoverRecord of one move: the same whoever writes it. The binding's UID, the cluster that is left and the
+/// task's `creationTimestamp`, to the second, hashed: FNV-1a of 64 bits, in hexadecimal.
+#[must_use]
+pub fn failover_record_name(binding_uid: &str, from_cluster: &ClusterName, task_created_at: jiff::Timestamp) -> String {
+    let hashed = format!("{binding_uid}/{from_cluster}/{}", task_created_at.as_second());
+    let hash = hashed
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    format!("move-{hash:016x}")
+}
+
 /// FNV-1a, 32 bits: Karmada breaks ties of a static division by its parity over the UID.
 #[must_use]
 pub fn fnv1a_32(text: &str) -> u32 {
