@@ -470,18 +470,51 @@ mod tests {
         assert_eq!(scene.plan(at(0)).create.len(), 1);
     }
 
-    #[test]
-    fn a_template_that_cannot_be_read_is_an_error_and_deletes_nothing() {
-        let scene = Scene::new(json!([{"name": "m1", "replicas": 3}]), json!([])).with_work("m1", 3);
+    /// An interpreter whose rules do not load.
+    struct Broken;
+
+    impl Interpreter for Broken {
+        fn health(&self, object: &Value) -> Result<crate::interpreter::Health, InterpretError> {
+            Err(InterpretError::new("judge", object, "no rule"))
+        }
+        fn replicas(&self, object: &Value) -> Result<Option<crate::interpreter::Replicas>, InterpretError> {
+            Err(InterpretError::new("count", object, "no rule"))
+        }
+        fn revise(&self, object: &mut Value, _: i32) -> Result<(), InterpretError> {
+            Err(InterpretError::new("revise", object, "no rule"))
+        }
+        fn retain(&self, object: &mut Value, _: &Value) -> Result<(), InterpretError> {
+            Err(InterpretError::new("retain", object, "no rule"))
+        }
+        fn reflect(&self, object: &Value) -> Result<Option<Value>, InterpretError> {
+            Err(InterpretError::new("reflect", object, "no rule"))
+        }
+        fn aggregate(
+            &self,
+            object: &Value,
+            _: &[api_types::work::AggregatedStatusItem],
+        ) -> Result<Option<Value>, InterpretError> {
+            Err(InterpretError::new("aggregate", object, "no rule"))
+        }
+    }
+
+    // karmada#6600: an error of the interpreter is not "nothing".
+    #[rstest]
+    #[case::unreadable(Some(template()), 2)]
+    #[case::not_there(None, 0)]
+    fn what_cannot_be_rendered_stays_as_it_is(#[case] template: Option<Value>, #[case] failures: usize) {
+        let clusters = json!([{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}]);
+        let scene = Scene::new(clusters, json!([])).with_work("m1", 3);
         let situation = Situation {
             binding: &scene.binding,
-            template: None,
+            template: template.as_ref(),
             works: &scene.works,
             presence: &|_| Presence::Ready,
             away_since: &BTreeMap::new(),
             unreachable_wait: WAIT,
             now: at(0),
         };
-        assert!(short(&plan(&situation, &Native)).is_empty());
+        let plan = plan(&situation, &Broken);
+        assert_eq!((short(&plan), plan.failures.len()), (vec![], failures));
     }
 }

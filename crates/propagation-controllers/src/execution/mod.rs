@@ -16,16 +16,17 @@ use std::time::Duration;
 
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
-use api_types::names::cluster_of_execution_namespace;
+use api_types::names::{cluster_of_execution_namespace, execution_namespace};
 use api_types::work::Work;
 use controller_kit::{Change, Context, Next, ObjectKey, RequiredKind, Store, WorkQueue};
 use futures::StreamExt;
+use k8s_openapi::api::core::v1::Namespace;
 
 use self::index::{WorkIndex, queue_name};
 use self::member::Member;
 use self::reconcile::MemberExecution;
 use crate::Flags;
-use crate::binding::index::works;
+use crate::binding::index::{BY_NAMESPACE, works};
 use crate::interpreter::Native;
 use crate::members::{Pool, Presence, Session, per_ready_member, presence, work_of};
 
@@ -124,7 +125,7 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concur
         .await;
 }
 
-/// Lets go deleted Works whose Cluster does not exist any more, many at once.
+/// Lets go deleted Works whose member is given up, many at once.
 async fn release_works_of_gone_members(
     ctx: &Context,
     informer: &controller_kit::Informer<Work>,
@@ -147,6 +148,23 @@ async fn release_works_of_gone_members(
         let namespace = api_types::names::execution_namespace(&ClusterName::from(change.key.name.as_str()));
         let works = if gone {
             of_cluster.by_index(crate::binding::index::BY_NAMESPACE, &namespace)
+        } else {
+            Vec::new()
+        };
+        works
+            .iter()
+            .map(|work| ObjectKey::of(work.as_ref()))
+            .collect::<Vec<_>>()
+    });
+    let namespaces = ctx.informers.of::<Namespace>();
+    let of_namespace = works.clone();
+    queue.follow(ctx, namespaces.changes(), move |change| {
+        let going = change
+            .after
+            .as_ref()
+            .is_some_and(|namespace| namespace.metadata.deletion_timestamp.is_some());
+        let works = if going {
+            of_namespace.by_index(BY_NAMESPACE, &change.key.name)
         } else {
             Vec::new()
         };
@@ -178,14 +196,34 @@ async fn release_if_gone(
     let Some(cluster) = cluster.filter(|_| work.metadata.deletion_timestamp.is_some() && writer::is_ours(&work)) else {
         return Ok(Next::Done);
     };
-    if presence(clusters, &cluster) != Presence::Gone {
+    if presence(clusters, &cluster) == Presence::Ready {
         return Ok(Next::Done);
     }
-    // Asked of the API server itself: what an old list does not show may still run there.
-    let api: kube::Api<Cluster> = kube::Api::all(ctx.client.clone());
-    if api.get_opt(cluster.as_str()).await?.is_some() {
-        return Ok(Next::After(Duration::from_secs(1)));
+    if !is_given_up(ctx, &cluster).await? {
+        // Asked of the API server itself, for what an old list does not show may still run there: if the store said
+        // that the Cluster is gone, one of the two is about to change.
+        let again = presence(clusters, &cluster) == Presence::Gone;
+        return Ok(if again {
+            Next::After(Duration::from_secs(1))
+        } else {
+            Next::Done
+        });
     }
     writer::release(ctx, &work).await?;
     Ok(Next::Done)
+}
+
+/// Whether nothing will come back from this member: its Cluster is gone; or it is being deleted, does not answer, and
+/// its execution namespace goes too, which is the last step of a deletion.
+async fn is_given_up(ctx: &Context, cluster: &ClusterName) -> Result<bool, kube::Error> {
+    let clusters: kube::Api<Cluster> = kube::Api::all(ctx.client.clone());
+    let Some(object) = clusters.get_opt(cluster.as_str()).await? else {
+        return Ok(true);
+    };
+    if !object.is_being_deleted() || object.is_ready() {
+        return Ok(false);
+    }
+    let namespaces: kube::Api<Namespace> = kube::Api::all(ctx.client.clone());
+    let namespace = namespaces.get_opt(&execution_namespace(cluster)).await?;
+    Ok(namespace.is_none_or(|namespace| namespace.metadata.deletion_timestamp.is_some()))
 }

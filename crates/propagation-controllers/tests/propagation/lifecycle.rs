@@ -160,3 +160,87 @@ async fn what_a_newer_version_of_a_work_drops_is_removed() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_owner_wants_to_keep_stays_without_our_marks() {
+    limited(async {
+        let world = World::running_web().await;
+        world.edit(
+            "policy.karmada.io/v1alpha1",
+            "PropagationPolicy",
+            Some("shop"),
+            "deployment",
+            |policy| {
+                policy["spec"]["preserveResourcesOnDeletion"] = json!(true);
+            },
+        );
+        world.settle().await;
+        world.delete("apps/v1", "Deployment", Some("shop"), "web").await;
+        world.settle().await;
+        assert!(world.binding("web-deployment").is_none());
+        let kept = world.deployment_on("m1", "web").unwrap();
+        assert_eq!(kept["metadata"]["labels"], json!({"app": "web"}));
+        let annotations = kept["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+        assert!(
+            !annotations.keys().any(|key| key.contains("karmada.io/")),
+            "{annotations:?}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspended_work_holds_changes_back_and_says_so() {
+    limited(async {
+        let world = World::running_web().await;
+        world.edit(
+            "policy.karmada.io/v1alpha1",
+            "PropagationPolicy",
+            Some("shop"),
+            "deployment",
+            |policy| {
+                policy["spec"]["suspension"] = json!({"dispatchingOnClusters": {"clusterNames": ["m1"]}});
+            },
+        );
+        world.settle().await;
+        world.edit("apps/v1", "Deployment", Some("shop"), "web", |web| {
+            web["spec"]["template"]["spec"]["containers"][0]["image"] = json!("nginx:2");
+        });
+        world.settle().await;
+        let image = |member: &str| {
+            world.deployment_on(member, "web").unwrap()["spec"]["template"]["spec"]["containers"][0]["image"].clone()
+        };
+        assert_eq!((image("m1"), image("m2")), (json!("nginx"), json!("nginx:2")));
+        let work = world.work("m1", "Deployment", "web").unwrap();
+        let conditions = work["status"]["conditions"].as_array().unwrap();
+        assert!(
+            conditions
+                .iter()
+                .any(|c| c["type"] == "Dispatching" && c["reason"] == "SuspendDispatching")
+        );
+    })
+    .await;
+}
+
+// The price of one move in writes: what others do (evictor, scheduler, graceful eviction) comes on top.
+#[tokio::test(start_paused = true)]
+async fn a_move_costs_few_writes() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2"]);
+        world.start().await;
+        world.propagate("v1", "ConfigMap", json!({}));
+        world.put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop", "name": "c"}, "data": {"k": "v"}}));
+        world.settle().await;
+        world.schedule("c-configmap", &[("m1", 0)]);
+        world.settle().await;
+        world.forget_writes();
+        world.evict("c-configmap", "m1", "Gracefully", &[("m2", 0)]);
+        world.settle().await;
+        world.drop_tasks("c-configmap");
+        world.settle().await;
+        assert!(world.on("m1", "v1", "ConfigMap", "c").is_none() && world.on("m2", "v1", "ConfigMap", "c").is_some());
+        let writes: Vec<_> = world.writes().into_iter().map(|w| format!("{:?} {} {:?} {}", w.verb, w.resource, w.subresource, w.code)).collect();
+        assert!(writes.len() <= 10, "{writes:#?}");
+    })
+    .await;
+}

@@ -63,7 +63,8 @@ async fn deletion_waits_for_a_member_that_is_away_and_happens_at_once_on_its_ret
 #[tokio::test(start_paused = true)]
 async fn a_cluster_without_task_and_place_loses_its_copy() {
     limited(async {
-        let world = World::running_web().await;
+        // Here the test takes the last copy away by hand.
+        let world = World::running_web().await.without_rules();
         world.schedule("web-deployment", &[("m2", 3)]);
         world.settle().await;
         assert!(world.deployment_on("m1", "web").is_none());
@@ -201,6 +202,28 @@ async fn a_cluster_that_is_gone_for_good_releases_its_works() {
         world.pass(600_000).await;
         assert!(world.work("m1", "Deployment", "web").is_some());
         world.delete("cluster.karmada.io/v1alpha1", "Cluster", None, "m1").await;
+        world.settle().await;
+        assert!(world.work("m1", "Deployment", "web").is_none());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_given_up_releases_its_works_with_its_namespace() {
+    limited(async {
+        let world = World::running_web().await;
+        world.lose("m1");
+        world.edit("cluster.karmada.io/v1alpha1", "Cluster", None, "m1", |cluster| {
+            cluster["metadata"]["finalizers"] = json!(["karmada.io/cluster-controller"]);
+        });
+        world.schedule("web-deployment", &[("m2", 3)]);
+        world.delete("cluster.karmada.io/v1alpha1", "Cluster", None, "m1").await;
+        world.pass(600_000).await;
+        assert!(
+            world.work("m1", "Deployment", "web").is_some(),
+            "it may come back until it is given up"
+        );
+        world.delete("v1", "Namespace", None, "karmada-es-m1").await;
         world.settle().await;
         assert!(world.work("m1", "Deployment", "web").is_none());
     })

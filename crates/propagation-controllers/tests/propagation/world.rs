@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use api_types::names::{namespace, work_name};
 use controller_kit::{Clock, KitFlags, MemberError, MemberTarget, Process, Running};
+use kube_sandbox::rules::{Settings, Watching};
 use kube_sandbox::{Fleet, Housekeeping, Member, MemberOptions, Sandbox, SandboxOptions, WriteRecord};
 use propagation_controllers::{Flags, controllers};
 use serde_json::{Value, json};
@@ -21,7 +22,16 @@ pub struct World {
     pub fleet: Fleet,
     process: Option<Running>,
     starts: u32,
-    flags: Flags,
+    /// The correctness rules of the whole system, seen from outside.
+    rules: Option<Watching>,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(rules) = self.rules.take().filter(|_| !std::thread::panicking()) {
+            assert_eq!(rules.finish(), [], "a rule was broken");
+        }
+    }
 }
 
 impl World {
@@ -44,12 +54,17 @@ impl World {
                 .apply_crd(serde_json::to_value(crd).unwrap())
                 .unwrap();
         }
+        let rules = Some(Watching::start(
+            &fleet.control_plane().observer(),
+            Settings::exact(1_000.0),
+            now.clone(),
+        ));
         let world = Self {
             clock,
             fleet,
             process: None,
             starts: 0,
-            flags: Flags::default(),
+            rules,
         };
         for name in [namespace::SYSTEM, namespace::CLUSTER, "shop"] {
             world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}));
@@ -95,8 +110,10 @@ impl World {
         self.ready(name, "True");
     }
 
-    pub fn flags(&mut self, change: impl FnOnce(&mut Flags)) {
-        change(&mut self.flags);
+    /// For a test that itself does what no component of ours would do.
+    pub fn without_rules(mut self) -> Self {
+        self.rules = None;
+        self
     }
 
     /// Starts propagation, and lets it settle.
@@ -122,7 +139,7 @@ impl World {
             .identity(format!("propagation-{}", self.starts))
             .flags(KitFlags::default().with_controllers(names))
             .members(Arc::new(connect))
-            .controllers(controllers(self.flags.clone()))
+            .controllers(controllers(Flags::default()))
             .start()
             .await
             .unwrap();
@@ -235,9 +252,15 @@ impl World {
 
     /// What evictor and scheduler would write: away from one cluster, to others.
     pub fn evict(&self, binding: &str, from: &str, purge_mode: &str, to: &[(&str, i32)]) {
+        let now = self.clock.now().round(jiff::Unit::Second).unwrap().to_string();
+        self.edit("cluster.karmada.io/v1alpha1", "Cluster", None, from, |cluster| {
+            cluster["spec"]["taints"] = json!([{"key": "test", "effect": "NoExecute", "timeAdded": now}]);
+        });
         self.edit_binding(binding, |binding| {
             binding["spec"]["gracefulEvictionTasks"] = json!([{"fromCluster": from, "purgeMode": purge_mode,
                 "reason": "TaintUntolerated", "producer": "TaintManager"}]);
+            let left = binding["spec"]["clusters"].as_array().cloned().unwrap_or_default();
+            binding["spec"]["clusters"] = left.into_iter().filter(|cluster| cluster["name"] != from).collect();
         });
         self.schedule(binding, to);
     }
