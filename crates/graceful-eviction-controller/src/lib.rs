@@ -20,13 +20,14 @@ use failover_core::graceful::EvictPlugins;
 
 /// The controllers of this crate.
 #[must_use]
+#[expect(clippy::needless_pass_by_value, reason = "as in every crate of controllers")]
 pub fn controllers(flags: Flags) -> Vec<Controller> {
-    controllers_with(flags, &EvictPlugins::all())
+    controllers_with(&flags, &EvictPlugins::all())
 }
 
 /// The controllers of this crate with plugins of one's own: what `--evict-plugins` can name is what `known` holds.
 #[must_use]
-pub fn controllers_with(flags: Flags, known: &EvictPlugins) -> Vec<Controller> {
+pub fn controllers_with(flags: &Flags, known: &EvictPlugins) -> Vec<Controller> {
     let (settings, problem) = match flags.settings(known) {
         Ok(settings) => (settings, None),
         Err(problem) => (failover_core::graceful::Settings::default(), Some(problem)),

@@ -188,3 +188,110 @@ pub(crate) fn as_map(clusters: &[api_types::work::TargetCluster]) -> BTreeMap<&s
         .map(|target| (target.name.as_str(), target.replicas))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    fn binding(more: &Value) -> Binding {
+        let mut object = json!({
+            "metadata": {
+                "namespace": "default", "name": "b",
+                "labels": {"propagationpolicy.karmada.io/permanent-id": "p"},
+                "annotations": {"policy.karmada.io/applied-placement": "{\"replicaScheduling\":{}}"},
+            },
+            "spec": {
+                "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "b"},
+                "replicas": 2, "clusters": [{"name": "m1", "replicas": 2}], "placement": {"replicaScheduling": {}},
+            },
+            "status": {
+                "lastScheduledTime": "2026-01-01T00:00:00Z",
+                "conditions": [{
+                    "type": "Scheduled", "status": "True", "reason": "Success", "message": "",
+                    "lastTransitionTime": "2026-01-01T00:00:00Z",
+                }],
+            },
+        });
+        merge(&mut object, more);
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn merge(into: &mut Value, from: &Value) {
+        match (into, from) {
+            (Value::Object(into), Value::Object(from)) => {
+                for (key, value) in from {
+                    merge(into.entry(key.clone()).or_insert(Value::Null), value);
+                }
+            }
+            (into, from) => *into = from.clone(),
+        }
+    }
+
+    #[rstest]
+    #[case::ours(json!({}), None)]
+    #[case::by_the_default_name(json!({"spec": {"schedulerName": ""}}), None)]
+    #[case::other_scheduler(json!({"spec": {"schedulerName": "mine"}}), Some(NotOurs::OtherScheduler))]
+    #[case::suspended(json!({"spec": {"suspension": {"scheduling": true}}}), Some(NotOurs::Suspended))]
+    #[case::not_suspended(json!({"spec": {"suspension": {"scheduling": false, "dispatching": true}}}), None)]
+    #[case::attached(json!({"metadata": {"labels": null}}), Some(NotOurs::NoManager))]
+    #[case::managed(json!({"metadata": {"labels": {"propagationpolicy.karmada.io/permanent-id": "", "binding.karmada.io/managed-by": "x"}}}), None)]
+    #[case::no_placement(json!({"spec": {"placement": null}}), Some(NotOurs::NoPlacement))]
+    #[case::being_deleted(json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}), Some(NotOurs::BeingDeleted))]
+    fn whose(#[case] more: Value, #[case] expected: Option<NotOurs>) {
+        assert_eq!(ours(&binding(&more), "default-scheduler").err(), expected);
+    }
+
+    fn applied(placement: &Value) -> Value {
+        json!({"metadata": {"annotations": {"policy.karmada.io/applied-placement": placement.to_string()}}})
+    }
+
+    fn groups(first: &str, second: &str) -> Value {
+        json!({"clusterAffinities": [
+            {"affinityName": "a", "clusterNames": [first]}, {"affinityName": "b", "clusterNames": [second]},
+        ]})
+    }
+
+    fn in_group(name: &str, wanted: &Value, was: &Value) -> Value {
+        let mut more = applied(was);
+        more["spec"] = json!({"placement": wanted});
+        more["spec"]["placement"]["replicaScheduling"] = Value::Null;
+        more["status"] = json!({"schedulerObservingAffinityName": name});
+        more
+    }
+
+    #[rstest]
+    #[case::nothing(json!({}), None)]
+    #[case::never_applied(json!({"metadata": {"annotations": null}}), Some(Trigger::PlacementChanged))]
+    #[case::unreadable(json!({"metadata": {"annotations": {"policy.karmada.io/applied-placement": "{"}}}), Some(Trigger::PlacementChanged))]
+    #[case::tolerations(applied(&json!({"replicaScheduling": {}, "clusterTolerations": [{"operator": "Exists"}]})), Some(Trigger::PlacementChanged))]
+    #[case::workload_affinity_does_not_count(applied(&json!({"replicaScheduling": {}, "workloadAffinity": {}})), None)]
+    #[case::group_in_use_changed(in_group("a", &groups("m1", "m2"), &groups("m9", "m2")), Some(Trigger::PlacementChanged))]
+    #[case::other_group_changed(in_group("a", &groups("m1", "m2"), &groups("m1", "m9")), Some(Trigger::AlwaysComputed))]
+    #[case::no_group_in_use(in_group("", &groups("m1", "m2"), &groups("m1", "m9")), Some(Trigger::PlacementChanged))]
+    #[case::scaled(json!({"spec": {"replicas": 3}}), Some(Trigger::ReplicasChanged))]
+    #[case::evicted(json!({"spec": {"clusters": []}}), Some(Trigger::ReplicasChanged))]
+    #[case::not_scheduled(json!({"status": {"conditions": []}}), Some(Trigger::NotScheduled))]
+    #[case::asked(json!({"spec": {"rescheduleTriggeredAt": "2026-01-01T00:00:01Z"}}), Some(Trigger::Asked))]
+    #[case::asked_before(json!({"spec": {"rescheduleTriggeredAt": "2025-01-01T00:00:01Z"}}), None)]
+    #[case::no_replicas(json!({"spec": {"replicas": 0}}), Some(Trigger::AlwaysComputed))]
+    fn when(#[case] more: Value, #[case] expected: Option<Trigger>) {
+        let binding = binding(&more);
+        let placement = binding.spec.placement.clone().unwrap();
+        assert_eq!(trigger(&binding, &placement, &Fleet::default()), expected);
+    }
+
+    #[test]
+    fn duplicated_wants_all_replicas_on_each() {
+        let duplicated = json!({"replicaScheduling": {"replicaSchedulingType": "Duplicated"}});
+        let mut more = applied(&duplicated);
+        more["spec"] = json!({"placement": duplicated, "clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 1}]});
+        let binding = binding(&more);
+        let placement = binding.spec.placement.clone().unwrap();
+        assert_eq!(
+            trigger(&binding, &placement, &Fleet::default()),
+            Some(Trigger::ReplicasChanged)
+        );
+    }
+}

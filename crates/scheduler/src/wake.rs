@@ -136,3 +136,99 @@ pub fn could_choose(placement: &Placement, cluster: &Cluster) -> bool {
         .iter()
         .any(|term| affinity::matches(&term.cluster_affinity, cluster))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    fn cluster(more: &Value) -> Cluster {
+        let mut object = json!({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}, "status": {}});
+        for (part, fields) in more.as_object().unwrap() {
+            for (key, value) in fields.as_object().unwrap() {
+                object[part][key] = value.clone();
+            }
+        }
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn ready(status: &str) -> Value {
+        json!({"status": {"conditions": [{
+            "type": "Ready", "status": status, "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }]}})
+    }
+
+    fn tainted(value: &str) -> Value {
+        json!({"spec": {"taints": [{"key": "k", "value": value, "effect": "NoSchedule"}]}})
+    }
+
+    #[rstest]
+    #[case::nothing(json!({}), json!({}), false)]
+    #[case::a_taint_goes(tainted("a"), json!({}), true)]
+    #[case::a_taint_comes(json!({}), tainted("a"), false)]
+    #[case::a_taint_changes(tainted("a"), tainted("b"), true)]
+    #[case::becomes_ready(ready("False"), ready("True"), true)]
+    #[case::first_reports(json!({}), ready("False"), true)]
+    #[case::fails(ready("True"), ready("False"), false)]
+    #[case::labels(json!({}), json!({"metadata": {"labels": {"a": "b"}}}), true)]
+    #[case::region(json!({}), json!({"spec": {"region": "r"}}), true)]
+    #[case::apis(json!({}), json!({"status": {"apiEnablements": [{"groupVersion": "v1", "resources": []}]}}), true)]
+    #[case::room(json!({}), json!({"status": {"resourceSummary": {"allocatable": {"cpu": "1"}}}}), true)]
+    #[case::use_of_room(
+        json!({"status": {"resourceSummary": {"allocated": {"cpu": "1"}}}}),
+        json!({"status": {"resourceSummary": {"allocated": {"cpu": "2"}}}}),
+        false
+    )]
+    fn seekers_wake_when_a_cluster_may_take_more(#[case] before: Value, #[case] after: Value, #[case] wakes: bool) {
+        let concerns = concerns(Some(&cluster(&before)), Some(&cluster(&after)));
+        assert_eq!(
+            concerns,
+            Concerns {
+                holders: Concerned::No,
+                seekers: wakes.into()
+            }
+        );
+    }
+
+    #[test]
+    fn holders_wake_when_their_cluster_goes() {
+        let going = cluster(&json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
+        assert_eq!(
+            concerns(Some(&cluster(&json!({}))), Some(&going)).holders,
+            Concerned::Yes
+        );
+        assert_eq!(
+            concerns(Some(&going), None),
+            Concerns {
+                holders: Concerned::Yes,
+                seekers: Concerned::No
+            }
+        );
+        assert_eq!(
+            concerns(None, Some(&cluster(&json!({})))),
+            Concerns {
+                holders: Concerned::No,
+                seekers: Concerned::Yes
+            }
+        );
+    }
+
+    #[test]
+    fn a_divided_workload_that_is_placed_seeks_nothing() {
+        let binding = |scheduled: &str, placement: &Value| -> Binding {
+            serde_json::from_value(json!({
+                "metadata": {"name": "b"},
+                "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "b"}, "replicas": 1, "placement": placement},
+                "status": {"conditions": [{
+                    "type": "Scheduled", "status": scheduled, "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+                }]},
+            }))
+            .unwrap()
+        };
+        let divided = json!({"replicaScheduling": {}});
+        assert_eq!(wakes(&binding("True", &divided)), [""; 0]);
+        assert_eq!(wakes(&binding("False", &divided)), [UNPLACED]);
+        assert_eq!(wakes(&binding("True", &json!({}))), [EVERYWHERE]);
+    }
+}

@@ -17,6 +17,10 @@ use super::copies;
 use super::freshness::Baseline;
 use super::plugins::{Assessment, CLUSTER_IN_SCHEDULING_RESULT, EvictPlugins};
 
+/// Looks up, for the task of a cluster, what stood in the binding when the task was first seen, and for how long it has
+/// been known.
+pub type SeenTask<'a> = dyn Fn(&str) -> Option<(Arc<Baseline>, Duration)> + 'a;
+
 /// What tasks are judged by.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
@@ -26,7 +30,7 @@ pub struct View<'a> {
     pub cluster: &'a dyn Fn(&str) -> Option<Arc<Cluster>>,
     /// For the task of this cluster: what stood in the binding when the task was first seen, and for how long it has
     /// been known.
-    pub seen: &'a dyn Fn(&str) -> Option<(Arc<Baseline>, Duration)>,
+    pub seen: &'a SeenTask<'a>,
     /// The time of the decision.
     pub now: Timestamp,
 }

@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "JSON literals read best as they are")]
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Graceful eviction on a simulated control plane, with the scheduler beside it where the story needs one.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
 #[path = "../../../scheduler/tests/scheduler/bench.rs"]
 mod bench;
 
@@ -62,7 +64,7 @@ fn the_worked_example() {
         let rules = Watching::start(&bench.plane.observer(), Settings::exact(100.0), bench.now());
         let _scheduler = bench.start_scheduler("s").await;
         let _graceful = start(&bench).await;
-        bench.put_deployment(json!({"placement": one_to_two()}));
+        bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
         bench
             .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 1), copy("member2", "Healthy", 2)]}))
@@ -137,7 +139,7 @@ fn a_recovered_cluster_is_restored_when_nothing_replaced_it() {
         let bench = Bench::new(&["member1", "member2"]);
         let _scheduler = bench.start_scheduler("s").await;
         let _graceful = start(&bench).await;
-        bench.put_deployment(json!({"placement": {"clusterAffinity": {"clusterNames": ["member1"]}}}));
+        bench.put_deployment(&json!({"placement": {"clusterAffinity": {"clusterNames": ["member1"]}}}));
         bench.until(1).await;
         bench
             .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 3)]}))
@@ -181,7 +183,7 @@ fn c06_tasks_found_at_the_start_end_in_time() {
         bench.fail_cluster("member1");
         let mut old = task("member1", 1, bench.started);
         old["gracePeriodSeconds"] = json!(600);
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}], "gracefulEvictionTasks": [old],
         }));
         scheduled(&bench, "True").await;
@@ -200,7 +202,7 @@ fn a_restart_does_not_wait_for_a_change_that_happened_before_it() {
     paused(async {
         let bench = Bench::new(&["member1", "member3"]);
         bench.fail_cluster("member1");
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": {}, "clusters": [{"name": "member3", "replicas": 3}],
             "gracefulEvictionTasks": [task("member1", 3, bench.started)],
         }));
@@ -229,7 +231,7 @@ fn c13_the_new_copy_must_report_after_the_eviction() {
     paused(async {
         let bench = Bench::new(&["member1", "member2", "member3"]);
         let _graceful = start(&bench).await;
-        bench.put_deployment(json!({"placement": {}, "clusters": [{"name": "member1", "replicas": 3}]}));
+        bench.put_deployment(&json!({"placement": {}, "clusters": [{"name": "member1", "replicas": 3}]}));
         bench
             .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 3), copy("member3", "Healthy", 3)]}))
             .await;
@@ -261,7 +263,7 @@ fn a_cluster_in_both_lists_leaves_the_result_again_and_its_task_stays() {
         let bench = Bench::new(&["member1", "member2"]);
         bench.fail_cluster("member1");
         let _graceful = start(&bench).await;
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": one_to_two(), "clusters": [{"name": "member1", "replicas": 1}, {"name": "member2", "replicas": 2}],
             "gracefulEvictionTasks": [task("member1", 1, bench.started)],
         }));
@@ -285,7 +287,7 @@ fn c17_suppress_deletion() {
         let _graceful = start(&bench).await;
         let mut kept = task("member1", 1, bench.started);
         kept["suppressDeletion"] = json!(true);
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}], "gracefulEvictionTasks": [kept.clone()],
         }));
         scheduled(&bench, "True").await;
@@ -311,7 +313,7 @@ fn a_missing_time_is_filled_in_and_starts_the_grace_period() {
         let mut stocks = task("member1", 1, bench.started);
         stocks.as_object_mut().unwrap().remove("creationTimestamp");
         stocks["gracePeriodSeconds"] = json!(30);
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}], "gracefulEvictionTasks": [stocks],
         }));
         bench.until(10).await;
@@ -335,7 +337,7 @@ fn tasks_written_meanwhile_stay() {
         let _graceful = start(&bench).await;
         let mut over = task("member1", 1, bench.started);
         over["gracePeriodSeconds"] = json!(1);
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}],
             "gracefulEvictionTasks": [over, task("member3", 1, bench.started)],
         }));
@@ -352,7 +354,7 @@ fn tasks_of_a_cluster_that_does_not_exist_go() {
         let _graceful = start(&bench).await;
         let mut never = task("member1", 1, bench.started);
         never["purgeMode"] = json!("Never");
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 2}], "gracefulEvictionTasks": [never],
         }));
         scheduled(&bench, "True").await;
@@ -374,7 +376,7 @@ fn at_rest_nothing_is_written_and_a_task_by_hand_removed_is_noted() {
         let bench = Bench::new(&["member1", "member2"]);
         bench.fail_cluster("member1");
         let _graceful = start(&bench).await;
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}],
             "gracefulEvictionTasks": [task("member1", 1, bench.started)],
         }));

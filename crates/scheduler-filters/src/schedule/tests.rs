@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "JSON literals read best as they are")]
+
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, TargetCluster};
 use proptest::prelude::{Just, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};

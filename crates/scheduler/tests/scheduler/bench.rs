@@ -28,7 +28,7 @@ pub fn paused(test: impl Future<Output = ()>) {
     runtime.block_on(async {
         tokio::time::timeout(Duration::from_secs(86_400), test)
             .await
-            .expect("stuck")
+            .expect("stuck");
     });
 }
 
@@ -91,7 +91,7 @@ impl Bench {
     }
 
     /// A binding of a Deployment `nginx` of 3 replicas, as the detector makes it.
-    pub fn put_deployment(&self, more: Value) {
+    pub fn put_deployment(&self, more: &Value) {
         let mut spec = json!({
             "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "nginx", "uid": "t"},
             "replicas": 3, "replicaRequirements": {}, "schedulerName": "default-scheduler",

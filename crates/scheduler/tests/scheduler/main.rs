@@ -1,5 +1,7 @@
 //! The scheduler on a simulated control plane: when it places, what it writes, what it says.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
 mod bench;
 
 use api_types::names::annotation;
@@ -14,7 +16,7 @@ fn the_worked_example() {
     paused(async {
         let bench = Bench::new(&["member1", "member2", "member3"]);
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({"placement": one_to_two()}));
+        bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
         let binding = bench.binding().await;
         assert_eq!(shown(&binding), "member1:1 member2:2");
@@ -34,7 +36,10 @@ fn the_worked_example() {
             "ScheduleBindingSucceed".to_owned(),
             "Binding has been scheduled successfully. Result: {member1:1, member2:2}".to_owned(),
         );
-        assert_eq!(bench.events("ResourceBinding", "nginx-deployment"), [said.clone()]);
+        assert_eq!(
+            bench.events("ResourceBinding", "nginx-deployment"),
+            std::slice::from_ref(&said)
+        );
         assert_eq!(bench.events("Deployment", "nginx"), [said]);
         assert_eq!(
             bench.writes("scheduler"),
@@ -79,7 +84,7 @@ fn at_rest_nothing_is_written() {
     paused(async {
         let bench = Bench::new(&["member1", "member2"]);
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({"placement": {}}));
+        bench.put_deployment(&json!({"placement": {}}));
         bench.until(1).await;
         assert_eq!(bench.placed().await, "member1:3 member2:3");
         let writes = bench.writes("scheduler");
@@ -106,7 +111,7 @@ fn c01_no_result_is_a_result_and_the_binding_wakes_when_a_cluster_can_take_it() 
         let bench = Bench::new(&["member1"]);
         bench.fail_cluster("member1");
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": {"clusterAffinity": {"clusterNames": ["member1"]}},
             "gracefulEvictionTasks": [task("member1", 3, bench.clock.now())],
         }));
@@ -143,7 +148,7 @@ fn an_empty_result_never_replaces_running_copies() {
     paused(async {
         let bench = Bench::new(&["member1", "member2"]);
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({"placement": one_to_two()}));
+        bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
         bench
             .patch(json!({"spec": {"placement": {"clusterAffinity": {"clusterNames": ["nowhere"]}}}}))
@@ -164,7 +169,7 @@ fn what_is_not_supported_is_said_and_not_done() {
     paused(async {
         let bench = Bench::new(&["member1", "member2"]);
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({"placement": {"replicaScheduling": {
+        bench.put_deployment(&json!({"placement": {"replicaScheduling": {
             "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated",
         }}}));
         bench.until(1).await;
@@ -186,7 +191,7 @@ fn the_end_of_a_block_wakes_the_binding() {
     paused(async {
         let bench = Bench::new(&["member1"]);
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({
+        bench.put_deployment(&json!({
             "placement": {"clusterAffinity": {"clusterNames": ["member1"]}},
             "activeEvictionHistory": [{"clusterName": "member1", "creationTimestamp": bench.started}],
         }));
@@ -202,7 +207,7 @@ fn a_cluster_that_does_not_exist_any_more_leaves_the_result() {
     paused(async {
         let bench = Bench::new(&["member1", "member2"]);
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({"placement": one_to_two()}));
+        bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
         let clusters = kube::Api::<api_types::cluster::Cluster>::all(bench.plane.observer());
         clusters
@@ -239,7 +244,7 @@ fn a_cluster_that_is_being_deleted_is_left_to_the_queue_or_without_the_gate_to_t
             let bench = Bench::new(&["member1", "member2"]);
             let controllers = scheduler::controllers(scheduler::Flags::default());
             let _process = bench.start("scheduler", "a", gates, controllers).await;
-            bench.put_deployment(json!({"placement": one_to_two()}));
+            bench.put_deployment(&json!({"placement": one_to_two()}));
             bench.until(1).await;
             let clusters = kube::Api::<api_types::cluster::Cluster>::all(bench.plane.observer());
             let held = kube::api::Patch::Merge(json!({"metadata": {"finalizers": ["karmada.io/cluster-controller"]}}));
@@ -268,7 +273,7 @@ fn a_conflict_places_anew_and_loses_nobodys_change() {
         };
         conflict(2);
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({"placement": one_to_two()}));
+        bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
         assert_eq!(bench.placed().await, "member1:1 member2:2");
 
@@ -363,7 +368,7 @@ fn a_fresh_placement_comes_when_it_is_asked_for() {
     paused(async {
         let bench = Bench::new(&["member1", "member2"]);
         let _process = bench.start_scheduler("a").await;
-        bench.put_deployment(json!({"placement": {"clusterAffinities": [
+        bench.put_deployment(&json!({"placement": {"clusterAffinities": [
             {"affinityName": "first", "clusterNames": ["member1"]},
             {"affinityName": "second", "clusterNames": ["member2"]},
         ]}}));
@@ -403,7 +408,7 @@ fn a_restart_at_any_write_comes_to_the_same_end() {
             let bindings = Match::writes().resource("resourcebindings").client("scheduler");
             bench.plane.faults().freeze_after_write(bindings, writes);
             let first = bench.start_scheduler("a").await;
-            bench.put_deployment(json!({"placement": one_to_two()}));
+            bench.put_deployment(&json!({"placement": one_to_two()}));
             bench.until(5).await;
             first.crash();
             bench.plane.faults().thaw();
