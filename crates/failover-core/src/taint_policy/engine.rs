@@ -204,6 +204,7 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     let mut next_look = None;
     let mut reports = BTreeMap::new();
     let mut kept = BTreeMap::new();
+    let mut remembered = BTreeMap::new();
     for Judged { form, window, wants } in judged {
         let dismissals_end = window.dismissed.keys().filter_map(|id| {
             let taint = form.taint(id).filter(|_| !window.matching)?;
@@ -224,9 +225,13 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
             form.name.to_owned(),
             render(form, cluster, &window, &wants, &foreign, conflict),
         );
-        let stands = wants.iter().any(|(_, want)| want.is_wanted());
-        if window.matching || stands || !window.dismissed.is_empty() {
-            kept.insert(form.uid.to_owned(), window);
+        let matters = window.matching || !window.dismissed.is_empty();
+        if matters || wants.iter().any(|(_, want)| want.is_wanted()) {
+            kept.insert(form.uid.to_owned(), window.clone());
+        }
+        // Until its last taint is seen to be gone: the removal may have to be tried again.
+        if matters || owned.stands_for(form.uid) == Stands::Something {
+            remembered.insert(form.uid.to_owned(), window);
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) struct Flap {
     pub crossed: Option<FlapScore>,
 }
 
-/// `remembered` is this process's last look; a new process goes by what is stored. Before Ready was ever said there is
+/// What is stored decides; before anything is, this process's last look does. Before Ready was ever said there is
 /// nothing to cross.
 pub(super) fn step(cluster: &Cluster, stored: &FlapScore, remembered: Option<bool>, now: Timestamp) -> Flap {
     let ready = match StoredReady::from(cluster.condition(condition::READY)) {
@@ -69,15 +69,20 @@ pub(super) fn step(cluster: &Cluster, stored: &FlapScore, remembered: Option<boo
         StoredReady::True => true,
         StoredReady::NotTrue => false,
     };
-    let before = remembered.or(stored.ready);
-    let crossed = before.is_some_and(|before| before != ready).then(|| FlapScore {
-        score: stored.at(now) + 1.0,
-        at: Some(now),
-        ready: Some(ready),
-    });
-    Flap {
-        ready: Some(ready),
-        crossed,
+    match stored.ready.or(remembered) {
+        // Remembered as it was, until the score is seen to be stored: the write may have to be tried again.
+        Some(before) if before != ready => Flap {
+            ready: Some(before),
+            crossed: Some(FlapScore {
+                score: stored.at(now) + 1.0,
+                at: Some(now),
+                ready: Some(ready),
+            }),
+        },
+        _ => Flap {
+            ready: Some(ready),
+            crossed: None,
+        },
     }
 }
 

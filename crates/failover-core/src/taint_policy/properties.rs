@@ -34,6 +34,11 @@ fn history() -> impl Strategy<Value = Vec<(i64, Event)>> {
     prop::collection::vec((1_i64..400, event()), 1..40)
 }
 
+/// Whether the first try to write what a look found is refused.
+fn refusals() -> impl Strategy<Value = Vec<bool>> {
+    prop::collection::vec(prop::bool::weighted(0.3), 1..60)
+}
+
 fn policies() -> impl Strategy<Value = Vec<ClusterTaintPolicy>> {
     let one = (
         prop_oneof![Just("Ready"), Just("Disk")],
@@ -119,10 +124,11 @@ proptest! {
     /// stood has not matched for its window; with the engine's wake-ups alone both happen on the second; what others
     /// added is never touched.
     #[test]
-    fn never_early_never_late_never_theirs(policies in policies(), history in history()) {
+    fn never_early_never_late_never_theirs(policies in policies(), history in history(), refusals in refusals()) {
         let mut world = World::new(&policies);
         let mut oracle = Oracle { matching: BTreeMap::new() };
         let mut second = 0;
+        let mut refusals = refusals.into_iter().cycle();
         for (gap, event) in history {
             // Second by second, looking only when the engine asked to.
             let until = second + gap;
@@ -130,12 +136,12 @@ proptest! {
                 second += 1;
                 world.now = at(second);
                 if world.last.as_ref().and_then(|e| e.next_look).is_some_and(|next| next <= world.now) {
-                    check_look(&mut world, &mut oracle)?;
+                    check_look(&mut world, &mut oracle, refusals.next() == Some(true))?;
                 }
             }
             let before = theirs(&world);
             apply(&mut world, &event);
-            check_look(&mut world, &mut oracle)?;
+            check_look(&mut world, &mut oracle, refusals.next() == Some(true))?;
             let after = theirs(&world);
             prop_assert!(before.iter().all(|taint| after.contains(taint)));
         }
@@ -192,9 +198,12 @@ proptest! {
     }
 }
 
-/// One look, judged by the conditions alone.
-fn check_look(world: &mut World, oracle: &mut Oracle) -> Result<(), TestCaseError> {
+/// One look, judged by the conditions alone; if the write is refused, a second one, which must find the same.
+fn check_look(world: &mut World, oracle: &mut Oracle, refused: bool) -> Result<(), TestCaseError> {
     oracle.look(world);
+    if refused {
+        world.look_only();
+    }
     let now = world.now;
     let managed_before = ManagedTaints::read(world.cluster.metadata.annotations.as_ref()).unwrap();
     let held_for = |name: &str| {

@@ -813,6 +813,7 @@ fn ready_crossings_are_scored_across_restarts() {
     assert_eq!(world.writes, 0);
     world.now = at(100);
     world.condition("Ready", "False");
+    world.look_only();
     world.look();
     world.restart();
     world.now = at(200);

@@ -1,0 +1,82 @@
+//! What the controller knows: Clusters and policies as stored, and what it remembers of each Cluster between two looks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use api_types::cluster::Cluster;
+use api_types::taint_policy::ClusterTaintPolicy;
+use controller_kit::{ObjectKey, Store};
+use failover_core::taint_policy::{Memory, Report};
+use parking_lot::Mutex;
+
+/// Clones share what they know.
+#[derive(Clone)]
+pub(crate) struct Index {
+    pub clusters: Store<Cluster>,
+    pub policies: Store<ClusterTaintPolicy>,
+    looks: Arc<Mutex<BTreeMap<ObjectKey, Look>>>,
+}
+
+/// The last look at a Cluster.
+#[derive(Clone)]
+pub(crate) struct Look {
+    pub memory: Memory,
+    /// By policy name; only of policies that target the Cluster.
+    pub reports: BTreeMap<String, Report>,
+}
+
+impl Index {
+    pub fn new(clusters: Store<Cluster>, policies: Store<ClusterTaintPolicy>) -> Self {
+        Self { clusters, policies, looks: Arc::default() }
+    }
+
+    pub fn memory(&self, cluster: &ObjectKey) -> Option<Memory> {
+        self.looks.lock().get(cluster).map(|look| look.memory.clone())
+    }
+
+    /// Takes in a look. Returns the policies whose status may say something else now.
+    pub fn looked(&self, cluster: &ObjectKey, look: Look) -> BTreeSet<String> {
+        let mut looks = self.looks.lock();
+        let before = looks.insert(cluster.clone(), look.clone());
+        match before {
+            Some(before) => changed(&before.reports, &look.reports),
+            // Statuses wait until every Cluster has been looked at: the last one makes all of them due.
+            None if self.clusters.keys().iter().all(|key| looks.contains_key(key)) => self.policy_names(),
+            None => BTreeSet::new(),
+        }
+    }
+
+    /// Forgets a Cluster that is gone. Returns the policies whose status may say something else now.
+    pub fn gone(&self, cluster: &ObjectKey) -> BTreeSet<String> {
+        match self.looks.lock().remove(cluster) {
+            Some(_) => self.policy_names(),
+            None => BTreeSet::new(),
+        }
+    }
+
+    /// What all Clusters say of a policy, by Cluster; `None` while some have not been looked at.
+    pub fn reports_on(&self, policy: &str, uid: &str) -> Option<Vec<(String, Report)>> {
+        let looks = self.looks.lock();
+        if !self.clusters.keys().iter().all(|key| looks.contains_key(key)) {
+            return None;
+        }
+        let of_policy = |(key, look): (&ObjectKey, &Look)| {
+            look.reports.get(policy).filter(|r| r.policy_uid == uid).map(|report| (key.name.clone(), report.clone()))
+        };
+        Some(looks.iter().filter_map(of_policy).collect())
+    }
+
+    /// All looks, for metrics.
+    pub fn looks(&self) -> BTreeMap<ObjectKey, Look> {
+        self.looks.lock().clone()
+    }
+
+    fn policy_names(&self) -> BTreeSet<String> {
+        self.policies.keys().into_iter().map(|key| key.name).collect()
+    }
+}
+
+fn changed(before: &BTreeMap<String, Report>, after: &BTreeMap<String, Report>) -> BTreeSet<String> {
+    let names = before.keys().chain(after.keys());
+    names.filter(|name| before.get(*name) != after.get(*name)).cloned().collect()
+}

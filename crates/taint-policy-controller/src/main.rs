@@ -1,0 +1,22 @@
+//! The taint-policy-controller as a process of its own.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use controller_kit::KitFlags;
+use taint_policy_controller::{Flags, controllers};
+
+/// Puts taints on Clusters and takes them off, as ClusterTaintPolicies say.
+#[derive(Parser)]
+#[command(name = "taint-policy-controller", version = controller_kit::VERSION)]
+struct Cli {
+    #[command(flatten)]
+    kit: KitFlags,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    controller_kit::main("taint-policy-controller", cli.kit, controllers(cli.flags))
+}

@@ -1,0 +1,54 @@
+//! Metrics of policies and clusters; each series goes with its objects.
+
+use std::sync::Arc;
+
+use api_types::cluster::Cluster;
+use controller_kit::Context;
+use controller_kit::metrics::Family;
+use failover_core::taint_policy::FlapScore;
+use jiff::Timestamp;
+
+use crate::index::Index;
+use crate::steady::SteadyClock;
+
+/// Computes the series at every scrape.
+pub(crate) fn publish(ctx: &Context, index: &Index, clock: &SteadyClock) {
+    let (index, clock) = (index.clone(), clock.clone());
+    ctx.metrics.collector("clusterTaintPolicy", move || families(&index, clock.now()));
+}
+
+fn families(index: &Index, now: Timestamp) -> Vec<Family> {
+    let mut matching =
+        Family::gauge("cluster_taint_policy_matching", "Whether the policy's conditions match the cluster (1) or not (0).");
+    let mut seconds = Family::gauge(
+        "cluster_taint_policy_seconds_until_change",
+        "Seconds until the policy's running window on the cluster ends and a taint is added or removed.",
+    );
+    let mut transitions = Family::counter(
+        "cluster_taint_policy_transitions_total",
+        "How often the policy's conditions began or ceased to match the cluster.",
+    );
+    for (cluster, look) in index.looks() {
+        for (policy, report) in &look.reports {
+            let labels = [("member_cluster", cluster.name.as_str()), ("policy", policy.as_str())];
+            matching = matching.with(&labels, f64::from(u8::from(report.matching)));
+            if let Some(at) = report.fires_at {
+                seconds = seconds.with(&labels, at.duration_since(now).as_secs_f64().max(0.0));
+            }
+            // Exact far beyond any number of transitions.
+            #[expect(clippy::cast_precision_loss, reason = "a count of transitions")]
+            let count = look.memory.transitions(&report.policy_uid) as f64;
+            transitions = transitions.with(&labels, count);
+        }
+    }
+    let score = |family: Family, cluster: Arc<Cluster>| {
+        let score = FlapScore::read(cluster.metadata.annotations.as_ref()).unwrap_or_default();
+        family.with(&[("member_cluster", cluster.cluster_name().as_str())], score.at(now))
+    };
+    let flaps = Family::gauge(
+        "cluster_flap_score",
+        "Settled crossings of the cluster's Ready condition, each forgotten with a half-life of 30 minutes.",
+    );
+    let flaps = index.clusters.list().into_iter().fold(flaps, score);
+    vec![matching, seconds, transitions, flaps]
+}

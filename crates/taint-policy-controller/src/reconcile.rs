@@ -1,0 +1,79 @@
+//! One look at one Cluster: ask the core, write what it says, remember what it saw.
+
+use std::sync::Arc;
+
+use api_types::cluster::Cluster;
+use api_types::taint_policy::ClusterTaintPolicy;
+use controller_kit::{Context, Next, ObjectKey, api_errors};
+use failover_core::taint_policy::{Evaluation, FailoverGate, Input, evaluate};
+use tracing::info;
+
+use crate::index::{Index, Look};
+use crate::steady::SteadyClock;
+use crate::writer::{self, WriteOutcome};
+
+/// Tries before a conflict is left to the queue's back-off.
+const TRIES: u32 = 5;
+
+pub(crate) struct Reconciler {
+    pub ctx: Context,
+    pub index: Index,
+    pub gate: FailoverGate,
+    pub clock: SteadyClock,
+}
+
+impl Reconciler {
+    /// `tell` is called with each policy whose status may say something else now.
+    pub async fn look_at(&self, key: &ObjectKey, tell: impl Fn(String)) -> Result<Next, kube::Error> {
+        let Some(mut cluster) = self.index.clusters.get(key) else {
+            self.index.gone(key).into_iter().for_each(tell);
+            return Ok(Next::Done);
+        };
+        let mut tries = 0;
+        let evaluation = loop {
+            let evaluation = self.evaluate(key, &cluster);
+            // Remembered before it is written: what was seen was seen, also if the write fails.
+            let look = Look { memory: evaluation.memory.clone(), reports: evaluation.reports.clone() };
+            self.index.looked(key, look).into_iter().for_each(&tell);
+            if !evaluation.has_changes() {
+                break evaluation;
+            }
+            tries += 1;
+            match writer::write(&self.ctx, &cluster, &evaluation).await {
+                Ok(WriteOutcome::Written) => {
+                    info!(cluster = %key, changes = writer::summary(&evaluation), "cluster updated");
+                    break evaluation;
+                }
+                Ok(WriteOutcome::Gone) => return Ok(Next::Done),
+                Ok(WriteOutcome::Conflict) if tries < TRIES => {}
+                Ok(WriteOutcome::Conflict) => return Ok(Next::After(std::time::Duration::from_millis(100))),
+                Err(error) => {
+                    writer::tell_failure(&self.ctx, &cluster, &evaluation, &api_errors::one_line(&error));
+                    return Err(error);
+                }
+            }
+            match writer::read_again(&self.ctx, &cluster).await? {
+                Some(live) => cluster = Arc::new(live),
+                None => return Ok(Next::Done),
+            }
+        };
+        Ok(match evaluation.next_look {
+            None => Next::Done,
+            // By elapsed time: a wall clock that is set must not move it.
+            Some(at) => Next::After(at.duration_since(self.clock.now()).try_into().unwrap_or_default()),
+        })
+    }
+
+    fn evaluate(&self, key: &ObjectKey, cluster: &Cluster) -> Evaluation {
+        let policies = self.index.policies.list();
+        let policies: Vec<&ClusterTaintPolicy> = policies.iter().map(Arc::as_ref).collect();
+        evaluate(Input {
+            policies: &policies,
+            cluster,
+            memory: self.index.memory(key).as_ref(),
+            gate: self.gate,
+            now: self.clock.now(),
+            wall: self.ctx.clock.now(),
+        })
+    }
+}

@@ -1,0 +1,190 @@
+//! A control plane on the sandbox, the controllers on it, and the correctness rules over it, under paused time.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::taint_policy::ClusterTaintPolicy;
+use controller_kit::{Clock, Controller, KitFlags, MemberError, MemberTarget, Process, Running};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Event;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube_sandbox::rules::{Settings, Watching};
+use kube_sandbox::{Fleet, Now, Sandbox};
+use serde_json::{Value, json};
+
+pub struct Bench {
+    pub clock: Clock,
+    pub fleet: Fleet,
+    pub started: Timestamp,
+    rules: Option<Watching>,
+}
+
+/// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
+pub fn paused(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(864_000), test).await.expect("stuck") });
+}
+
+impl Bench {
+    pub fn new(members: &[&str]) -> Self {
+        let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let clock = Clock::simulated(started);
+        let shown = clock.clone();
+        let now: Now = Arc::new(move || shown.now());
+        let fleet = Fleet::start(&now, members);
+        let plane = fleet.control_plane().clone();
+        for crd in api_types::crds() {
+            plane.apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
+        }
+        let rules = Some(Watching::start(&plane.observer(), Settings::exact(0.5), now));
+        let bench = Self { clock, fleet, started, rules };
+        for namespace in ["karmada-system", "karmada-cluster"] {
+            bench.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
+        }
+        for name in members {
+            bench.put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "karmada-cluster"},
+                "data": {"token": "dG9rZW4="}}));
+            bench.put(json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
+                "spec": {"syncMode": "Push", "apiEndpoint": format!("http://{name}.sandbox"),
+                         "secretRef": {"namespace": "karmada-cluster", "name": name}}}));
+        }
+        bench
+    }
+
+    /// The rules that were broken; empty when all held.
+    pub fn broken_rules(&mut self) -> Vec<String> {
+        self.rules.take().map(Watching::finish).into_iter().flatten().map(|v| v.to_string()).collect()
+    }
+
+    pub fn member(&self, name: &str) -> kube_sandbox::Member {
+        self.fleet.member(name).unwrap()
+    }
+
+    pub fn plane(&self) -> &Sandbox {
+        self.fleet.control_plane()
+    }
+
+    pub fn put(&self, object: Value) {
+        self.plane().put(object).unwrap();
+    }
+
+    pub fn put_policy(&self, name: &str, spec: &Value) {
+        self.put(json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": name}, "spec": spec}));
+    }
+
+    /// NoExecute on Ready=False or Unknown, after 300 s and away after 180 s.
+    pub fn put_not_ready_policy(&self) {
+        self.put_policy("not-ready", &not_ready_spec());
+    }
+
+    pub async fn start_health(&self, identity: &str) -> Running {
+        let flags = cluster_health_controller::Flags::default();
+        self.start("health", identity, cluster_health_controller::controllers(flags)).await
+    }
+
+    pub async fn start_taints(&self, identity: &str) -> Running {
+        let flags = taint_policy_controller::Flags::default();
+        self.start("taints", identity, taint_policy_controller::controllers(flags)).await
+    }
+
+    async fn start(&self, component: &'static str, identity: &str, controllers: Vec<Controller>) -> Running {
+        self.start_with_gates(component, identity, controllers, "Failover=true").await
+    }
+
+    pub async fn start_with_gates(
+        &self,
+        component: &'static str,
+        identity: &str,
+        controllers: Vec<Controller>,
+        gates: &str,
+    ) -> Running {
+        let connector = self.fleet.member_connector();
+        let members = move |target: &MemberTarget| {
+            connector.connect(&target.api_endpoint).map_err(|_| MemberError::Unknown {
+                cluster: target.name.clone(),
+                endpoint: target.api_endpoint.clone(),
+            })
+        };
+        Process::builder(component, self.plane().client_named(component))
+            .clock(self.clock.clone())
+            .identity(identity)
+            .flags(KitFlags::default().with_feature_gates(gates))
+            .members(Arc::new(members))
+            .controllers(controllers)
+            .start()
+            .await
+            .unwrap()
+    }
+
+    /// Lets the time pass to `second` since the start, and one millisecond more: what is due then has been done.
+    /// Elapsed time, whatever the clock shows.
+    pub async fn until(&self, second: u64) {
+        self.until_millis(second * 1000 + 1).await;
+    }
+
+    pub async fn until_millis(&self, millis: u64) {
+        let due = self.started + Duration::from_millis(millis);
+        tokio::time::sleep(Duration::try_from(due.duration_since(self.clock.now())).unwrap_or_default()).await;
+    }
+
+    pub async fn cluster(&self, name: &str) -> Cluster {
+        Api::<Cluster>::all(self.plane().observer()).get(name).await.unwrap()
+    }
+
+    pub async fn taints(&self, name: &str) -> Vec<String> {
+        self.cluster(name).await.spec.taints.iter().map(|t| format!("{}:{}", t.key, t.effect)).collect()
+    }
+
+    pub async fn edit_cluster(&self, name: &str, patch: Value) {
+        let api = Api::<Cluster>::all(self.plane().observer());
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    }
+
+    /// Sets the Ready condition by hand, as of now.
+    pub async fn set_ready(&self, name: &str, status: &str) {
+        let condition = json!({"type": "Ready", "status": status, "reason": "Set", "message": "", "lastTransitionTime":
+            k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(self.clock.now())});
+        let api = Api::<Cluster>::all(self.plane().observer());
+        let patch = Patch::Merge(json!({"status": {"conditions": [condition]}}));
+        api.patch_status(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
+    pub async fn policy(&self, name: &str) -> ClusterTaintPolicy {
+        Api::<ClusterTaintPolicy>::all(self.plane().observer()).get(name).await.unwrap()
+    }
+
+    /// Status, reason and message of a policy's condition.
+    pub async fn policy_condition(&self, name: &str, type_: &str) -> (String, String, String) {
+        let status = self.policy(name).await.status.expect("a status is written");
+        let found = api_types::conditions::get(&status.conditions, type_).expect("all three conditions are said").clone();
+        (found.status, found.reason, found.message)
+    }
+
+    /// Reason and note of the events on a Cluster.
+    pub async fn events(&self, name: &str) -> Vec<(String, String)> {
+        let all = Api::<Event>::namespaced(self.plane().observer(), "default").list(&ListParams::default()).await.unwrap();
+        all.items
+            .into_iter()
+            .filter(|event| event.involved_object.name.as_deref() == Some(name))
+            .map(|event| (event.reason.unwrap_or_default(), event.message.unwrap_or_default()))
+            .collect()
+    }
+
+    /// Writes of a component that are neither renewals of leases nor events.
+    pub fn writes(&self, component: &str) -> Vec<String> {
+        let writes = self.plane().faults().writes().into_iter();
+        writes
+            .filter(|w| w.client == component && w.resource != "leases" && w.resource != "events")
+            .map(|w| format!("{} {:?} {} {:?} {:?} {}", w.at, w.verb, w.resource, w.subresource, w.name, w.code))
+            .collect()
+    }
+}
+
+pub fn not_ready_spec() -> Value {
+    json!({
+        "matchConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False", "Unknown"]}],
+        "taintsToAdd": [{"key": "cluster.karmada.io/not-ready", "effect": "NoExecute"}]
+    })
+}
