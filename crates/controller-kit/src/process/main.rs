@@ -68,7 +68,7 @@ async fn run_logged(component: &'static str, flags: KitFlags, controllers: Vec<C
     tokio::select! {
         biased;
         ended = running.ended() => exit_code(&ended),
-        () = signal() => stop(&running).await,
+        () = shutdown_signal() => stop(&running).await,
     }
 }
 
@@ -76,7 +76,7 @@ async fn stop(running: &Running) -> ExitCode {
     tokio::select! {
         biased;
         ended = running.stop() => exit_code(&ended),
-        () = signal() => {
+        () = shutdown_signal() => {
             tracing::warn!("second signal: ending at once");
             running.crash();
             ExitCode::from(EXIT_FAILURE)
@@ -116,8 +116,10 @@ fn complain(component: &str, code: u8, problems: &[String]) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Host name (the pod's name) and something random: unique per process.
-fn unique_identity() -> String {
+/// An identity that no other process has, nor this one after a restart: the host's name (in a pod the pod's) and
+/// something random.
+#[must_use]
+pub fn unique_identity() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()
         .map(|name| name.trim().to_owned())
@@ -135,8 +137,9 @@ fn unconnected() -> kube::Client {
     kube::Client::new(nothing, "default")
 }
 
+/// Waits for SIGTERM or SIGINT.
 #[cfg(unix)]
-async fn signal() {
+pub async fn shutdown_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut term), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
         tracing::error!("cannot listen to signals");
@@ -149,8 +152,9 @@ async fn signal() {
     }
 }
 
+/// Waits for an interrupt.
 #[cfg(not(unix))]
-async fn signal() {
+pub async fn shutdown_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::controller::{Controller, Election};
 pub use self::flags::{AdminAddress, DEFAULT_SYSTEM_NAMESPACE, KitFlags, LogFormat};
-pub use self::main::{EXIT_FAILURE, EXIT_LEASE_LOST, EXIT_USAGE, main};
+pub use self::main::{EXIT_FAILURE, EXIT_LEASE_LOST, EXIT_USAGE, main, shutdown_signal, unique_identity};
 pub use self::running::{Ended, Running};
 
 use self::oversight::Oversight;

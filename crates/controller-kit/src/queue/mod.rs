@@ -59,7 +59,7 @@ impl<K> Clone for WorkQueue<K> {
 struct Inner<K> {
     name: &'static str,
     clock: Clock,
-    metrics: Metrics,
+    counts: Counts,
     backoff: Backoff,
     random: Mutex<Random>,
     state: Mutex<State<K>>,
@@ -67,6 +67,37 @@ struct Inner<K> {
     ready: Notify,
     /// The earliest due time may have changed.
     rescheduled: Notify,
+}
+
+/// Handles of the queue's metrics.
+struct Counts {
+    succeeded: metrics::Counter,
+    failed: metrics::Counter,
+    work: metrics::Histogram,
+    wait: metrics::Histogram,
+}
+
+impl Counts {
+    fn new(metrics: &Metrics, queue: &'static str) -> Self {
+        metrics.describe("failover_workqueue_tries_total", "Keys handled, by result.");
+        metrics.describe("failover_workqueue_work_seconds", "Time a handler took.");
+        metrics.describe(
+            "failover_workqueue_wait_seconds",
+            "Time a key was ready before a worker took it.",
+        );
+        let tries = |result| {
+            metrics.counter(
+                "failover_workqueue_tries_total",
+                &[("queue", queue), ("result", result)],
+            )
+        };
+        Self {
+            succeeded: tries("ok"),
+            failed: tries("error"),
+            work: metrics.histogram("failover_workqueue_work_seconds", &[("queue", queue)]),
+            wait: metrics.histogram("failover_workqueue_wait_seconds", &[("queue", queue)]),
+        }
+    }
 }
 
 impl<K> WorkQueue<K>
@@ -82,34 +113,18 @@ where
     /// An empty queue with its own waits after failures.
     #[must_use]
     pub fn with_backoff(name: &'static str, ctx: &Context, backoff: Backoff) -> Self {
-        Self::build(
-            name,
-            ctx.clock.clone(),
-            ctx.metrics.clone(),
-            backoff,
-            Random::from_text(&[&ctx.identity, name]),
-        )
-    }
-
-    pub(crate) fn build(name: &'static str, clock: Clock, metrics: Metrics, backoff: Backoff, random: Random) -> Self {
-        metrics.describe("failover_workqueue_tries_total", "Keys handled, by result.");
-        metrics.describe("failover_workqueue_work_seconds", "Time a handler took.");
-        metrics.describe(
-            "failover_workqueue_wait_seconds",
-            "Time a key was ready before a worker took it.",
-        );
         let inner = Arc::new(Inner {
             name,
-            clock,
-            metrics,
+            clock: ctx.clock.clone(),
+            counts: Counts::new(&ctx.metrics, name),
             backoff,
-            random: Mutex::new(random),
+            random: Mutex::new(Random::from_text(&[&ctx.identity, name])),
             state: Mutex::new(State::new()),
             ready: Notify::new(),
             rescheduled: Notify::new(),
         });
         let weak = Arc::downgrade(&inner);
-        inner.metrics.collector(format!("workqueue/{name}"), move || {
+        ctx.metrics.collector(format!("workqueue/{name}"), move || {
             weak.upgrade().map(|inner| inner.families()).unwrap_or_default()
         });
         Self { inner }
@@ -226,9 +241,7 @@ where
         while let Some(key) = self.next(stop).await {
             let began = Instant::now();
             let result = handler(key.clone()).await;
-            self.inner
-                .histogram("failover_workqueue_work_seconds")
-                .record(began.elapsed());
+            self.inner.counts.work.record(began.elapsed());
             self.settle(&key, result);
         }
     }
@@ -248,9 +261,7 @@ where
                 taken
             };
             if let Some((key, since)) = taken {
-                self.inner
-                    .histogram("failover_workqueue_wait_seconds")
-                    .record(since.elapsed());
+                self.inner.counts.wait.record(since.elapsed());
                 return Some(key);
             }
             tokio::select! {
@@ -265,7 +276,7 @@ where
         let now = Instant::now();
         match result {
             Ok(next) => {
-                self.inner.count("ok");
+                self.inner.counts.succeeded.increment(1);
                 match next {
                     Next::Done => {}
                     Next::After(delay) => self.add_after(key.clone(), delay),
@@ -274,7 +285,7 @@ where
                 self.inner.state.lock().succeeded(key, now);
             }
             Err(error) => {
-                self.inner.count("error");
+                self.inner.counts.failed.increment(1);
                 let mut state = self.inner.state.lock();
                 let failures = state.failed(key, now);
                 let delay = self.inner.backoff.delay(failures, &mut self.inner.random.lock());
@@ -320,17 +331,6 @@ where
 }
 
 impl<K: Ord + Clone> Inner<K> {
-    fn count(&self, result: &'static str) {
-        let labels = [("queue", self.name), ("result", result)];
-        self.metrics
-            .counter("failover_workqueue_tries_total", &labels)
-            .increment(1);
-    }
-
-    fn histogram(&self, name: &'static str) -> metrics::Histogram {
-        self.metrics.histogram(name, &[("queue", self.name)])
-    }
-
     #[allow(clippy::cast_precision_loss, reason = "nobody queues 2^52 keys")]
     fn families(&self) -> Vec<Family> {
         let state = self.state.lock();
