@@ -76,6 +76,8 @@ pub(crate) struct Reflected {
 #[derive(Clone)]
 pub struct Informers {
     inner: Arc<Inner>,
+    /// Ends the waiting for a first list.
+    give_up: CancellationToken,
 }
 
 struct Inner {
@@ -124,6 +126,15 @@ impl Informers {
         )
     }
 
+    /// The same informers, as one sees them who does not wait for a first list any longer than until `stop`.
+    #[must_use]
+    pub fn waiting_until(&self, stop: CancellationToken) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            give_up: stop,
+        }
+    }
+
     /// Informers over a member cluster's API server. Readiness does not wait for them: a member that is down must not
     /// take the process out of service. They run until [`Informers::stop`].
     #[must_use]
@@ -139,6 +150,7 @@ impl Informers {
             parent.options,
             &parent.seed,
         )
+        .waiting_until(self.give_up.clone())
     }
 
     fn build(
@@ -150,6 +162,7 @@ impl Informers {
         options: InformerOptions,
         seed: &str,
     ) -> Self {
+        let give_up = tasks.shutdown().clone();
         let inner = Arc::new(Inner {
             client,
             member,
@@ -165,7 +178,7 @@ impl Informers {
         inner
             .metrics
             .collector(format!("informers/{}", inner.member), move || collect(&weak));
-        Self { inner }
+        Self { inner, give_up }
     }
 
     /// The informer of a kind whose type says everything about it.
@@ -209,7 +222,7 @@ impl Informers {
         if let Some(found) = known.get(&id)
             && let Ok(shared) = found.informer.clone().downcast::<Shared<S>>()
         {
-            return Informer { shared };
+            return self.informer(shared);
         }
         let reflected = Reflected {
             kind: kind_label::<K>(dyntype, &scope),
@@ -226,7 +239,14 @@ impl Informers {
                 informer: shared.clone(),
             },
         );
-        Informer { shared }
+        self.informer(shared)
+    }
+
+    fn informer<S>(&self, shared: Arc<Shared<S>>) -> Informer<S> {
+        Informer {
+            shared,
+            give_up: self.give_up.clone(),
+        }
     }
 
     /// Ends all informers of this set: their subscribers get an end, waiting for sync gets [`Stopped`].

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::cache::Cache;
 use super::changes::Changes;
 use super::key::ObjectKey;
@@ -21,12 +23,14 @@ pub(crate) struct Shared<K> {
 /// One kind, followed. `K` is what is kept of each object. Clones are the same informer.
 pub struct Informer<K> {
     pub(super) shared: Arc<Shared<K>>,
+    pub(super) give_up: CancellationToken,
 }
 
 impl<K> Clone for Informer<K> {
     fn clone(&self) -> Self {
         Self {
             shared: self.shared.clone(),
+            give_up: self.give_up.clone(),
         }
     }
 }
@@ -37,7 +41,12 @@ impl<K> Informer<K> {
     /// # Errors
     /// [`Stopped`] when the process or the member connection stops first.
     pub async fn synced(&self) -> Result<Store<K>, Stopped> {
-        match self.shared.status.settled().await {
+        let stage = tokio::select! {
+            biased;
+            stage = self.shared.status.settled() => stage,
+            () = self.give_up.cancelled() => Stage::Stopped,
+        };
+        match stage {
             Stage::Synced => Ok(Store {
                 shared: self.shared.clone(),
             }),

@@ -381,7 +381,7 @@ impl Shared {
             controller,
             client: api_client::for_controller(self.client, controller, leadership.clone(), self.metrics.clone()),
             clock: self.clock,
-            informers: self.informers,
+            informers: self.informers.waiting_until(tasks.shutdown().clone()),
             metrics: self.metrics,
             events: self.events,
             shutdown: tasks.shutdown().clone(),

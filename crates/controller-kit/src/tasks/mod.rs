@@ -117,7 +117,8 @@ impl Tasks {
         })
     }
 
-    /// Runs a task that the process cannot do without: an error, a panic, or an end before shutdown ends the process.
+    /// Runs a task that the process cannot do without: a panic at any time, and an error or an end before shutdown, end
+    /// the process.
     pub fn spawn_critical<F, E>(&self, name: impl Into<Cow<'static, str>>, task: F) -> Task
     where
         F: Future<Output = Result<(), E>> + Send + 'static,
@@ -132,6 +133,14 @@ impl Tasks {
             match ended {
                 Ok(Ok(())) if group.shutdown.is_cancelled() => {}
                 Ok(Ok(())) => group.fail(Failure::EndedEarly { task }),
+                // The end was wanted: how it came about is of interest to a reader of logs only.
+                Ok(Err(error)) if group.shutdown.is_cancelled() => {
+                    tracing::warn!(
+                        task,
+                        error = format!("{:#}", error.into()),
+                        "ended with an error while stopping"
+                    );
+                }
                 Ok(Err(error)) => group.fail(Failure::Failed {
                     task,
                     message: format!("{:#}", error.into()),

@@ -297,6 +297,38 @@ async fn a_server_that_is_down_at_start_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_process_that_waits_for_the_server_stops_at_once() {
+    within_hours(1, async {
+        let world = World::new();
+        world.sandbox.set_reachability(Reachability::Stopped);
+        let waits_for_a_list = Controller::new("one", |ctx: Context| async move {
+            ctx.informers.of::<ConfigMap>().synced().await?;
+            ctx.shutdown.cancelled().await;
+            Ok(())
+        });
+        let waits_for_kinds = Controller::new("two", |ctx: Context| async move {
+            ctx.require_kinds(&[RequiredKind::of::<ConfigMap>()]).await?;
+            ctx.shutdown.cancelled().await;
+            Ok(())
+        });
+        let flags = KitFlags {
+            leader_elect: false,
+            ..KitFlags::default()
+        };
+        let process = world
+            .process("p")
+            .flags(flags)
+            .controllers([waits_for_a_list, waits_for_kinds]);
+        let running = process.start().await.unwrap();
+        seconds_and_a_bit(100).await;
+        let asked = Instant::now();
+        assert_eq!(running.stop().await, Ended::Stopped);
+        assert!(asked.elapsed() < Duration::from_millis(100), "{:?}", asked.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn at_rest_there_are_no_requests_but_leases_and_watches() {
     within_hours(1, async {
         let world = World::new();
