@@ -13,7 +13,7 @@ use std::time::Duration;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind, Work};
 use api_types::{BindingKey, ClusterName};
-use controller_kit::{Change, Context, EventType, Next, RequiredKind, WorkQueue};
+use controller_kit::{Change, Changes, Context, EventType, Next, RequiredKind, WorkQueue};
 
 use self::writer::Outcome;
 use crate::Flags;
@@ -23,6 +23,9 @@ use crate::objects::{TemplateKey, reference};
 
 /// How long a store takes to catch up with a write that came before ours.
 const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(100);
+/// How long changes are gathered before they are written: a Work that is made, applied and reported on within that
+/// time is one write on its binding, not three.
+const GATHER: Duration = Duration::from_millis(100);
 
 /// Runs the controller until shutdown.
 ///
@@ -42,11 +45,11 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     };
     let queue: WorkQueue<BindingKey> = WorkQueue::new("bindingStatus", &ctx);
     for bindings in &sources.bindings {
-        queue.follow(&ctx, bindings.changes(), |change| {
+        gather(&queue, &ctx, bindings.changes(), |change| {
             changes_expectation(change).then(|| binding_key(&change.key))
         });
     }
-    queue.follow(&ctx, sources.works.changes(), |change| {
+    gather(&queue, &ctx, sources.works.changes(), |change| {
         let parts = |work: &Option<Arc<Work>>| {
             work.as_ref()
                 .map(|work| (work.status.clone(), work.metadata.deletion_timestamp.clone()))
@@ -84,6 +87,29 @@ fn changes_expectation(change: &Change<Binding>) -> bool {
         return true;
     };
     before.spec != after.spec || before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
+}
+
+/// Adds the keys of changes a little later, the first of several in time.
+fn gather<O, F, I>(queue: &WorkQueue<BindingKey>, ctx: &Context, mut changes: Changes<O>, keys_of: F)
+where
+    O: Send + Sync + 'static,
+    F: Fn(&Change<O>) -> I + Send + 'static,
+    I: IntoIterator<Item = BindingKey> + Send,
+{
+    let (queue, shutdown) = (queue.clone(), ctx.shutdown.clone());
+    ctx.tasks.spawn("bindingStatus gathering", async move {
+        loop {
+            let change = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                change = changes.recv() => change,
+            };
+            let Some(change) = change else { return };
+            for key in keys_of(&change) {
+                queue.add_after(key, GATHER);
+            }
+        }
+    });
 }
 
 struct BindingStatus {

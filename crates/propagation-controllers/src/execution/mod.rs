@@ -76,6 +76,8 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concur
         works: works.clone(),
         interpreter: Arc::new(Native),
         written: parking_lot::Mutex::default(),
+        released: parking_lot::Mutex::default(),
+        said: parking_lot::Mutex::default(),
     });
     let going: Vec<Arc<Work>> = works
         .of(&cluster)

@@ -19,6 +19,7 @@ use super::writer;
 use crate::interpreter::{InterpretError, Interpreter};
 use crate::members::{BY_WORK, Session, work_of_value};
 use crate::objects::{api_resource, key_of, reference};
+use crate::work_status::reconcile::statuses;
 use crate::{json, kinds};
 
 /// How soon a deletion that the member has accepted is looked at again.
@@ -43,6 +44,10 @@ pub struct MemberExecution {
     pub(super) interpreter: Arc<dyn Interpreter>,
     /// What each object looked like after our last write.
     pub(super) written: Mutex<BTreeMap<(String, ObjectKey), Value>>,
+    /// What was said last on each Work, and onto which version of it: until the store shows a later one, it is said.
+    pub(super) said: Mutex<BTreeMap<ObjectKey, (Option<String>, Applied)>>,
+    /// UIDs of Works that were let go, until they are seen to be gone.
+    pub(super) released: Mutex<BTreeMap<ObjectKey, Option<String>>>,
 }
 
 /// Why a Work could not be dealt with.
@@ -91,10 +96,11 @@ impl MemberExecution {
     /// # Errors
     /// [`Failure`].
     pub async fn remove(&self, work: &Work) -> Result<Next, Failure> {
-        if !writer::is_ours(work) {
+        let key = ObjectKey::of(work);
+        let done = self.released.lock().get(&key) == Some(&work.metadata.uid);
+        if done || !writer::is_ours(work) {
             return Ok(Next::Done);
         }
-        let key = ObjectKey::of(work);
         let mut removal = Removal::Gone;
         let preserve = work.spec.preserve_resources_on_deletion == Some(true);
         for object in self.brought_by(&key, work).await? {
@@ -111,6 +117,7 @@ impl MemberExecution {
             Removal::Going => Ok(Next::After(AGAIN_WHILE_GOING)),
             Removal::Gone => {
                 writer::release(&self.ctx, work).await?;
+                self.released.lock().insert(key, work.metadata.uid.clone());
                 Ok(Next::Done)
             }
         }
@@ -231,15 +238,19 @@ impl MemberExecution {
 
     async fn apply(&self, key: &ObjectKey, work: &Work) -> Result<Next, Failure> {
         if work.spec.suspend_dispatching == Some(true) {
-            writer::say_applied(&self.ctx, work, &Applied::Suspended).await?;
+            writer::say_applied(&self.ctx, work, &Applied::Suspended, &[]).await?;
             return Ok(Next::Done);
         }
         let manifests = &work.spec.workload.manifests;
         let mut problem = None;
         let mut succeeded = 0;
+        let mut present = BTreeMap::new();
         for Manifest(manifest) in manifests {
             match self.apply_object(key, work, manifest).await {
-                Ok(()) => succeeded += 1,
+                Ok(object) => {
+                    succeeded += 1;
+                    present.insert(memory_key(manifest), object);
+                }
                 Err(reason) => problem = problem.or(Some(reason)),
             }
         }
@@ -256,7 +267,15 @@ impl MemberExecution {
                 problem: problem.clone(),
             },
         };
-        writer::say_applied(&self.ctx, work, &applied).await?;
+        let observed = |manifest: &Value| present.get(&memory_key(manifest)).cloned();
+        // What cannot be read is for workStatus to say.
+        let first = statuses(key, work, observed, self.interpreter.as_ref()).unwrap_or_default();
+        if self.already_said(key, work).as_ref() != Some(&applied) {
+            writer::say_applied(&self.ctx, work, &applied, &first).await?;
+            self.said
+                .lock()
+                .insert(key.clone(), (work.metadata.resource_version.clone(), applied));
+        }
         match problem {
             None => Ok(Next::Done),
             Some(problem) => {
@@ -278,7 +297,8 @@ impl MemberExecution {
         }
     }
 
-    async fn apply_object(&self, key: &ObjectKey, work: &Work, manifest: &Value) -> Result<(), String> {
+    /// Returns the object as it then is in the member.
+    async fn apply_object(&self, key: &ObjectKey, work: &Work, manifest: &Value) -> Result<Value, String> {
         let text = |failure: MemberFailure| failure.to_string();
         let observed = self.member.known(manifest).await.map_err(text)?;
         match self.carry_out(key, work, manifest, observed.as_ref()).await {
@@ -299,26 +319,34 @@ impl MemberExecution {
         work: &Work,
         manifest: &Value,
         observed: Option<&Value>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<Value, Trouble> {
         let drifted = observed.is_some_and(|observed| {
             self.written
                 .lock()
                 .get(&memory_key(manifest))
                 .is_some_and(|written| *written != content(observed))
         });
-        let look = match (is_applied(work), drifted) {
+        let applied = is_applied(work) || self.already_said(key, work) == Some(Applied::All);
+        let look = match (applied, drifted) {
             (false, _) => Look::NewVersion,
             (true, true) => Look::Drifted,
             (true, false) => Look::Differences,
         };
         let written = match step(key, manifest, observed, look, self.interpreter.as_ref())? {
-            Step::Leave => return Ok(()),
+            Step::Leave => return Ok(observed.cloned().unwrap_or_default()),
             Step::Conflict(reason) => return Err(Trouble::Conflict(reason)),
             Step::Create(object) => self.member.create(&object).await?,
             Step::Replace(object) => self.member.replace(&object).await?,
         };
         self.written.lock().insert(memory_key(manifest), content(&written));
-        Ok(())
+        Ok(written)
+    }
+
+    /// What was said on this very version of the Work, which the store still shows.
+    fn already_said(&self, key: &ObjectKey, work: &Work) -> Option<Applied> {
+        let said = self.said.lock();
+        let (version, applied) = said.get(key)?;
+        (*version == work.metadata.resource_version).then(|| applied.clone())
     }
 
     fn forget(&self, manifest: &Value) {

@@ -1,7 +1,7 @@
 //! Writes of execution to the control plane.
 
 use api_types::names::finalizer;
-use api_types::work::Work;
+use api_types::work::{ManifestStatus, Work};
 use controller_kit::{Context, api_errors};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::Api;
@@ -16,7 +16,15 @@ const TRIES: usize = 5;
 
 /// Says on a Work how applying it ended. Worked out anew from what is there when another writer was first; nothing is
 /// written about a version that is no longer the newest, or when all is said already.
-pub async fn say_applied(ctx: &Context, work: &Work, applied: &Applied) -> Result<(), kube::Error> {
+///
+/// `first` is what the objects are like: said together with it while nobody has reported on the Work yet, which saves
+/// workStatus a write for each copy of what has no status of its own. Later reports are not ours.
+pub async fn say_applied(
+    ctx: &Context,
+    work: &Work,
+    applied: &Applied,
+    first: &[ManifestStatus],
+) -> Result<(), kube::Error> {
     let api = works(ctx, work);
     let name = work.metadata.name.as_deref().unwrap_or_default();
     let mut current = work.clone();
@@ -28,7 +36,12 @@ pub async fn say_applied(ctx: &Context, work: &Work, applied: &Applied) -> Resul
         let Some(wanted) = conditions::after(&current, applied, ctx.clock.now()) else {
             return Ok(());
         };
-        match write(&api, name, &current, &wanted).await {
+        let reported = current
+            .status
+            .as_ref()
+            .is_some_and(|status| !status.manifest_statuses.is_empty());
+        let first = (!reported && !first.is_empty()).then_some(first);
+        match write(&api, name, &current, &wanted, first).await {
             Ok(()) => return Ok(()),
             Err(error) if api_errors::is_not_found(&error) => return Ok(()),
             Err(error) if api_errors::is_conflict(&error) => conflict = Some(error),
@@ -42,8 +55,18 @@ pub async fn say_applied(ctx: &Context, work: &Work, applied: &Applied) -> Resul
     conflict.map_or(Ok(()), Err)
 }
 
-async fn write(api: &Api<Work>, name: &str, read: &Work, wanted: &[Condition]) -> Result<(), kube::Error> {
-    let patch = status_onto(read, &json!({"conditions": wanted}));
+async fn write(
+    api: &Api<Work>,
+    name: &str,
+    read: &Work,
+    wanted: &[Condition],
+    first: Option<&[ManifestStatus]>,
+) -> Result<(), kube::Error> {
+    let mut status = json!({"conditions": wanted});
+    if let Some(first) = first {
+        status["manifestStatuses"] = json!(first);
+    }
+    let patch = status_onto(read, &status);
     api.patch_status(name, &PatchParams::default(), &patch).await.map(drop)
 }
 

@@ -3,7 +3,7 @@
 //! Guarantees: what is said of a member was read after it became Ready; nothing is said of a member that is away;
 //! nothing is written when nothing changes.
 
-mod reconcile;
+pub mod reconcile;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,10 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::cluster::Cluster;
-use api_types::work::{Manifest, Work};
+use api_types::conditions;
+use api_types::work::{Manifest, Work, work_condition};
 use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, Store, WorkQueue};
 use kube::core::DynamicObject;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use self::writer::Outcome;
 use crate::Flags;
@@ -53,9 +55,23 @@ pub async fn run(ctx: Context, flags: Flags, pool: Arc<Pool>) -> anyhow::Result<
     Ok(())
 }
 
+/// How long execution is given to say how applying a new version ended. It writes to the same status: two writers at
+/// once are a conflict for one of them.
+const EXECUTION_SPEAKS_FIRST: Duration = Duration::from_millis(500);
+
 fn changes_objects(change: &Change<Work>) -> bool {
-    let generation = |work: &Option<Arc<Work>>| work.as_ref().map(|work| work.metadata.generation);
-    change.before.is_none() || generation(&change.before) != generation(&change.after)
+    let versions = |work: &Option<Arc<Work>>| work.as_ref().map(|work| (work.metadata.generation, dealt_with(work)));
+    change.before.is_none() || versions(&change.before) != versions(&change.after)
+}
+
+/// The version of the Work that execution has spoken of last.
+fn dealt_with(work: &Work) -> Option<i64> {
+    let all = work
+        .status
+        .as_ref()
+        .map(|status| status.conditions.as_slice())
+        .unwrap_or_default();
+    conditions::get(all, work_condition::APPLIED)?.observed_generation
 }
 
 async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concurrency: usize) {
@@ -67,6 +83,7 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concur
         works,
         interpreter: Arc::new(Native),
         followed: parking_lot::Mutex::default(),
+        waiting: parking_lot::Mutex::default(),
         queue: queue.clone(),
     });
     queue
@@ -83,6 +100,8 @@ struct MemberStatus {
     works: WorkIndex,
     interpreter: Arc<dyn Interpreter>,
     followed: parking_lot::Mutex<BTreeSet<String>>,
+    /// Until when execution is given time for a version of a Work.
+    waiting: parking_lot::Mutex<BTreeMap<ObjectKey, (Option<i64>, Instant)>>,
     queue: WorkQueue<ObjectKey>,
 }
 
@@ -92,7 +111,11 @@ impl MemberStatus {
             return Ok(Next::Done);
         };
         if work.metadata.deletion_timestamp.is_some() {
+            self.waiting.lock().remove(key);
             return Ok(Next::Done);
+        }
+        if let Some(left) = self.left_for_execution(key, &work) {
+            return Ok(Next::After(left));
         }
         let stores = self.stores(&work).await?;
         let observed = |manifest: &Value| {
@@ -118,6 +141,25 @@ impl MemberStatus {
         match writer::say(&self.ctx, &work, &items).await? {
             Outcome::Done => Ok(Next::Done),
             Outcome::Outdated => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
+        }
+    }
+
+    fn left_for_execution(&self, key: &ObjectKey, work: &Work) -> Option<Duration> {
+        let mut waiting = self.waiting.lock();
+        let generation = work.metadata.generation;
+        if dealt_with(work) == generation || work.spec.suspend_dispatching == Some(true) {
+            waiting.remove(key);
+            return None;
+        }
+        let now = Instant::now();
+        match waiting.get(key) {
+            Some((same, until)) if *same == generation => {
+                until.checked_duration_since(now).filter(|left| !left.is_zero())
+            }
+            _ => {
+                waiting.insert(key.clone(), (generation, now + EXECUTION_SPEAKS_FIRST));
+                Some(EXECUTION_SPEAKS_FIRST)
+            }
         }
     }
 
