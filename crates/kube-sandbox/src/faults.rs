@@ -224,7 +224,7 @@ pub struct Faults {
 }
 
 /// How many writes the log keeps.
-const WRITE_LOG: usize = 1_000_000;
+const WRITE_LOG: usize = 200_000;
 
 impl Faults {
     pub(crate) fn new(moved: Arc<Notify>) -> Self {
@@ -371,7 +371,7 @@ impl Faults {
         all
     }
 
-    /// The writes served so far, oldest first (the last million).
+    /// The writes served so far, oldest first (the last 200,000).
     #[must_use]
     pub fn writes(&self) -> Vec<WriteRecord> {
         self.levers.lock().writes.iter().cloned().collect()

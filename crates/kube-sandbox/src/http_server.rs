@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::link::Reachability;
+use crate::request::Origin;
 use crate::sandbox::{Inner, Sandbox, read_request};
 
 /// How long to wait before taking the port again, when somebody else holds it for a moment.
@@ -123,7 +124,7 @@ async fn converse(inner: Arc<Inner>, stream: TcpStream) {
         let inner = inner.clone();
         async move {
             let client = client_name(&request);
-            let incoming = read_request(request, client).await?;
+            let incoming = read_request(request, client, Origin::Network).await?;
             inner.serve(incoming).await
         }
     });

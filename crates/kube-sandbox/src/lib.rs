@@ -10,7 +10,9 @@
 //!
 //! * server-side apply creates or merges; it tracks no field owners and therefore never conflicts or removes fields;
 //!   `managedFields` are not stored;
-//! * no authorization, no admission webhooks, no conversion webhooks, no protobuf;
+//! * no authorization, no admission webhooks, no conversion webhooks;
+//! * protobuf bodies are read for the kinds that `kubectl create` makes; answers are always JSON;
+//! * unknown fields are refused (`fieldValidation=Strict`) or dropped; there are no warnings in headers;
 //! * strategic merge patch knows the merge keys of the built-in kinds that are served.
 
 mod auth;
@@ -30,6 +32,7 @@ mod member;
 mod meta;
 mod openapi;
 mod patch;
+mod protobuf;
 mod read;
 mod registry;
 mod request;

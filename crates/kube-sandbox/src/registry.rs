@@ -100,6 +100,11 @@ impl ResourceDef {
         self.origin == Origin::Custom
     }
 
+    /// Whether this is the built-in kind of that name (a CRD may use the name as well).
+    pub(crate) fn is(&self, kind: &str) -> bool {
+        !self.is_custom() && self.kind == kind
+    }
+
     /// The `details` of a Status about one object.
     pub(crate) fn details(&self, name: &str, kind: &str) -> Value {
         let mut details = Map::new();

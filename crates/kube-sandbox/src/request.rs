@@ -20,6 +20,15 @@ pub(crate) struct Incoming {
     pub body: Bytes,
     /// Who sent it: the name given to an in-process client, empty over HTTP without one.
     pub client: Arc<str>,
+    pub origin: Origin,
+}
+
+/// Where a request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// From a client of this process, which is trusted without a token.
+    InProcess,
+    Network,
 }
 
 /// Query parameters, decoded.
@@ -266,8 +275,11 @@ impl Target {
     }
 }
 
-/// Reads a body as JSON, or as YAML where it is not JSON.
+/// Reads a body as JSON, as protobuf where it says so, and as YAML otherwise.
 pub(crate) fn decode(body: &[u8]) -> Result<Value, ApiError> {
+    if body.starts_with(crate::protobuf::MAGIC) {
+        return crate::protobuf::decode(body);
+    }
     let first = body.iter().find(|b| !b.is_ascii_whitespace());
     if matches!(first, Some(b'{' | b'[')) {
         return serde_json::from_slice(body)

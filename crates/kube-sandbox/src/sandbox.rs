@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use crate::auth::Access;
 use crate::faults::Faults;
 use crate::link::{Link, Reachability};
-use crate::request::{Incoming, Query};
+use crate::request::{Incoming, Origin, Query};
 use crate::service::{ConnectionError, SandboxBody};
 use crate::state::{Housekeeping, State};
 use crate::status::ApiError;
@@ -43,7 +43,7 @@ impl SandboxOptions {
     pub fn new(now: Now) -> Self {
         Self {
             now,
-            history_limit: 100_000,
+            history_limit: 20_000,
             seed: 1,
             housekeeping: Housekeeping::default(),
             access: Access::default(),
@@ -111,7 +111,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// A client in the same process, through the link and the faults. Needs a tokio runtime, like every
+    /// A client in the same process, through the link and the faults; trusted without a token. Needs a tokio runtime, like every
     /// [`kube::Client`]; give each component its own.
     #[must_use]
     pub fn client(&self) -> kube::Client {
@@ -125,7 +125,7 @@ impl Sandbox {
         let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
             let (inner, name) = (inner.clone(), name.clone());
             async move {
-                let incoming = read_request(request, name).await?;
+                let incoming = read_request(request, name, Origin::InProcess).await?;
                 inner.serve(incoming).await
             }
         });
@@ -139,7 +139,7 @@ impl Sandbox {
         let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
             let inner = inner.clone();
             async move {
-                let incoming = read_request(request, "".into()).await?;
+                let incoming = read_request(request, "".into(), Origin::InProcess).await?;
                 Ok::<http::Response<SandboxBody>, ConnectionError>(inner.serve_directly(&incoming))
             }
         });
@@ -195,7 +195,7 @@ impl Sandbox {
                     .0
             }
         };
-        if let Some(status) = status.filter(|_| def.status_subresource && def.kind != "CustomResourceDefinition") {
+        if let Some(status) = status.filter(|_| def.status_subresource && !def.is("CustomResourceDefinition")) {
             let mut with_status = made.value(&def);
             with_status["status"] = status;
             made = state
@@ -299,7 +299,11 @@ fn place(state: &State, object: &Value) -> Result<(Arc<crate::registry::Resource
 }
 
 /// Reads a whole request; a body that breaks off is a broken connection.
-pub(crate) async fn read_request<B>(request: http::Request<B>, client: Arc<str>) -> Result<Incoming, ConnectionError>
+pub(crate) async fn read_request<B>(
+    request: http::Request<B>,
+    client: Arc<str>,
+    origin: Origin,
+) -> Result<Incoming, ConnectionError>
 where
     B: http_body::Body<Data = bytes::Bytes>,
 {
@@ -314,5 +318,6 @@ where
         method: parts.method,
         body: body.collect().await.map_err(|_| ConnectionError::Reset)?.to_bytes(),
         client,
+        origin,
     })
 }

@@ -304,7 +304,7 @@ impl Inner {
         let half = match target.subresource.as_deref() {
             None => Half::Main,
             Some("status") if def.status_subresource => Half::Status,
-            Some("finalize") if def.kind == "Namespace" => Half::Main,
+            Some("finalize") if def.is("Namespace") => Half::Finalizers,
             Some("scale") if def.scale.is_some() => {
                 let before = state.store.rv;
                 let reply = scale::serve(&mut state, &def, resource, request, now);

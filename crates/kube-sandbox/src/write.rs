@@ -35,6 +35,8 @@ pub(crate) enum UnknownFields {
 pub(crate) enum Half {
     Main,
     Status,
+    /// `spec.finalizers` of a namespace.
+    Finalizers,
 }
 
 /// What a client demands of the object that it deletes.
@@ -90,7 +92,7 @@ impl State {
         refuse_unknown(def, &given, options)?;
         normalize(def, &mut object)?;
         strategy::first_status(def, &mut object);
-        if def.kind == "CustomResourceDefinition" {
+        if def.is("CustomResourceDefinition") {
             crd::apply_defaults(&mut object);
         }
         let name = meta::name(&object).to_owned();
@@ -115,7 +117,7 @@ impl State {
             }
             return Err(error);
         }
-        if def.kind == "CustomResourceDefinition" {
+        if def.is("CustomResourceDefinition") {
             object["status"] = crd::established_status(&object, &meta::time_text(options.now));
         }
         if options.dry_run {
@@ -243,11 +245,11 @@ impl State {
         }
         if errors.is_empty() {
             normalize(def, &mut object)?;
-            if def.kind == "CustomResourceDefinition" {
+            if def.is("CustomResourceDefinition") {
                 crd::apply_defaults(&mut object);
             }
         }
-        if def.kind == "Namespace" && options.half == Half::Main {
+        if def.is("Namespace") && options.half != Half::Finalizers {
             object["spec"] = old["spec"].clone();
         }
         errors.extend(validate(def, &object, Some(&old)));
@@ -255,7 +257,7 @@ impl State {
         if !errors.is_empty() {
             return Err(ApiError::invalid(def, &name, &errors));
         }
-        if def.kind == "CustomResourceDefinition" && options.half == Half::Main {
+        if def.is("CustomResourceDefinition") && options.half == Half::Main {
             object["status"] = crd::established_status(&object, &meta::time_text(options.now));
         }
         if let Some(number) = generation
@@ -288,7 +290,7 @@ impl State {
     ) -> Result<Deleted, ApiError> {
         let current = self.current(def, namespace, name)?;
         preconditions(def, &current, delete)?;
-        if def.kind == "Namespace" && matches!(name, "default" | "kube-system" | "kube-public" | "kube-node-lease") {
+        if def.is("Namespace") && matches!(name, "default" | "kube-system" | "kube-public" | "kube-node-lease") {
             return Err(ApiError::forbidden(def, name, "this namespace may not be deleted"));
         }
         let mut object = current.value();
@@ -301,7 +303,7 @@ impl State {
                 }
             }
         }
-        if def.kind == "CustomResourceDefinition" && !finalizers.iter().any(|f| f == crate::lifecycle::CRD_FINALIZER) {
+        if def.is("CustomResourceDefinition") && !finalizers.iter().any(|f| f == crate::lifecycle::CRD_FINALIZER) {
             finalizers.push(crate::lifecycle::CRD_FINALIZER.to_owned());
         }
         let holds = !finalizers.is_empty() || waits_for_something(&object);
@@ -326,7 +328,7 @@ impl State {
         if let Some(generation) = object["metadata"]["generation"].as_i64() {
             object["metadata"]["generation"] = (generation + 1).into();
         }
-        if def.kind == "Namespace" {
+        if def.is("Namespace") {
             object["status"]["phase"] = "Terminating".into();
             if !options.dry_run {
                 self.terminating_namespaces.insert(name.to_owned());
@@ -335,7 +337,7 @@ impl State {
         if options.dry_run {
             return Ok(Deleted::Marked(Outcome::Dry(object)));
         }
-        if def.kind == "CustomResourceDefinition" {
+        if def.is("CustomResourceDefinition") {
             self.terminating_crds.insert(name.to_owned());
         }
         Ok(Deleted::Marked(Outcome::Stored(self.put(def, object))))
@@ -343,7 +345,7 @@ impl State {
 
     /// Stores a new version, with what follows from it for the server itself.
     pub(crate) fn put(&mut self, def: &Arc<ResourceDef>, object: Value) -> Arc<Stored> {
-        if def.kind == "CustomResourceDefinition" && !meta::is_deleting(&object) {
+        if def.is("CustomResourceDefinition") && !meta::is_deleting(&object) {
             crd::register(&mut self.registry, &object);
         }
         let storage = def.storage.clone();
@@ -432,7 +434,9 @@ impl State {
 
 fn waits_for_something(object: &Value) -> bool {
     !meta::finalizers(object).is_empty()
-        || (object["kind"] == "Namespace" && object["spec"]["finalizers"].as_array().is_some_and(|f| !f.is_empty()))
+        || (object["kind"] == "Namespace"
+            && object["apiVersion"] == "v1"
+            && object["spec"]["finalizers"].as_array().is_some_and(|f| !f.is_empty()))
 }
 
 fn preconditions(def: &ResourceDef, current: &Stored, delete: &DeleteOptions) -> Result<(), ApiError> {
@@ -509,7 +513,7 @@ fn normalize(def: &ResourceDef, object: &mut Value) -> Result<(), ApiError> {
     if let Some(schema) = &def.schema {
         schema.normalize(object);
     } else if !def.is_custom() {
-        let secret_strings = if def.kind == "Secret" {
+        let secret_strings = if def.is("Secret") {
             object.get("stringData").cloned()
         } else {
             None
@@ -535,14 +539,10 @@ fn merge_string_data(secret: &mut Value, strings: serde_json::Map<String, Value>
 }
 
 fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = meta::validate(
-        object,
-        def.group == "rbac.authorization.k8s.io",
-        def.kind == "Namespace" && !def.is_custom(),
-    );
+    let mut errors = meta::validate(object, def.group == "rbac.authorization.k8s.io", def.is("Namespace"));
     match &def.schema {
         Some(schema) => errors.extend(schema.validate(object, old)),
-        None if def.kind == "CustomResourceDefinition" => errors.extend(crd::validate(object)),
+        None if def.is("CustomResourceDefinition") => errors.extend(crd::validate(object)),
         None => errors.extend(strategy::validate(def, object, old)),
     }
     if let Some(scale) = &def.scale

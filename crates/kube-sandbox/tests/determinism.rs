@@ -1,4 +1,11 @@
 //! The same scene gives the same trace, every time; another seed of latencies gives another.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::needless_pass_by_value
+)] // Helpers of tests count as tests.
 
 mod common;
 

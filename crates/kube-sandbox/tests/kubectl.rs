@@ -1,4 +1,11 @@
 //! A stock kubectl against the sandbox, the way people will use it. Skipped with one line where there is no kubectl.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::needless_pass_by_value
+)] // Helpers of tests count as tests.
 
 mod common;
 
@@ -231,7 +238,7 @@ async fn apply_edit_label_scale_delete() {
     bench.ok("delete crd widgets.example.com --timeout=20s", "").await;
     assert!(
         bench
-            .fails("get wd", "")
+            .fails("get wd --cache-dir=/nonexistent/nothing-is-remembered", "")
             .await
             .contains("the server doesn't have a resource type")
     );

@@ -1,4 +1,11 @@
 //! Simulated members: workloads follow the script, links break and come back, the fleet finds members.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::needless_pass_by_value
+)] // Helpers of tests count as tests.
 
 mod common;
 

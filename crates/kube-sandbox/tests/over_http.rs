@@ -1,4 +1,11 @@
 //! The server over loopback HTTP: raw requests, tokens, a stop that refuses connections, kube's own client.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::needless_pass_by_value
+)] // Helpers of tests count as tests.
 
 mod common;
 

@@ -1,4 +1,11 @@
 //! Watches: order, versions, selectors, bookmarks, 410, and what faults do to them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::needless_pass_by_value
+)] // Helpers of tests count as tests.
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! The patch formats: JSON merge patch (RFC 7386), JSON patch (RFC 6902), strategic merge patch for built-in kinds,
 //! and apply, which here is a strategic or JSON merge without field ownership.
 
+mod apply;
 mod merge;
 mod strategic;
 
@@ -74,7 +75,7 @@ impl Patch {
             }
             Self::Apply(patch) if def.is_custom() => {
                 let mut object = current.clone();
-                merge(&mut object, patch);
+                apply::apply(&mut object, patch, def.schema.as_ref().map(|s| &s.structural));
                 Ok(object)
             }
             Self::Strategic(patch) | Self::Apply(patch) => Ok(merge_strategically(current, patch)),

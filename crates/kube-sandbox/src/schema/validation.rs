@@ -255,7 +255,7 @@ impl Context<'_> {
     fn number(&mut self, number: &serde_json::Number, value: &Value, schema: &Value, path: &str) {
         let Some(actual) = number.as_f64() else { return };
         let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
-        let text = |name: &str| schema.get(name).map(ToString::to_string).unwrap_or_default();
+        let text = |name: &str| bound(name).map(|n| n.to_string()).unwrap_or_default();
         if let Some(most) = bound("maximum") {
             if flag(schema, "exclusiveMaximum") && actual >= most {
                 self.invalid(path, value, &format!("should be less than {}", text("maximum")));
