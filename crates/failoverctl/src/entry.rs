@@ -98,7 +98,7 @@ impl HoldReason {
             Self::ProducerGone => "it goes on when the controller that published it runs again",
             Self::CauseNotSeen => "it goes on when the queue sees the taint, and is given up if the taint is gone",
             Self::NotNeeded => "its controller confirms it or takes it back within moments",
-            Self::NoTarget => "it moves when a cluster can take it: see the reasons per cluster",
+            Self::NoTarget => "it moves when a cluster can take it; failoverctl explain binding says why each cannot",
             Self::Wait => "it is looked at again at the time given",
             Self::Paused => "it goes on when the FailoverPause is deleted or ends",
             Self::Unknown => "see the message",

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use controller_kit::Clock;
 use failoverctl::output::Colour;
+use failoverctl::run::Surroundings;
 use failoverctl::{Cli, run};
 
 #[tokio::main]
@@ -14,7 +15,11 @@ async fn main() -> ExitCode {
     let mut stdout = std::io::stdout();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !stdout.is_terminal();
     let colour = if plain { Colour::Off } else { Colour::On };
-    let (text, status) = match run(&cli, &Clock::system(), colour).await {
+    let around = Surroundings {
+        colour,
+        ..Surroundings::plain(Clock::system())
+    };
+    let (text, status) = match run(&cli, &around).await {
         Ok(answer) => (answer.text, answer.status),
         Err(failure) => {
             let _ = writeln!(std::io::stderr(), "error: {failure}");

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use controller_kit::Clock;
 use controller_kit::durations::format_duration;
-use jiff::Timestamp;
+use eviction_queue_api::QueueClient;
+use eviction_queue_api::memory::MemoryNetwork;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use crate::cli::{Cli, Command, ExplainCommand, QueueCommand, Target};
@@ -16,6 +17,38 @@ use crate::failure::{ExitStatus, Failure};
 use crate::output::{Colour, Report, render};
 use crate::queue::{self, Queue};
 use crate::status;
+
+/// What a command runs in.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The time.
+    pub clock: Clock,
+    /// Whether colour is used.
+    pub colour: Colour,
+    /// A network inside the process, through which the queue is reached instead of by sockets.
+    pub network: Option<MemoryNetwork>,
+}
+
+impl Surroundings {
+    /// Sockets and no colour.
+    #[must_use]
+    pub fn plain(clock: Clock) -> Self {
+        Self {
+            clock,
+            colour: Colour::Off,
+            network: None,
+        }
+    }
+
+    fn queue(&self, address: &str, target: &Target) -> Queue {
+        let client = QueueClient::at(address);
+        let client = match &self.network {
+            Some(network) => client.through(network.clone()),
+            None => client,
+        };
+        Queue::through(client, address, target.request_timeout())
+    }
+}
 
 /// What goes to standard output, and how the program ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,15 +63,13 @@ pub struct Answer {
 ///
 /// # Errors
 /// What was wanted, why it failed, what to do; with how the program ends.
-pub async fn run(cli: &Cli, clock: &Clock, colour: Colour) -> Result<Answer, Failure> {
+pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
     in_time(cli.target.timeout, async {
         // With a fixed address, the commands about the queue need no API server.
         if let (Command::Queue(command), Some(address)) = (&cli.command, &cli.target.queue_address) {
-            let mut queue = Queue::at(address, cli.target.request_timeout());
-            return about_queue(command, &mut queue, cli, clock.now(), colour).await;
+            return about_queue(command, &mut around.queue(address, &cli.target), cli, around).await;
         }
-        let control_plane = ControlPlane::find(&cli.target).await?;
-        answer(cli, &control_plane, clock, colour).await
+        answer(cli, &ControlPlane::find(&cli.target).await?, around).await
     })
     .await
 }
@@ -47,28 +78,23 @@ pub async fn run(cli: &Cli, clock: &Clock, colour: Colour) -> Result<Answer, Fai
 ///
 /// # Errors
 /// As [`run`].
-pub async fn answer(cli: &Cli, control_plane: &ControlPlane, clock: &Clock, colour: Colour) -> Result<Answer, Failure> {
+pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) -> Result<Answer, Failure> {
     control_plane.require_our_kinds().await?;
     let leases = control_plane.leases().await?;
-    let now = clock.now();
     match &cli.command {
         Command::Status { cluster } => {
             let mode = control_plane.mode().await?;
-            let queue = find_queue(&cli.target, &leases, mode, now);
+            let queue = find_queue(cli, &leases, around);
             let gathered = status::gather(control_plane, leases, mode, queue, cluster.as_deref()).await?;
-            let now = clock.now();
-            finish(&status::report(&gathered, now)?, cli, now, colour)
+            let now = around.clock.now();
+            finish(&status::report(&gathered, now)?, cli, around)
         }
-        Command::Queue(command) => {
-            let mut queue = find_queue(&cli.target, &leases, Mode::Unknown, now)?;
-            about_queue(command, &mut queue, cli, clock.now(), colour).await
-        }
+        Command::Queue(command) => about_queue(command, &mut find_queue(cli, &leases, around)?, cli, around).await,
         Command::Explain(ExplainCommand::Binding { binding }) => {
             let mode = control_plane.mode().await?;
-            let queue = find_queue(&cli.target, &leases, mode, now);
+            let queue = find_queue(cli, &leases, around);
             let gathered = explain::gather(control_plane, leases, mode, queue, binding).await?;
-            let now = clock.now();
-            finish(&explain::report(&gathered, now), cli, now, colour)
+            finish(&explain::report(&gathered, around.clock.now()), cli, around)
         }
     }
 }
@@ -77,24 +103,26 @@ async fn about_queue(
     command: &QueueCommand,
     queue: &mut Queue,
     cli: &Cli,
-    now: Timestamp,
-    colour: Colour,
+    around: &Surroundings,
 ) -> Result<Answer, Failure> {
     match command {
-        QueueCommand::List(args) => finish(&entries::list(queue, args).await?, cli, now, colour),
-        QueueCommand::Show(args) => finish(&entries::show(queue, args).await?, cli, now, colour),
+        QueueCommand::List(args) => finish(&entries::list(queue, args).await?, cli, around),
+        QueueCommand::Show(args) => finish(&entries::show(queue, args).await?, cli, around),
     }
 }
 
-fn find_queue(target: &Target, leases: &[Lease], mode: Mode, now: Timestamp) -> Result<Queue, Failure> {
-    let controllers = controllers::controllers(leases, mode, now);
+/// The queue's Lease is the same whoever else runs here: the mode plays no part.
+fn find_queue(cli: &Cli, leases: &[Lease], around: &Surroundings) -> Result<Queue, Failure> {
+    let controllers = controllers::controllers(leases, Mode::Unknown, around.clock.now());
+    let target = &cli.target;
     let address = queue::address(target.queue_address.as_deref(), &controllers, &target.system_namespace)?;
-    Ok(Queue::at(&address, target.request_timeout()))
+    Ok(around.queue(&address, target))
 }
 
-fn finish<R: Report>(report: &R, cli: &Cli, now: Timestamp, colour: Colour) -> Result<Answer, Failure> {
+fn finish<R: Report>(report: &R, cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
+    let text = render(report, cli.output, around.clock.now(), around.colour)?;
     Ok(Answer {
-        text: render(report, cli.output, now, colour)?,
+        text,
         status: report.status(),
     })
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::tone;
-use crate::entry::EntryView;
+use crate::entry::{EntryView, State};
 use crate::failure::ExitStatus;
 use crate::output::{At, Colour, Report, View};
 
@@ -63,15 +63,12 @@ fn details(entry: &EntryView, view: &View) -> String {
                 .map(|position| format!("{position} of all that are ready")),
         ),
         ("ETA", time(entry.estimated_release_at)),
-        ("Not released yet", Some(entry.explanation.clone())),
-        ("Cause", Some(format!("{} {}", entry.cause.kind, entry.cause.identity))),
         (
-            "Resource",
-            Some(format!(
-                "{}, {} replicas on {}",
-                entry.resource, entry.replicas, entry.cluster
-            )),
+            "Not released yet",
+            Some(entry.explanation.clone()).filter(|_| entry.state == State::Ready),
         ),
+        ("Cause", Some(format!("{} {}", entry.cause.kind, entry.cause.identity))),
+        ("Resource", Some(format!("{}{}", entry.resource, replicas(entry)))),
         ("Old copy", Some(old_copy(entry))),
         ("Priority", Some(entry.priority.to_string())),
         ("Not before", time(entry.not_before)),
@@ -95,6 +92,14 @@ fn details(entry: &EntryView, view: &View) -> String {
         rows.into_iter().filter_map(|(name, value)| Some((name, value?))),
         view.colour,
     )
+}
+
+fn replicas(entry: &EntryView) -> String {
+    match entry.replicas {
+        0 => String::new(),
+        1 => format!(", 1 replica on {}", entry.cluster),
+        count => format!(", {count} replicas on {}", entry.cluster),
+    }
 }
 
 fn old_copy(entry: &EntryView) -> String {

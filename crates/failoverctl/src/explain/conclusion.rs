@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::report::{ClusterRow, ExplainReport, Role};
 use super::tasks::TaskView;
-use crate::controllers::{self, ControllerView, Severity};
+use crate::controllers::Severity;
 use crate::entry::{EntryView, HoldReason, State};
 use crate::output::{At, relative};
 
@@ -47,22 +47,15 @@ impl Conclusion {
 struct Facts<'a> {
     report: &'a ExplainReport,
     evictions_per_second: Option<f64>,
-    controllers: &'a [ControllerView],
     now: Timestamp,
 }
 
 /// Concludes: the first that applies of deletion, an entry in the queue, a verdict without an entry, a task, a missing
 /// place, a cause that does not count, an earlier move, nothing.
-pub(super) fn conclude(
-    report: &ExplainReport,
-    evictions_per_second: Option<f64>,
-    controllers: &[ControllerView],
-    now: Timestamp,
-) -> Conclusion {
+pub(super) fn conclude(report: &ExplainReport, evictions_per_second: Option<f64>, now: Timestamp) -> Conclusion {
     let facts = Facts {
         report,
         evictions_per_second,
-        controllers,
         now,
     };
     if report.being_deleted {
@@ -145,8 +138,12 @@ impl Facts<'_> {
                 "start the evictor",
             );
         }
-        if !entry.explanation.is_empty() {
-            return Conclusion::new(None, format!("{lead}, and {}", entry.explanation), self.eta(entry));
+        if entry.position.is_none() && !entry.explanation.is_empty() {
+            return Conclusion::new(
+                Some(Severity::Note),
+                format!("{lead}, but it is {}", entry.explanation),
+                "",
+            );
         }
         Conclusion::new(None, format!("{lead}, and waits for its turn"), self.eta(entry))
     }
@@ -361,14 +358,16 @@ impl Facts<'_> {
         Conclusion::new(None, summary, "")
     }
 
-    /// The line about the first of these controllers that does not run.
+    /// The line about the first of these controllers that does not do its work.
     fn undone(&self, names: &[&str]) -> Option<String> {
-        let off = names
-            .iter()
-            .find(|name| !controllers::is_running(self.controllers, name))?;
-        let subject = format!("controller/{off}");
-        let item = self.report.not_done.iter().find(|item| item.subject == subject)?;
-        Some(item.message.clone())
+        names.iter().find_map(|name| {
+            let subject = format!("controller/{name}");
+            self.report
+                .not_done
+                .iter()
+                .find(|item| item.subject == subject)
+                .map(|item| item.message.clone())
+        })
     }
 }
 

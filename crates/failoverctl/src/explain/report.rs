@@ -227,7 +227,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
         conclusion: Conclusion::default(),
     };
     let rate = queue.map(|queue| queue.status.evictions_per_second);
-    report.conclusion = conclusion::conclude(&report, rate, &controllers, now);
+    report.conclusion = conclusion::conclude(&report, rate, now);
     report
 }
 

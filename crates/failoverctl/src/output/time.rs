@@ -104,4 +104,17 @@ mod tests {
             None
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_two_times_can_be_compared(
+            at in -377_705_023_201_i64..=253_402_207_200,
+            now in -377_705_023_201_i64..=253_402_207_200,
+        ) {
+            let time = |seconds| Timestamp::from_second(seconds).unwrap();
+            let text = relative(time(at), time(now));
+            proptest::prop_assert_eq!(text.starts_with("in "), at > now, "{}", text);
+            proptest::prop_assert_eq!(text.ends_with(" ago"), at < now, "{}", text);
+        }
+    }
 }

@@ -45,14 +45,8 @@ pub struct Entries {
 }
 
 impl Queue {
-    /// The queue at `address`, `host:port`. Whether it answers is found out by the first question; `timeout` is the
-    /// limit of each.
-    #[must_use]
-    pub fn at(address: &str, timeout: Duration) -> Self {
-        Self::through(QueueClient::at(address), address, timeout)
-    }
-
-    /// The queue that a client leads to; `address` is for people.
+    /// The queue that a client leads to. Whether it answers is found out by the first question; `timeout` is the limit
+    /// of each, `address` is for people.
     #[must_use]
     pub fn through(client: QueueClient, address: &str, timeout: Duration) -> Self {
         Self {

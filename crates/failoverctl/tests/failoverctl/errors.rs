@@ -5,8 +5,7 @@ use controller_kit::Clock;
 use failoverctl::Cli;
 use failoverctl::control_plane::ControlPlane;
 use failoverctl::failure::{ExitStatus, Failure};
-use failoverctl::output::Colour;
-use failoverctl::run::{Answer, answer, run};
+use failoverctl::run::{Answer, Surroundings, answer, run};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -19,7 +18,12 @@ fn cli(args: &[&str]) -> Cli {
 
 async fn on(answers: Vec<(String, Value)>, args: &[&str]) -> Result<Answer, Failure> {
     let control_plane = ControlPlane::new(api_server(answers), "karmada-system");
-    answer(&cli(args), &control_plane, &Clock::simulated(now()), Colour::Off).await
+    answer(
+        &cli(args),
+        &control_plane,
+        &Surroundings::plain(Clock::simulated(now())),
+    )
+    .await
 }
 
 fn ours() -> Vec<(String, Value)> {
@@ -29,7 +33,9 @@ fn ours() -> Vec<(String, Value)> {
 #[tokio::test]
 async fn a_kubeconfig_that_is_not_there() {
     let args = cli(&["--kubeconfig", "/nowhere/config", "status"]);
-    let failure = run(&args, &Clock::simulated(now()), Colour::Off).await.unwrap_err();
+    let failure = run(&args, &Surroundings::plain(Clock::simulated(now())))
+        .await
+        .unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Usage);
     assert_snapshot!(failure.to_string(), @r"
     cannot find the API server: cannot read kubeconfig /nowhere/config: No such file or directory (os error 2)
@@ -48,7 +54,9 @@ async fn a_context_that_is_not_there() {
         "prod",
         "status",
     ]);
-    let failure = run(&args, &Clock::simulated(now()), Colour::Off).await.unwrap_err();
+    let failure = run(&args, &Surroundings::plain(Clock::simulated(now())))
+        .await
+        .unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Usage);
     assert!(
         failure
@@ -68,7 +76,9 @@ async fn an_api_server_that_does_not_answer() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), KUBECONFIG).unwrap();
     let args = cli(&["--kubeconfig", file.path().to_str().unwrap(), "status"]);
-    let failure = run(&args, &Clock::simulated(now()), Colour::Off).await.unwrap_err();
+    let failure = run(&args, &Surroundings::plain(Clock::simulated(now())))
+        .await
+        .unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Unreachable);
     let text = failure.to_string();
     assert!(
@@ -87,9 +97,13 @@ async fn an_api_server_that_is_silent() {
     let client = kube::Client::new(silent, "default");
     let client = controller_kit::api_client::with_time_limit(client, std::time::Duration::from_secs(10));
     let control_plane = ControlPlane::new(client, "karmada-system");
-    let failure = answer(&cli(&["status"]), &control_plane, &Clock::simulated(now()), Colour::Off)
-        .await
-        .unwrap_err();
+    let failure = answer(
+        &cli(&["status"]),
+        &control_plane,
+        &Surroundings::plain(Clock::simulated(now())),
+    )
+    .await
+    .unwrap_err();
     assert_eq!(failure.status(), ExitStatus::TimedOut);
     assert!(failure.to_string().contains("no answer within 10s"), "{failure}");
 }
@@ -165,7 +179,9 @@ async fn a_queue_that_cannot_be_reached() {
 #[tokio::test]
 async fn an_address_that_is_none() {
     let args = cli(&["--queue-address", "not an address", "queue", "list"]);
-    let failure = run(&args, &Clock::simulated(now()), Colour::Off).await.unwrap_err();
+    let failure = run(&args, &Surroundings::plain(Clock::simulated(now())))
+        .await
+        .unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Usage);
     assert!(failure.to_string().contains("this is not HOST:PORT"), "{failure}");
 }

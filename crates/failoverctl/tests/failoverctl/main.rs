@@ -10,6 +10,7 @@
 mod documented;
 mod errors;
 mod explain;
+mod live;
 mod objects;
 mod queue;
 mod server;

@@ -5,8 +5,7 @@ use controller_kit::Clock;
 use eviction_queue_api::v1;
 use failoverctl::Cli;
 use failoverctl::failure::{ExitStatus, Failure};
-use failoverctl::output::Colour;
-use failoverctl::run::{Answer, run};
+use failoverctl::run::{Answer, Surroundings, run};
 use insta::assert_snapshot;
 use tokio::task::JoinSet;
 
@@ -19,8 +18,7 @@ async fn ask(queue: FixedQueue, args: &[&str]) -> Result<Answer, Failure> {
     let args = [&["failoverctl", "--queue-address", &address], args].concat();
     let answer = run(
         &Cli::try_parse_from(args).unwrap(),
-        &Clock::simulated(now()),
-        Colour::Off,
+        &Surroundings::plain(Clock::simulated(now())),
     )
     .await;
     answer.map_err(|failure| {
