@@ -126,6 +126,7 @@ fn say_fully_applied(binding: &Binding, status: &mut ResourceBindingStatus, now:
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use serde_json::{Value, json};
 

@@ -192,6 +192,7 @@ pub fn permanent_id(policy: &Policy) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};

@@ -163,6 +163,7 @@ fn put<const N: usize>(
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use controller_kit::ObjectKey;
     use serde_json::json;

@@ -109,7 +109,7 @@ fn contains(observed: &Value, wanted: &Value) -> bool {
         return false;
     };
     let empty = |value: Option<&Value>| {
-        value.is_none_or(|value| value.is_null() || value.as_object().is_some_and(|map| map.is_empty()))
+        value.is_none_or(|value| value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty))
     };
     let whole = |field: &&str| {
         let (there, asked) = (observed.get(*field), wanted.get(*field));
@@ -162,6 +162,7 @@ pub fn content(object: &Value) -> Value {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use rstest::rstest;
     use serde_json::json;

@@ -155,7 +155,7 @@ fn job(template: &Value, items: &[AggregatedStatusItem]) -> Option<Map<String, V
                 ["FailureTarget", "Failed"],
                 "JobFailed",
                 &message,
-                ended("Failed"),
+                ended("Failed").as_deref(),
             ),
         );
     } else if complete {
@@ -167,7 +167,7 @@ fn job(template: &Value, items: &[AggregatedStatusItem]) -> Option<Map<String, V
                 ["SuccessCriteriaMet", "Complete"],
                 "Completed",
                 message,
-                ended("Complete"),
+                ended("Complete").as_deref(),
             ),
         );
         if let Some(last) = statuses
@@ -182,12 +182,12 @@ fn job(template: &Value, items: &[AggregatedStatusItem]) -> Option<Map<String, V
 }
 
 /// The API server takes the second condition only together with the first.
-fn finished(template: &Value, types: [&str; 2], reason: &str, message: &str, at: Option<String>) -> Value {
+fn finished(template: &Value, types: [&str; 2], reason: &str, message: &str, at: Option<&str>) -> Value {
     let mut conditions = list(template, "/status/conditions").to_vec();
     conditions.retain(|c| !types.contains(&text(c, "/type")));
     for type_ in types {
         let mut condition = json!({"type": type_, "status": "True", "reason": reason, "message": message});
-        if let Some(at) = &at {
+        if let Some(at) = at {
             condition["lastTransitionTime"] = json!(at);
             condition["lastProbeTime"] = json!(at);
         }
@@ -221,6 +221,7 @@ fn service(template: &Value, items: &[AggregatedStatusItem]) -> Option<Map<Strin
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use super::*;
 

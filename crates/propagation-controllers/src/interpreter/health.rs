@@ -87,6 +87,7 @@ pub(super) fn condition_is_true(object: &Value, type_: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};

@@ -114,6 +114,7 @@ fn with_generations(observed: &Value, names: &[&str]) -> Result<Map<String, Valu
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use rstest::rstest;
     use serde_json::json;

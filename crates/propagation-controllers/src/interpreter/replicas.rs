@@ -128,6 +128,7 @@ fn request(pod: &PodSpec) -> Result<BTreeMap<String, Quantity>, String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use rstest::rstest;
     use serde_json::json;

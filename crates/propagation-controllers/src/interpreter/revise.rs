@@ -9,7 +9,7 @@ use crate::json::set;
 pub(super) fn revise(template: &mut Value, replicas: i32) {
     match gvk(template) {
         ("apps/v1", "Deployment" | "ReplicaSet" | "StatefulSet") => {
-            set(template, &["spec", "replicas"], replicas.into())
+            set(template, &["spec", "replicas"], replicas.into());
         }
         ("batch/v1", "Job") => set(template, &["spec", "parallelism"], replicas.into()),
         _ => {}

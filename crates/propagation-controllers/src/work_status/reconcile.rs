@@ -53,6 +53,7 @@ fn identifier(ordinal: usize, manifest: &Value) -> ResourceIdentifier {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
     use api_types::work::{WorkSpec, WorkloadTemplate};
     use serde_json::json;

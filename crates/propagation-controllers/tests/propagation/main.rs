@@ -1,5 +1,13 @@
 //! Propagation as a whole on a simulated fleet, under paused time.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "a test that cannot go on fails, and its helpers are part of it"
+)]
+
 mod failures;
 mod lifecycle;
 mod members;

@@ -1,0 +1,298 @@
+//! What the plan is in each situation.
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+use crate::interpreter::Native;
+
+const WAIT: Duration = Duration::from_secs(30);
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn template() -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"namespace": "shop", "name": "web", "uid": "t", "generation": 2, "resourceVersion": "9", "labels": {"app": "web"}},
+        "spec": {"replicas": 3}, "status": {"replicas": 3}})
+}
+
+struct Scene {
+    binding: Binding,
+    works: Vec<Arc<Work>>,
+    away: Vec<&'static str>,
+    gone: Vec<&'static str>,
+    away_since: BTreeMap<ClusterName, Timestamp>,
+}
+
+impl Scene {
+    fn new(clusters: Value, tasks: Value) -> Self {
+        let binding = serde_json::from_value(json!({
+            "metadata": {"namespace": "shop", "name": "web-deployment", "uid": "b", "generation": 4,
+                "labels": {"resourcebinding.karmada.io/permanent-id": "rb-id"}},
+            "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"},
+                "replicas": 3, "clusters": clusters, "gracefulEvictionTasks": tasks,
+                "placement": {"replicaScheduling": {"replicaSchedulingType": "Divided"}}},
+            "status": {"schedulerObservedGeneration": 4, "conditions": [{"type": "Scheduled", "status": "True",
+                "reason": "Success", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+        }))
+        .unwrap();
+        Self {
+            binding,
+            works: Vec::new(),
+            away: Vec::new(),
+            gone: Vec::new(),
+            away_since: BTreeMap::new(),
+        }
+    }
+
+    /// The Work that an earlier plan made for this cluster.
+    fn with_work(mut self, cluster: &str, replicas: i32) -> Self {
+        let target = TargetCluster {
+            name: cluster.into(),
+            replicas,
+            ..TargetCluster::default()
+        };
+        let mut work = render::work(&self.binding, &template(), &target, &Native).unwrap();
+        work.metadata.resource_version = Some("1".into());
+        self.works.push(Arc::new(work));
+        self
+    }
+
+    fn deleting(mut self, cluster: &str) -> Self {
+        for work in &mut self.works {
+            if cluster_of(work).unwrap().as_str() == cluster {
+                let mut going = Work::clone(work);
+                going.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+                *work = Arc::new(going);
+            }
+        }
+        self
+    }
+
+    fn plan(&self, now: Timestamp) -> Plan {
+        let template = template();
+        let presence = |cluster: &ClusterName| {
+            if self.gone.contains(&cluster.as_str()) {
+                Presence::Gone
+            } else if self.away.contains(&cluster.as_str()) {
+                Presence::NotReady
+            } else {
+                Presence::Ready
+            }
+        };
+        let situation = Situation {
+            binding: &self.binding,
+            template: Some(&template),
+            works: &self.works,
+            presence: &presence,
+            away_since: &self.away_since,
+            unreachable_wait: WAIT,
+            now,
+        };
+        plan(&situation, &Native)
+    }
+}
+
+/// What a plan does, in short: `+m1:2` creates, `~m1:2` changes, `-m1` deletes.
+fn short(plan: &Plan) -> Vec<String> {
+    let replicas = |work: &Work| work.spec.workload.manifests[0].0["spec"]["replicas"].clone();
+    let mut all: Vec<String> = plan
+        .delete
+        .iter()
+        .map(|work| format!("-{}", cluster_of(work).unwrap()))
+        .collect();
+    all.extend(
+        plan.create
+            .iter()
+            .map(|work| format!("+{}:{}", cluster_of(work).unwrap(), replicas(work))),
+    );
+    all.extend(
+        plan.update
+            .iter()
+            .map(|(_, work)| format!("~{}:{}", cluster_of(work).unwrap(), replicas(work))),
+    );
+    all
+}
+
+#[test]
+fn a_work_for_each_cluster_and_nothing_when_they_are_as_they_should_be() {
+    let clusters = json!([{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}]);
+    assert_eq!(
+        short(&Scene::new(clusters.clone(), json!([])).plan(at(0))),
+        ["+m1:1", "+m2:2"]
+    );
+    let settled = Scene::new(clusters, json!([])).with_work("m1", 1).with_work("m2", 2);
+    assert!(short(&settled.plan(at(0))).is_empty());
+}
+
+#[test]
+fn a_work_is_as_stock_writes_it() {
+    let scene = Scene::new(json!([{"name": "m1", "replicas": 3}]), json!([]));
+    let plan = scene.plan(at(0));
+    insta::assert_yaml_snapshot!(plan.create[0]);
+}
+
+#[rstest]
+#[case::gracefully("Gracefully", vec!["~m2:3"])]
+#[case::old_spelling("Graciously", vec!["~m2:3"])]
+#[case::never("Never", vec!["~m2:3"])]
+// karmada PR#5889: the Work of a cluster that is left Directly goes, and the new copy waits for that.
+#[case::directly("Directly", vec!["-m1"])]
+#[case::directly_in_old_spelling("Immediately", vec!["-m1"])]
+fn purge_modes(#[case] mode: &str, #[case] wanted: Vec<&str>) {
+    let tasks =
+        json!([{"fromCluster": "m1", "purgeMode": mode, "reason": "TaintUntolerated", "producer": "TaintManager"}]);
+    let scene = Scene::new(json!([{"name": "m2", "replicas": 3}]), tasks)
+        .with_work("m1", 1)
+        .with_work("m2", 2);
+    assert_eq!(short(&scene.plan(at(0))), wanted);
+}
+
+#[test]
+fn without_a_task_what_is_no_target_goes() {
+    let scene = Scene::new(json!([{"name": "m2", "replicas": 3}]), json!([]))
+        .with_work("m1", 1)
+        .with_work("m2", 3);
+    assert_eq!(short(&scene.plan(at(0))), ["-m1"]);
+}
+
+fn directly() -> Value {
+    json!([{"fromCluster": "m1", "purgeMode": "Directly", "reason": "TaintUntolerated", "producer": "TaintManager"}])
+}
+
+#[test]
+fn directly_deletes_nothing_before_there_is_a_place() {
+    let mut scene = Scene::new(json!([]), directly()).with_work("m1", 3);
+    assert!(short(&scene.plan(at(0))).is_empty(), "no place at all");
+    scene = Scene::new(json!([{"name": "m2", "replicas": 2}]), directly()).with_work("m1", 3);
+    assert!(short(&scene.plan(at(0))).is_empty(), "no place for one of three");
+    scene = Scene::new(json!([{"name": "m2", "replicas": 3}]), directly()).with_work("m1", 3);
+    scene.binding.metadata.generation = Some(5);
+    assert!(short(&scene.plan(at(0))).is_empty(), "a place for an older version");
+    scene.binding.metadata.generation = Some(4);
+    assert_eq!(short(&scene.plan(at(0))), ["-m1"]);
+}
+
+#[test]
+fn directly_waits_until_the_old_copy_is_gone() {
+    let clusters = json!([{"name": "m2", "replicas": 3}]);
+    let going = Scene::new(clusters.clone(), directly())
+        .with_work("m1", 3)
+        .deleting("m1");
+    assert!(
+        short(&going.plan(at(1_000))).is_empty(),
+        "however long a cluster that answers takes"
+    );
+    assert_eq!(short(&Scene::new(clusters, directly()).plan(at(0))), ["+m2:3"]);
+}
+
+#[test]
+fn directly_waits_only_for_a_while_for_a_cluster_that_is_away() {
+    let mut scene = Scene::new(json!([{"name": "m2", "replicas": 3}]), directly())
+        .with_work("m1", 3)
+        .deleting("m1");
+    scene.away.push("m1");
+    let first = scene.plan(at(100));
+    assert_eq!((short(&first), first.look_again), (vec![], Some(at(130))));
+    scene.away_since = first.away.iter().map(|cluster| (cluster.clone(), at(100))).collect();
+    assert!(short(&scene.plan(at(129))).is_empty());
+    let late = scene.plan(at(130));
+    assert_eq!(short(&late), ["+m2:3"]);
+    assert_eq!(late.unconfirmed, BTreeSet::from(["m1".into()]));
+    scene.away.clear();
+    scene.gone.push("m1");
+    assert_eq!(
+        short(&scene.plan(at(100))),
+        ["+m2:3"],
+        "a cluster that is no more keeps nobody"
+    );
+}
+
+#[test]
+fn a_cluster_that_does_not_exist_gets_no_work() {
+    let mut scene = Scene::new(json!([{"name": "m1", "replicas": 3}]), json!([]));
+    scene.gone.push("m1");
+    assert!(short(&scene.plan(at(0))).is_empty());
+}
+
+#[test]
+fn back_on_a_cluster_while_the_old_work_is_still_going() {
+    let scene = Scene::new(json!([{"name": "m1", "replicas": 3}]), json!([]))
+        .with_work("m1", 3)
+        .deleting("m1");
+    assert!(short(&scene.plan(at(0))).is_empty());
+}
+
+// kubefed#603: those that are away do not keep the others, and are named.
+#[test]
+fn a_deleted_binding_deletes_all_and_waits_for_all() {
+    let clusters = json!([{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}]);
+    let mut scene = Scene::new(clusters, json!([])).with_work("m1", 1).with_work("m2", 2);
+    scene.binding.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+    scene.away.push("m1");
+    let plan = scene.plan(at(0));
+    assert_eq!(
+        (short(&plan), plan.release),
+        (vec!["-m1".to_owned(), "-m2".to_owned()], false)
+    );
+    assert_eq!(plan.blocking, BTreeSet::from(["m1".into()]));
+    scene.works.clear();
+    assert!(scene.plan(at(0)).release);
+}
+
+#[test]
+fn what_others_need_goes_where_they_are() {
+    let mut scene = Scene::new(json!([]), json!([]));
+    scene.binding.spec.required_by =
+        serde_json::from_value(json!([{"name": "x", "clusters": [{"name": "m3"}]}])).unwrap();
+    assert_eq!(scene.plan(at(0)).create.len(), 1);
+}
+
+/// An interpreter whose rules do not load.
+struct Broken;
+
+impl Interpreter for Broken {
+    fn health(&self, object: &Value) -> Result<crate::interpreter::Health, InterpretError> {
+        Err(InterpretError::new("judge", object, "no rule"))
+    }
+    fn replicas(&self, object: &Value) -> Result<Option<crate::interpreter::Replicas>, InterpretError> {
+        Err(InterpretError::new("count", object, "no rule"))
+    }
+    fn revise(&self, object: &mut Value, _: i32) -> Result<(), InterpretError> {
+        Err(InterpretError::new("revise", object, "no rule"))
+    }
+    fn retain(&self, object: &mut Value, _: &Value) -> Result<(), InterpretError> {
+        Err(InterpretError::new("retain", object, "no rule"))
+    }
+    fn reflect(&self, object: &Value) -> Result<Option<Value>, InterpretError> {
+        Err(InterpretError::new("reflect", object, "no rule"))
+    }
+    fn aggregate(
+        &self,
+        object: &Value,
+        _: &[api_types::work::AggregatedStatusItem],
+    ) -> Result<Option<Value>, InterpretError> {
+        Err(InterpretError::new("aggregate", object, "no rule"))
+    }
+}
+
+// karmada#6600: an error of the interpreter is not "nothing".
+#[rstest]
+#[case::unreadable(Some(template()), 2)]
+#[case::not_there(None, 0)]
+fn what_cannot_be_rendered_stays_as_it_is(#[case] template: Option<Value>, #[case] failures: usize) {
+    let clusters = json!([{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}]);
+    let scene = Scene::new(clusters, json!([])).with_work("m1", 3);
+    let situation = Situation {
+        binding: &scene.binding,
+        template: template.as_ref(),
+        works: &scene.works,
+        presence: &|_| Presence::Ready,
+        away_since: &BTreeMap::new(),
+        unreachable_wait: WAIT,
+        now: at(0),
+    };
+    let plan = plan(&situation, &Broken);
+    assert_eq!((short(&plan), plan.failures.len()), (vec![], failures));
+}
