@@ -9,6 +9,8 @@ pub mod memory;
 pub mod status;
 
 pub use client::{ClientError, QueueClient};
+/// A time as the messages have it.
+pub use prost_types::Timestamp;
 
 /// Generated from `karmada.failover.evictionqueue.v1`.
 pub mod v1 {

@@ -64,6 +64,20 @@ pub struct BindingVersions {
     pub cluster: String,
 }
 
+impl BindingVersions {
+    /// Whether this was judged from a state at least as new as these versions, as somebody read them. Versions are
+    /// numbers that grow; what is none can only be equal. An empty one means that the object was gone: nothing that
+    /// still speaks of it is as new.
+    #[must_use]
+    pub fn at_least_as_new(&self, binding: &str, cluster: &str) -> bool {
+        let newer = |judged: &str, read: &str| match (judged.parse::<u64>(), read.parse::<u64>()) {
+            (Ok(judged), Ok(read)) => judged >= read,
+            _ => !read.is_empty() && judged == read,
+        };
+        newer(&self.binding, binding) && newer(&self.cluster, cluster)
+    }
+}
+
 /// Why a producer wants an entry to be seen but not released.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProducerHold {

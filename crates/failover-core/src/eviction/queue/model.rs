@@ -451,10 +451,7 @@ impl Queue {
                 binding_version,
                 cluster_version,
                 ..
-            } => {
-                at_least_as_new(&published.versions.binding, binding_version)
-                    && at_least_as_new(&published.versions.cluster, cluster_version)
-            }
+            } => published.versions.at_least_as_new(binding_version, cluster_version),
             Aftermath::NoTarget { .. } => {
                 published.versions.binding_generation != known.published.versions.binding_generation
             }
@@ -1109,13 +1106,4 @@ fn later(at: Timestamp, by: Duration) -> Timestamp {
         .ok()
         .and_then(|by| at.saturating_add(by).ok())
         .unwrap_or(Timestamp::MAX)
-}
-
-/// Resource versions are numbers that grow; what is none can only be equal. An empty one read means that the object
-/// was gone: nothing that still speaks of it is as new.
-fn at_least_as_new(judged: &str, read: &str) -> bool {
-    match (judged.parse::<u64>(), read.parse::<u64>()) {
-        (Ok(judged), Ok(read)) => judged >= read,
-        _ => !read.is_empty() && judged == read,
-    }
 }
