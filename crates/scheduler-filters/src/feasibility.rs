@@ -8,9 +8,12 @@
 //! faulty cluster; so of several failed clusters as many are left as there are candidates. The replicas of a Divided
 //! workload must all find a place, on new clusters or on those that remain.
 
-use api_types::ClusterName;
+use api_types::cluster::{Cluster, effect};
 use api_types::work::{Binding, GracefulEvictionTask, ResourceHealth, TargetCluster, condition};
+use api_types::{ClusterName, names};
+use failover_core::eviction::Cause;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Taint;
 
 use crate::fleet::Fleet;
 use crate::plugin::Plugins;
@@ -40,6 +43,39 @@ pub enum FewerCopies {
     /// It may when a healthy copy runs elsewhere: the cluster is being deleted, or its drain taint says
     /// `accept-fewer-copies`.
     AcceptedIfOneIsHealthy,
+}
+
+/// Value of the drain taint by which a person accepts that fewer copies run.
+pub const ACCEPT_FEWER_COPIES: &str = "accept-fewer-copies";
+
+impl FewerCopies {
+    /// What a move off `cluster` for `cause` may do: deleting a cluster is a person's act, and so is a drain that says
+    /// that fewer copies will do. No failure is.
+    #[must_use]
+    pub fn accepted_by(cause: &Cause, cluster: &Cluster) -> Self {
+        let accepted = match cause {
+            Cause::Deletion { .. } => true,
+            Cause::Application { .. } => false,
+            Cause::Taint {
+                key, effect: of_cause, ..
+            } => {
+                let is_cause = |taint: &&Taint| taint.key == *key && taint.effect == *of_cause;
+                key == names::taint::DRAIN
+                    && of_cause == effect::NO_EXECUTE
+                    && cluster
+                        .spec
+                        .taints
+                        .iter()
+                        .filter(is_cause)
+                        .any(|taint| taint.value.as_deref() == Some(ACCEPT_FEWER_COPIES))
+            }
+        };
+        if accepted {
+            Self::AcceptedIfOneIsHealthy
+        } else {
+            Self::Refused
+        }
+    }
 }
 
 /// What is asked.

@@ -1,9 +1,9 @@
 //! Where else the workload could run, by the scheduler's own dry run. Pure.
 
+use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::work::Binding;
-use api_types::{ClusterName, names};
-use failover_core::eviction::FailoverGate;
+use failover_core::eviction::{Cause, FailoverGate};
 use jiff::Timestamp;
 use scheduler_filters::schedule::StartFrom;
 use scheduler_filters::{
@@ -13,9 +13,6 @@ use scheduler_filters::{
 use serde::Serialize;
 
 use crate::output::At;
-
-/// Value of the drain taint by which a person accepts that fewer copies run.
-const ACCEPT_FEWER_COPIES: &str = "accept-fewer-copies";
 
 /// Whether one cluster would take the workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -73,8 +70,13 @@ impl Scheduler<'_> {
         }
     }
 
-    /// What would be found if the workload left `leaving`: the check that the evictor makes.
-    pub(super) fn without(&self, binding: &Binding, leaving: &ClusterName) -> Search {
+    /// What would be found if the workload left `leaving` for `cause`: the check that the evictor makes.
+    pub(super) fn without(&self, binding: &Binding, leaving: &ClusterName, cause: Option<&Cause>) -> Search {
+        let fewer_copies = cause
+            .zip(self.fleet.get(leaving.as_str()))
+            .map_or(FewerCopies::Refused, |(cause, cluster)| {
+                FewerCopies::accepted_by(cause, cluster)
+            });
         let answer = feasibility(&Question {
             binding,
             leaving,
@@ -82,10 +84,7 @@ impl Scheduler<'_> {
             plugins: &Plugins::default(),
             rules: self.rules(),
             check: PreEvictionCheck::Affinity,
-            fewer_copies: self
-                .fleet
-                .get(leaving.as_str())
-                .map_or(FewerCopies::Refused, fewer_copies),
+            fewer_copies,
             now: self.now,
         });
         let result = match &answer.outcome {
@@ -149,20 +148,6 @@ impl Scheduler<'_> {
             }
         };
         self.fleet.iter().map(place).collect()
-    }
-}
-
-/// Deleting a cluster is a person's act, and so is a drain that says so.
-fn fewer_copies(cluster: &Cluster) -> FewerCopies {
-    let drained = cluster
-        .spec
-        .taints
-        .iter()
-        .any(|taint| taint.key == names::taint::DRAIN && taint.value.as_deref() == Some(ACCEPT_FEWER_COPIES));
-    if drained || cluster.is_being_deleted() {
-        FewerCopies::AcceptedIfOneIsHealthy
-    } else {
-        FewerCopies::Refused
     }
 }
 

@@ -8,7 +8,7 @@ use api_types::cluster::{Cluster, condition as cluster_condition};
 use api_types::policy::{DEFAULT_CLUSTER_TOLERATION_SECONDS, PurgeMode};
 use api_types::work::{Binding, condition};
 use failover_core::eviction::stay::{Stay, stays};
-use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches, Verdict, cause_on_cluster, verdict};
+use failover_core::eviction::{Cause, FailoverGate, NoExecuteEviction, Switches, Verdict, cause_on_cluster, verdict};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use scheduler_filters::Fleet;
@@ -178,21 +178,25 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
     let queue = gathered.queue.as_ref().ok();
     let entries = queue.map(|queue| queue.entries.clone()).unwrap_or_default();
     let mut rows = rows(binding, &fleet, &switches(gate));
-    let leaving: Vec<&str> = rows
+    let leaving: Vec<(ClusterName, Option<Cause>)> = rows
         .iter()
         .filter(|row| row.role == Role::Chosen)
-        .filter(|row| {
-            row.verdict.as_ref().is_some_and(|verdict| verdict.affected)
-                || entries.iter().any(|entry| entry.cluster == row.name)
+        .filter_map(|row| {
+            let judged = row.verdict.as_ref().and_then(|verdict| verdict.cause.as_deref());
+            let queued = entries
+                .iter()
+                .find(|entry| entry.cluster == row.name)
+                .map(|e| e.cause.identity.as_str());
+            let cause = queued.or(judged)?;
+            Some((ClusterName::from(row.name.as_str()), cause.parse().ok()))
         })
-        .map(|row| row.name.as_str())
         .collect();
-    let searches = if leaving.is_empty() {
+    let searches: Vec<Search> = if leaving.is_empty() {
         vec![scheduler.as_is(binding)]
     } else {
         leaving
-            .into_iter()
-            .map(|cluster| scheduler.without(binding, &cluster.into()))
+            .iter()
+            .map(|(cluster, cause)| scheduler.without(binding, cluster, cause.as_ref()))
             .collect()
     };
     for row in rows.iter_mut().filter(|row| row.role == Role::Candidate) {

@@ -245,3 +245,26 @@ proptest! {
         }
     }
 }
+
+#[rstest]
+#[case::deletion("deletion@2026-01-01T00:00:00Z", "", FewerCopies::AcceptedIfOneIsHealthy)]
+#[case::drain_that_says_so(
+    "cluster.karmada.io/drain:NoExecute@2026-01-01T00:00:00Z",
+    "accept-fewer-copies",
+    FewerCopies::AcceptedIfOneIsHealthy
+)]
+#[case::drain("cluster.karmada.io/drain:NoExecute@2026-01-01T00:00:00Z", "", FewerCopies::Refused)]
+#[case::failure_of_a_drained_cluster(
+    "cluster.karmada.io/not-ready:NoExecute@2026-01-01T00:00:00Z",
+    "accept-fewer-copies",
+    FewerCopies::Refused
+)]
+#[case::application("application@2026-01-01T00:00:00Z", "accept-fewer-copies", FewerCopies::Refused)]
+fn fewer_copies_are_a_persons_word(#[case] cause: &str, #[case] drain: &str, #[case] expected: FewerCopies) {
+    let taints = json!([
+        {"key": "cluster.karmada.io/drain", "effect": "NoExecute", "value": drain},
+        {"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "value": "accept-fewer-copies"},
+    ]);
+    let cluster = cluster("member1", json!({"spec": {"syncMode": "Push", "taints": taints}}));
+    assert_eq!(FewerCopies::accepted_by(&cause.parse().unwrap(), &cluster), expected);
+}
