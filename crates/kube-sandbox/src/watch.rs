@@ -4,6 +4,7 @@
 //! costs nothing and is told "410 Gone" when the history has moved past it, like the real server does.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::faults::{EventEffect, Seen};
 use crate::link::Reachability;
-use crate::read::{Shape, metadata_only};
+use crate::read::{RowObject, Shape, metadata_only};
 use crate::registry::ResourceDef;
 use crate::request::{Query, Target, Verb};
 use crate::sandbox::Inner;
@@ -41,6 +42,8 @@ pub(crate) struct WatchPlan {
     /// Whether links and faults apply.
     pub observer: bool,
     start: Start,
+    /// Tables name their columns in the first event only.
+    columns_sent: AtomicBool,
 }
 
 enum Start {
@@ -119,7 +122,16 @@ impl WatchPlan {
             client,
             observer,
             start,
+            columns_sent: AtomicBool::new(false),
         })
+    }
+
+    fn table(&self, objects: &[Value], meta: &Value, rows: RowObject, now: jiff::Timestamp) -> Value {
+        let mut table = table::table(&self.def, objects, meta, rows, now);
+        if self.columns_sent.swap(true, Ordering::Relaxed) {
+            table["columnDefinitions"] = Value::Null;
+        }
+        table
     }
 
     fn line(&self, event: &str, object: &Value) -> Bytes {
@@ -143,7 +155,7 @@ impl WatchPlan {
             Shape::Table(rows) => {
                 let meta = json!({"resourceVersion": object.rv.to_string()});
                 let one = [render_value(&self.def, object)];
-                self.line(event, &table::table(&self.def, &one, &meta, rows, now))
+                self.line(event, &self.table(&one, &meta, rows, now))
             }
             Shape::Metadata => self.line(event, &metadata_only(&object.value())),
         }
@@ -171,7 +183,7 @@ impl WatchPlan {
                     Shape::Metadata => metadata_only(&last),
                     Shape::Table(rows) => {
                         let meta = json!({"resourceVersion": change.rv.to_string()});
-                        table::table(&self.def, &[last], &meta, rows, now)
+                        self.table(&[last], &meta, rows, now)
                     }
                 };
                 Some(self.line("DELETED", &object))
@@ -189,7 +201,7 @@ impl WatchPlan {
             Shape::Full => {
                 json!({"kind": self.def.kind, "apiVersion": self.def.api_version(), "metadata": meta})
             }
-            Shape::Table(rows) => table::table(&self.def, &[], &meta, rows, jiff::Timestamp::UNIX_EPOCH),
+            Shape::Table(rows) => self.table(&[], &meta, rows, jiff::Timestamp::UNIX_EPOCH),
             Shape::Metadata => {
                 json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": meta})
             }

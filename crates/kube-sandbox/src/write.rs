@@ -139,7 +139,7 @@ impl State {
         let given_name = meta::name(&object).to_owned();
         if given_name.is_empty() {
             return Err(ApiError::bad_request(format!(
-                "the name of the object (based on the request) was empty; expected {name}"
+                "the name of the object ({name} based on URL) was undeterminable: name must be provided"
             )));
         }
         if given_name != name {
@@ -177,15 +177,18 @@ impl State {
             Some(_) => {}
             None if strategy::allows_unconditional_update(def) => {}
             None => {
-                return Err(ApiError::invalid(
-                    def,
-                    name,
-                    &[FieldError::invalid(
-                        "metadata.resourceVersion",
-                        0.into(),
-                        "must be specified for an update",
-                    )],
-                ));
+                let missing =
+                    FieldError::invalid("metadata.resourceVersion", 0.into(), "must be specified for an update");
+                let mut error = ApiError::invalid(def, name, &[missing]);
+                // This one refusal of the real server calls the resource a kind.
+                error.message = format!(
+                    "{} \"{name}\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update",
+                    def.qualified()
+                );
+                if let Some(details) = &mut error.details {
+                    details["kind"] = def.plural.clone().into();
+                }
+                return Err(error);
             }
         }
         self.replace(def, &current, object, options)

@@ -366,7 +366,7 @@ fn versions_are_demanded_where_the_real_server_demands_them() {
         let (code, _, message) = status_of(error);
         assert_eq!(code, 422);
         assert!(
-            message.contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"),
+            message.contains("widgets.example.com \"w\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update"),
             "{message}"
         );
 
