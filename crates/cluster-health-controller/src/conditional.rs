@@ -53,7 +53,10 @@ pub(crate) async fn patch(
             return Ok(Outcome::Unchanged);
         }
         // Replacing the version, not testing it: the server then answers with a conflict, as it does for updates.
-        operations.insert(0, json!({"op": "replace", "path": "/metadata/resourceVersion", "value": seen.metadata.resource_version}));
+        operations.insert(
+            0,
+            json!({"op": "replace", "path": "/metadata/resourceVersion", "value": seen.metadata.resource_version}),
+        );
         let patch: Patch<Cluster> =
             Patch::Json(serde_json::from_value(Value::Array(operations)).map_err(kube::Error::SerdeError)?);
         let params = PatchParams::default();

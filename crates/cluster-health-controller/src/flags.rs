@@ -26,7 +26,12 @@ pub struct Flags {
     pub cluster_failure_threshold: Duration,
 
     /// How many Clusters the controller `cluster` looks after at once.
-    #[arg(long, env = "KARMADA_FAILOVER_CONCURRENT_CLUSTER_SYNCS", value_name = "N", default_value_t = 5)]
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_CONCURRENT_CLUSTER_SYNCS",
+        value_name = "N",
+        default_value_t = 5
+    )]
     pub concurrent_cluster_syncs: usize,
 }
 
@@ -43,7 +48,10 @@ impl Default for Flags {
 
 impl Flags {
     pub(crate) fn thresholds(&self) -> Thresholds {
-        Thresholds { success: self.cluster_success_threshold, failure: self.cluster_failure_threshold }
+        Thresholds {
+            success: self.cluster_success_threshold,
+            failure: self.cluster_failure_threshold,
+        }
     }
 
     pub(crate) fn problems(&self) -> Vec<String> {

@@ -33,8 +33,11 @@ pub(crate) fn publish(ctx: &Context, clusters: &Store<Cluster>) -> Arc<Timings> 
     let timings = Arc::new(Timings::default());
     let (known, store) = (Arc::clone(&timings), clusters.clone());
     ctx.metrics.collector("clusterStatus", move || {
-        let clusters: Vec<Arc<Cluster>> =
-            store.list().into_iter().filter(|c| c.spec.sync_mode == ClusterSyncMode::Push).collect();
+        let clusters: Vec<Arc<Cluster>> = store
+            .list()
+            .into_iter()
+            .filter(|c| c.spec.sync_mode == ClusterSyncMode::Push)
+            .collect();
         families(&clusters, &known)
     });
     timings
@@ -44,23 +47,56 @@ pub(crate) fn publish(ctx: &Context, clusters: &Store<Cluster>) -> Arc<Timings> 
 type Gauge = (&'static str, &'static str, fn(&Cluster) -> Option<f64>);
 
 const GAUGES: [Gauge; 9] = [
-    ("cluster_ready_state", "State of the cluster (1 if ready, 0 otherwise).", |c| Some(f64::from(u8::from(c.is_ready())))),
+    (
+        "cluster_ready_state",
+        "State of the cluster (1 if ready, 0 otherwise).",
+        |c| Some(f64::from(u8::from(c.is_ready()))),
+    ),
     ("cluster_node_number", "Number of nodes in the cluster.", |c| {
         Some(f64::from(c.status.as_ref()?.node_summary.as_ref()?.total_num))
     }),
-    ("cluster_ready_node_number", "Number of ready nodes in the cluster.", |c| {
-        Some(f64::from(c.status.as_ref()?.node_summary.as_ref()?.ready_num))
-    }),
-    ("cluster_memory_allocatable_bytes", "Allocatable memory of the cluster in bytes.", |c| allocatable(c, "memory")),
-    ("cluster_cpu_allocatable_number", "Allocatable CPU cores of the cluster.", |c| allocatable(c, "cpu")),
-    ("cluster_pod_allocatable_number", "Allocatable pods of the cluster.", |c| allocatable(c, "pods")),
-    ("cluster_memory_allocated_bytes", "Memory requested in the cluster, in bytes.", |c| allocated(c, "memory")),
-    ("cluster_cpu_allocated_number", "CPU cores requested in the cluster.", |c| allocated(c, "cpu")),
-    ("cluster_pod_allocated_number", "Pods in the cluster that have a node and have not ended.", |c| allocated(c, "pods")),
+    (
+        "cluster_ready_node_number",
+        "Number of ready nodes in the cluster.",
+        |c| Some(f64::from(c.status.as_ref()?.node_summary.as_ref()?.ready_num)),
+    ),
+    (
+        "cluster_memory_allocatable_bytes",
+        "Allocatable memory of the cluster in bytes.",
+        |c| allocatable(c, "memory"),
+    ),
+    (
+        "cluster_cpu_allocatable_number",
+        "Allocatable CPU cores of the cluster.",
+        |c| allocatable(c, "cpu"),
+    ),
+    (
+        "cluster_pod_allocatable_number",
+        "Allocatable pods of the cluster.",
+        |c| allocatable(c, "pods"),
+    ),
+    (
+        "cluster_memory_allocated_bytes",
+        "Memory requested in the cluster, in bytes.",
+        |c| allocated(c, "memory"),
+    ),
+    (
+        "cluster_cpu_allocated_number",
+        "CPU cores requested in the cluster.",
+        |c| allocated(c, "cpu"),
+    ),
+    (
+        "cluster_pod_allocated_number",
+        "Pods in the cluster that have a node and have not ended.",
+        |c| allocated(c, "pods"),
+    ),
 ];
 
 fn allocatable(cluster: &Cluster, resource: &str) -> Option<f64> {
-    number(&cluster.status.as_ref()?.resource_summary.as_ref()?.allocatable, resource)
+    number(
+        &cluster.status.as_ref()?.resource_summary.as_ref()?.allocatable,
+        resource,
+    )
 }
 
 fn allocated(cluster: &Cluster, resource: &str) -> Option<f64> {
@@ -75,14 +111,22 @@ fn families(clusters: &[Arc<Cluster>], timings: &Timings) -> Vec<Family> {
     let mut families: Vec<Family> = GAUGES
         .iter()
         .map(|(name, help, value)| {
-            clusters.iter().fold(Family::gauge(name, help), |family, cluster| match value(cluster) {
-                Some(value) => family.with(&[("member_cluster", cluster.cluster_name().as_str())], value),
-                None => family,
-            })
+            clusters
+                .iter()
+                .fold(Family::gauge(name, help), |family, cluster| match value(cluster) {
+                    Some(value) => family.with(&[("member_cluster", cluster.cluster_name().as_str())], value),
+                    None => family,
+                })
         })
         .collect();
-    let mut sum = Family::counter("cluster_sync_status_duration_seconds_sum", "Time that looks at the cluster took.");
-    let mut count = Family::counter("cluster_sync_status_duration_seconds_count", "Number of looks at the cluster.");
+    let mut sum = Family::counter(
+        "cluster_sync_status_duration_seconds_sum",
+        "Time that looks at the cluster took.",
+    );
+    let mut count = Family::counter(
+        "cluster_sync_status_duration_seconds_count",
+        "Number of looks at the cluster.",
+    );
     let timings = timings.by_cluster.lock();
     let named = clusters.iter().map(|cluster| cluster.cluster_name());
     for (cluster, (looks, took)) in named.filter_map(|name| Some((name.clone(), *timings.get(name.as_str())?))) {

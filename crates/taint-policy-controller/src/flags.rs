@@ -7,12 +7,19 @@ use clap::Args;
 #[command(next_help_heading = "Taint policies")]
 pub struct Flags {
     /// How many Clusters are looked at at once.
-    #[arg(long, env = "KARMADA_FAILOVER_CONCURRENT_CLUSTER_TAINT_POLICY_SYNCS", value_name = "N", default_value_t = 5)]
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_CONCURRENT_CLUSTER_TAINT_POLICY_SYNCS",
+        value_name = "N",
+        default_value_t = 5
+    )]
     pub concurrent_cluster_taint_policy_syncs: usize,
 }
 
 impl Default for Flags {
     fn default() -> Self {
-        Self { concurrent_cluster_taint_policy_syncs: 5 }
+        Self {
+            concurrent_cluster_taint_policy_syncs: 5,
+        }
     }
 }

@@ -27,7 +27,11 @@ pub(crate) struct Look {
 
 impl Index {
     pub fn new(clusters: Store<Cluster>, policies: Store<ClusterTaintPolicy>) -> Self {
-        Self { clusters, policies, looks: Arc::default() }
+        Self {
+            clusters,
+            policies,
+            looks: Arc::default(),
+        }
     }
 
     pub fn memory(&self, cluster: &ObjectKey) -> Option<Memory> {
@@ -35,7 +39,7 @@ impl Index {
     }
 
     /// Takes in a look. Returns the policies whose status may say something else now.
-    pub fn looked(&self, cluster: &ObjectKey, look: Look) -> BTreeSet<String> {
+    pub fn looked(&self, cluster: &ObjectKey, look: &Look) -> BTreeSet<String> {
         let mut looks = self.looks.lock();
         let before = looks.insert(cluster.clone(), look.clone());
         match before {
@@ -61,7 +65,10 @@ impl Index {
             return None;
         }
         let of_policy = |(key, look): (&ObjectKey, &Look)| {
-            look.reports.get(policy).filter(|r| r.policy_uid == uid).map(|report| (key.name.clone(), report.clone()))
+            look.reports
+                .get(policy)
+                .filter(|r| r.policy_uid == uid)
+                .map(|report| (key.name.clone(), report.clone()))
         };
         Some(looks.iter().filter_map(of_policy).collect())
     }
@@ -78,5 +85,8 @@ impl Index {
 
 fn changed(before: &BTreeMap<String, Report>, after: &BTreeMap<String, Report>) -> BTreeSet<String> {
     let names = before.keys().chain(after.keys());
-    names.filter(|name| before.get(*name) != after.get(*name)).cloned().collect()
+    names
+        .filter(|name| before.get(*name) != after.get(*name))
+        .cloned()
+        .collect()
 }

@@ -14,12 +14,15 @@ use crate::steady::SteadyClock;
 /// Computes the series at every scrape.
 pub(crate) fn publish(ctx: &Context, index: &Index, clock: &SteadyClock) {
     let (index, clock) = (index.clone(), clock.clone());
-    ctx.metrics.collector("clusterTaintPolicy", move || families(&index, clock.now()));
+    ctx.metrics
+        .collector("clusterTaintPolicy", move || families(&index, clock.now()));
 }
 
 fn families(index: &Index, now: Timestamp) -> Vec<Family> {
-    let mut matching =
-        Family::gauge("cluster_taint_policy_matching", "Whether the policy's conditions match the cluster (1) or not (0).");
+    let mut matching = Family::gauge(
+        "cluster_taint_policy_matching",
+        "Whether the policy's conditions match the cluster (1) or not (0).",
+    );
     let mut seconds = Family::gauge(
         "cluster_taint_policy_seconds_until_change",
         "Seconds until the policy's running window on the cluster ends and a taint is added or removed.",

@@ -23,14 +23,23 @@ pub(crate) struct PolicyStatus {
 
 impl PolicyStatus {
     pub fn new(ctx: &Context, index: &Index, gate: FailoverGate) -> Self {
-        Self { ctx: ctx.clone(), index: index.clone(), gate, told_unsupported: AtomicBool::new(false) }
+        Self {
+            ctx: ctx.clone(),
+            index: index.clone(),
+            gate,
+            told_unsupported: AtomicBool::new(false),
+        }
     }
 
     pub async fn bring_up_to_date(&self, key: &ObjectKey) -> Result<Next, kube::Error> {
-        let Some(policy) = self.index.policies.get(key) else { return Ok(Next::Done) };
+        let Some(policy) = self.index.policies.get(key) else {
+            return Ok(Next::Done);
+        };
         let uid = policy.metadata.uid.as_deref().unwrap_or_default();
         // Until every Cluster has been looked at, what is known is not the whole: the last look makes this due again.
-        let Some(reports) = self.index.reports_on(&key.name, uid) else { return Ok(Next::Done) };
+        let Some(reports) = self.index.reports_on(&key.name, uid) else {
+            return Ok(Next::Done);
+        };
         let reports: Vec<(&str, &Report)> = reports.iter().map(|(name, report)| (name.as_str(), report)).collect();
         let wanted = status::of_policy(&policy, &reports, self.gate, self.ctx.clock.now());
         if policy.status.as_ref() == Some(&wanted) {
@@ -44,7 +53,10 @@ impl PolicyStatus {
         }
         let patch = json!({"metadata": {"resourceVersion": policy.metadata.resource_version}, "status": value});
         let api = Api::<ClusterTaintPolicy>::all(self.ctx.client.clone());
-        match api.patch_status(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await {
+        match api
+            .patch_status(&key.name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+        {
             Ok(_) => Ok(Next::Done),
             Err(error) if api_errors::is_not_found(&error) => {
                 if !self.told_unsupported.swap(true, Ordering::Relaxed) {

@@ -33,8 +33,11 @@ impl Reconciler {
         let evaluation = loop {
             let evaluation = self.evaluate(key, &cluster);
             // Remembered before it is written: what was seen was seen, also if the write fails.
-            let look = Look { memory: evaluation.memory.clone(), reports: evaluation.reports.clone() };
-            self.index.looked(key, look).into_iter().for_each(&tell);
+            let look = Look {
+                memory: evaluation.memory.clone(),
+                reports: evaluation.reports.clone(),
+            };
+            self.index.looked(key, &look).into_iter().for_each(&tell);
             if !evaluation.has_changes() {
                 break evaluation;
             }

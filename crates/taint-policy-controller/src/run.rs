@@ -21,19 +21,27 @@ use crate::reconcile::Reconciler;
 use crate::steady::SteadyClock;
 
 /// A window that is due must not wait long for an API server that has come back.
-const BACKOFF: Backoff = Backoff { base: Duration::from_millis(100), max: Duration::from_secs(10) };
+const BACKOFF: Backoff = Backoff {
+    base: Duration::from_millis(100),
+    max: Duration::from_secs(10),
+};
 
 /// A policy's status sums up all Clusters: changes of many at once are one write.
 const STATUS_AFTER: Duration = Duration::from_millis(200);
 
 pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
-    ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<ClusterTaintPolicy>()]).await?;
+    ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<ClusterTaintPolicy>()])
+        .await?;
     let (clusters, policies) = (ctx.informers.of::<Cluster>(), ctx.informers.of::<ClusterTaintPolicy>());
     let index = match (clusters.synced().await, policies.synced().await) {
         (Ok(clusters), Ok(policies)) => Index::new(clusters, policies),
         (Err(Stopped), _) | (_, Err(Stopped)) => return Ok(()),
     };
-    let gate = if ctx.gates.enabled(Gate::Failover) { FailoverGate::Enabled } else { FailoverGate::Disabled };
+    let gate = if ctx.gates.enabled(Gate::Failover) {
+        FailoverGate::Enabled
+    } else {
+        FailoverGate::Disabled
+    };
     let clock = SteadyClock::starting_now(&ctx.clock);
     metrics::publish(&ctx, &index, &clock);
 
@@ -41,14 +49,25 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     looks.follow(&ctx, clusters.changes(), |change| [change.key.clone()]);
     let all = index.clone();
     looks.follow(&ctx, policies.changes(), move |change: &Change<ClusterTaintPolicy>| {
-        if says_the_same(change) { Vec::new() } else { all.clusters.keys() }
+        if says_the_same(change) {
+            Vec::new()
+        } else {
+            all.clusters.keys()
+        }
     });
 
     let statuses: WorkQueue<ObjectKey> = WorkQueue::new("clusterTaintPolicyStatus", &ctx);
-    statuses.follow(&ctx, policies.changes(), |change| change.after.as_ref().map(|_| change.key.clone()));
+    statuses.follow(&ctx, policies.changes(), |change| {
+        change.after.as_ref().map(|_| change.key.clone())
+    });
 
     let status = Arc::new(PolicyStatus::new(&ctx, &index, gate));
-    let reconciler = Arc::new(Reconciler { ctx: ctx.clone(), index, gate, clock });
+    let reconciler = Arc::new(Reconciler {
+        ctx: ctx.clone(),
+        index,
+        gate,
+        clock,
+    });
     let due = statuses.clone();
     let looking = looks.run(&ctx, flags.concurrent_cluster_taint_policy_syncs.max(1), move |key| {
         let (reconciler, due) = (Arc::clone(&reconciler), due.clone());

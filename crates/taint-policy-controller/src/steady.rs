@@ -14,11 +14,16 @@ pub(crate) struct SteadyClock {
 
 impl SteadyClock {
     pub fn starting_now(clock: &Clock) -> Self {
-        Self { began_at: clock.now(), began: Instant::now() }
+        Self {
+            began_at: clock.now(),
+            began: Instant::now(),
+        }
     }
 
     pub fn now(&self) -> Timestamp {
-        self.began_at.checked_add(self.began.elapsed()).unwrap_or(Timestamp::MAX)
+        self.began_at
+            .checked_add(self.began.elapsed())
+            .unwrap_or(Timestamp::MAX)
     }
 }
 

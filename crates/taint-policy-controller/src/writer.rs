@@ -21,11 +21,18 @@ pub(crate) enum WriteOutcome {
 }
 
 /// Writes the changes and says what was done.
-pub(crate) async fn write(ctx: &Context, cluster: &Cluster, evaluation: &Evaluation) -> Result<WriteOutcome, kube::Error> {
+pub(crate) async fn write(
+    ctx: &Context,
+    cluster: &Cluster,
+    evaluation: &Evaluation,
+) -> Result<WriteOutcome, kube::Error> {
     let operations = Value::Array(operations(cluster, evaluation));
     let patch: Patch<Cluster> = Patch::Json(serde_json::from_value(operations).map_err(kube::Error::SerdeError)?);
     let api = Api::<Cluster>::all(ctx.client.clone());
-    match api.patch(cluster.cluster_name().as_str(), &PatchParams::default(), &patch).await {
+    match api
+        .patch(cluster.cluster_name().as_str(), &PatchParams::default(), &patch)
+        .await
+    {
         Ok(_) => {
             tell_success(ctx, cluster, evaluation);
             Ok(WriteOutcome::Written)
@@ -38,7 +45,9 @@ pub(crate) async fn write(ctx: &Context, cluster: &Cluster, evaluation: &Evaluat
 
 /// The Cluster as it is stored now; `None` when it is gone, or is another one of the same name.
 pub(crate) async fn read_again(ctx: &Context, cluster: &Cluster) -> Result<Option<Cluster>, kube::Error> {
-    let live = Api::<Cluster>::all(ctx.client.clone()).get_opt(cluster.cluster_name().as_str()).await?;
+    let live = Api::<Cluster>::all(ctx.client.clone())
+        .get_opt(cluster.cluster_name().as_str())
+        .await?;
     Ok(live.filter(|live| live.metadata.uid == cluster.metadata.uid))
 }
 
@@ -60,11 +69,17 @@ pub(crate) fn summary(evaluation: &Evaluation) -> String {
 fn tell_success(ctx: &Context, cluster: &Cluster, evaluation: &Evaluation) {
     if !evaluation.taints.is_empty() {
         let note = format!("Taint cluster succeed: {}", summary(evaluation));
-        ctx.events.publish_for(cluster, EventType::Normal, "TaintClusterSucceed", note);
+        ctx.events
+            .publish_for(cluster, EventType::Normal, "TaintClusterSucceed", note);
     }
     for notice in &evaluation.notices {
-        let event_type = if notice.is_warning { EventType::Warning } else { EventType::Normal };
-        ctx.events.publish_for(cluster, event_type, notice.reason, notice.text.clone());
+        let event_type = if notice.is_warning {
+            EventType::Warning
+        } else {
+            EventType::Normal
+        };
+        ctx.events
+            .publish_for(cluster, event_type, notice.reason, notice.text.clone());
     }
 }
 
@@ -72,7 +87,8 @@ fn tell_success(ctx: &Context, cluster: &Cluster, evaluation: &Evaluation) {
 pub(crate) fn tell_failure(ctx: &Context, cluster: &Cluster, evaluation: &Evaluation, error: &str) {
     if !evaluation.taints.is_empty() {
         let note = format!("Taint cluster failed: {error}; not done: {}", summary(evaluation));
-        ctx.events.publish_for(cluster, EventType::Warning, "TaintClusterFailed", note);
+        ctx.events
+            .publish_for(cluster, EventType::Warning, "TaintClusterFailed", note);
     }
 }
 
@@ -86,7 +102,10 @@ fn operations(cluster: &Cluster, evaluation: &Evaluation) -> Vec<Value> {
         operations.push(json!({"op": "add", "path": "/metadata/annotations", "value": {}}));
     }
     for change in &evaluation.annotations {
-        let path = format!("/metadata/annotations/{}", change.name.replace('~', "~0").replace('/', "~1"));
+        let path = format!(
+            "/metadata/annotations/{}",
+            change.name.replace('~', "~0").replace('/', "~1")
+        );
         operations.push(match &change.value {
             Some(text) => json!({"op": "add", "path": path, "value": text}),
             None => json!({"op": "remove", "path": path}),
@@ -102,12 +121,13 @@ fn taint_operations(cluster: &Cluster, changes: &[TaintChange], operations: &mut
         match change {
             TaintChange::Add { taint, .. } => added.push(taint),
             TaintChange::Remove { id, .. } => removed.extend(position(id)),
-            TaintChange::SetValue { id, value, .. } => operations.extend(position(id).map(|index| {
-                json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value})
-            })),
-            TaintChange::Stamp { id, time_added } => operations.extend(position(id).map(|index| {
-                json!({"op": "add", "path": format!("/spec/taints/{index}/timeAdded"), "value": time_added})
-            })),
+            TaintChange::SetValue { id, value, .. } => operations.extend(
+                position(id)
+                    .map(|index| json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value})),
+            ),
+            TaintChange::Stamp { id, time_added } => operations.extend(position(id).map(
+                |index| json!({"op": "add", "path": format!("/spec/taints/{index}/timeAdded"), "value": time_added}),
+            )),
         }
     }
     if removed.len() == cluster.spec.taints.len() {
@@ -135,15 +155,26 @@ mod tests {
     use rstest::rstest;
 
     fn taint(key: &str) -> Taint {
-        Taint { key: key.to_owned(), value: None, effect: "NoExecute".to_owned(), time_added: None }
+        Taint {
+            key: key.to_owned(),
+            value: None,
+            effect: "NoExecute".to_owned(),
+            time_added: None,
+        }
     }
 
     fn remove(key: &str) -> TaintChange {
-        TaintChange::Remove { id: TaintId::of(&taint(key)), why: String::new() }
+        TaintChange::Remove {
+            id: TaintId::of(&taint(key)),
+            why: String::new(),
+        }
     }
 
     fn add(key: &str) -> TaintChange {
-        TaintChange::Add { taint: taint(key), why: String::new() }
+        TaintChange::Add {
+            taint: taint(key),
+            why: String::new(),
+        }
     }
 
     #[rstest]

@@ -38,7 +38,9 @@ impl Said {
     /// How long to wait before saying it again.
     pub fn wait(&self, key: &ObjectKey) -> Option<Duration> {
         let said = *self.0.lock().get(key)?;
-        SAY_BLOCKED_EVERY.checked_sub(said.elapsed()).filter(|wait| !wait.is_zero())
+        SAY_BLOCKED_EVERY
+            .checked_sub(said.elapsed())
+            .filter(|wait| !wait.is_zero())
     }
 
     pub fn note(&self, key: &ObjectKey) {
@@ -64,16 +66,27 @@ pub(super) enum NamespaceState {
 
 impl Index {
     pub fn new(clusters: Store<Cluster>, namespaces: Store<Namespace>) -> Self {
-        Self { clusters, namespaces, bindings: Arc::default(), said: Said::default() }
+        Self {
+            clusters,
+            namespaces,
+            bindings: Arc::default(),
+            said: Said::default(),
+        }
     }
 
     pub fn namespace(&self, cluster: &ClusterName) -> NamespaceState {
-        match self.namespaces.get(&ObjectKey::cluster_scoped(execution_namespace(cluster))) {
+        match self
+            .namespaces
+            .get(&ObjectKey::cluster_scoped(execution_namespace(cluster)))
+        {
             None => NamespaceState::Absent,
             Some(namespace) if namespace.metadata.deletion_timestamp.is_some() => NamespaceState::Terminating,
             Some(namespace) => {
                 let labels = namespace.metadata.labels.as_ref();
-                match labels.and_then(|labels| labels.get(api_types::names::label::SYSTEM)).map(String::as_str) {
+                match labels
+                    .and_then(|labels| labels.get(api_types::names::label::SYSTEM))
+                    .map(String::as_str)
+                {
                     Some("true") => NamespaceState::Labelled,
                     _ => NamespaceState::Unlabelled,
                 }
@@ -90,7 +103,10 @@ impl Index {
         cluster: &ClusterName,
     ) -> Result<usize, Stopped> {
         let stores = self.bindings.get_or_try_init(|| follow_bindings(ctx, queue)).await?;
-        Ok(stores.iter().map(|store| store.by_index(BY_CLUSTER, cluster.as_str()).len()).sum())
+        Ok(stores
+            .iter()
+            .map(|store| store.by_index(BY_CLUSTER, cluster.as_str()).len())
+            .sum())
     }
 }
 
@@ -105,7 +121,10 @@ async fn follow_bindings(ctx: &Context, queue: &WorkQueue<ObjectKey>) -> Result<
         queue.follow(ctx, informer.changes(), |change: &Change<Binding>| {
             let after = change.after.as_deref().map(named).unwrap_or_default();
             let before = change.before.as_deref().map(named).unwrap_or_default();
-            let left: Vec<ObjectKey> = before.difference(&after).map(|name| ObjectKey::cluster_scoped(name.as_str())).collect();
+            let left: Vec<ObjectKey> = before
+                .difference(&after)
+                .map(|name| ObjectKey::cluster_scoped(name.as_str()))
+                .collect();
             left
         });
     }
@@ -115,7 +134,13 @@ async fn follow_bindings(ctx: &Context, queue: &WorkQueue<ObjectKey>) -> Result<
 fn named(binding: &Binding) -> BTreeSet<String> {
     let spec = &binding.spec;
     let placed = spec.clusters.iter().map(|target| target.name.clone());
-    placed.chain(spec.graceful_eviction_tasks.iter().map(|task| task.from_cluster.clone())).collect()
+    placed
+        .chain(
+            spec.graceful_eviction_tasks
+                .iter()
+                .map(|task| task.from_cluster.clone()),
+        )
+        .collect()
 }
 
 /// The Cluster to look at when an execution namespace changes.

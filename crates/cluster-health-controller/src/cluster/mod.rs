@@ -28,7 +28,9 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     };
     let queue: WorkQueue<ObjectKey> = WorkQueue::new("cluster", &ctx);
     queue.follow(&ctx, clusters.changes(), |change| [change.key.clone()]);
-    queue.follow(&ctx, namespaces.changes(), |change| index::cluster_of_namespace(&change.key.name));
+    queue.follow(&ctx, namespaces.changes(), |change| {
+        index::cluster_of_namespace(&change.key.name)
+    });
     let index = Index::new(clusters_store, namespaces_store);
     let worker = ctx.clone();
     let requeue = queue.clone();

@@ -65,17 +65,28 @@ pub(super) fn of_deleted(cluster: &Cluster, namespace: NamespaceState, bindings:
 
 /// Whether the Cluster carries our finalizer.
 pub(super) fn has_finalizer(cluster: &Cluster) -> bool {
-    cluster.metadata.finalizers.iter().flatten().any(|name| name == finalizer::CLUSTER)
+    cluster
+        .metadata
+        .finalizers
+        .iter()
+        .flatten()
+        .any(|name| name == finalizer::CLUSTER)
 }
 
 fn is_forced(cluster: &Cluster) -> bool {
     let annotations = cluster.metadata.annotations.as_ref();
-    annotations.and_then(|all| all.get(annotation::FORCE_DELETE)).is_some_and(|value| value == "true")
+    annotations
+        .and_then(|all| all.get(annotation::FORCE_DELETE))
+        .is_some_and(|value| value == "true")
 }
 
 /// Message of the condition `DeletionBlocked`.
 pub(super) fn blocked_message(bindings: usize) -> String {
-    let (names, leave) = if bindings == 1 { ("binding names", "it leaves") } else { ("bindings name", "they leave") };
+    let (names, leave) = if bindings == 1 {
+        ("binding names", "it leaves")
+    } else {
+        ("bindings name", "they leave")
+    };
     format!(
         "{bindings} {names} this cluster in spec.clusters or in a graceful eviction task; it is deleted when {leave}; to \
          end this at once, annotate the Cluster with {}=true",
@@ -133,6 +144,9 @@ mod tests {
         #[case] bindings: usize,
         #[case] expected: Step,
     ) {
-        assert_eq!(of_deleted(&cluster(true, finalizer, forced), namespace, bindings), expected);
+        assert_eq!(
+            of_deleted(&cluster(true, finalizer, forced), namespace, bindings),
+            expected
+        );
     }
 }

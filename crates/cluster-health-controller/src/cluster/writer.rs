@@ -66,30 +66,49 @@ pub(super) async fn bring_about(
 
 async fn say_never_observed(ctx: &Context, cluster: Arc<Cluster>) -> Result<(), kube::Error> {
     let now = ctx.clock.now();
-    let say =
-        Say { type_: condition::READY, status: "Unknown", reason: words::NEVER_UPDATED, message: words::NEVER_UPDATED_MESSAGE };
-    let written = conditional::patch(ctx, cluster, Half::Status, |current| match current.condition(condition::READY) {
-        Some(_) => Vec::new(),
-        None => condition_operations(current, say, now),
+    let say = Say {
+        type_: condition::READY,
+        status: "Unknown",
+        reason: words::NEVER_UPDATED,
+        message: words::NEVER_UPDATED_MESSAGE,
+    };
+    let written = conditional::patch(ctx, cluster, Half::Status, |current| {
+        match current.condition(condition::READY) {
+            Some(_) => Vec::new(),
+            None => condition_operations(current, say, now),
+        }
     })
     .await?;
     if let (Outcome::Written { before }, Some(settled)) = (written, transition(None, say.status)) {
         // Nothing is wrong with a Cluster that has just been made.
         let note = "Ready is Unknown: nobody has looked at the member yet";
-        ctx.events.publish_for(before.as_ref(), EventType::Normal, settled.event_reason, note);
+        ctx.events
+            .publish_for(before.as_ref(), EventType::Normal, settled.event_reason, note);
     }
     Ok(())
 }
 
 async fn say_blocked(ctx: &Context, cluster: Arc<Cluster>, bindings: usize) -> Result<(), kube::Error> {
     let (now, message) = (ctx.clock.now(), blocked_message(bindings));
-    let say = Say { type_: condition::DELETION_BLOCKED, status: "True", reason: "NamedByBindings", message: &message };
-    conditional::patch(ctx, cluster, Half::Status, |current| condition_operations(current, say, now)).await?;
+    let say = Say {
+        type_: condition::DELETION_BLOCKED,
+        status: "True",
+        reason: "NamedByBindings",
+        message: &message,
+    };
+    conditional::patch(ctx, cluster, Half::Status, |current| {
+        condition_operations(current, say, now)
+    })
+    .await?;
     Ok(())
 }
 
 fn condition_operations(cluster: &Cluster, say: Say<'_>, now: jiff::Timestamp) -> Vec<Value> {
-    let mut all = cluster.status.as_ref().map(|status| status.conditions.clone()).unwrap_or_default();
+    let mut all = cluster
+        .status
+        .as_ref()
+        .map(|status| status.conditions.clone())
+        .unwrap_or_default();
     if !conditions::set(&mut all, say, None, now) {
         return Vec::new();
     }
@@ -113,7 +132,12 @@ fn add_finalizer(cluster: &Cluster) -> Vec<Value> {
 }
 
 fn remove_finalizer(cluster: &Cluster) -> Vec<Value> {
-    let position = cluster.metadata.finalizers.iter().flatten().position(|name| name == finalizer::CLUSTER);
+    let position = cluster
+        .metadata
+        .finalizers
+        .iter()
+        .flatten()
+        .position(|name| name == finalizer::CLUSTER);
     match position {
         Some(index) if cluster.is_being_deleted() => {
             vec![json!({"op": "remove", "path": format!("/metadata/finalizers/{index}")})]
@@ -127,17 +151,22 @@ async fn create_namespace(ctx: &Context, cluster: &Cluster) -> Result<(), kube::
     let mut namespace = Namespace::default();
     namespace.metadata.name = Some(name.clone());
     namespace.metadata.labels = Some([(label::SYSTEM.to_owned(), "true".to_owned())].into());
-    match Api::<Namespace>::all(ctx.client.clone()).create(&PostParams::default(), &namespace).await {
+    match Api::<Namespace>::all(ctx.client.clone())
+        .create(&PostParams::default(), &namespace)
+        .await
+    {
         Ok(_) => {
             let note = format!("Created execution space({name}) for the cluster");
-            ctx.events.publish_for(cluster, EventType::Normal, "CreateExecutionSpaceSucceed", note);
+            ctx.events
+                .publish_for(cluster, EventType::Normal, "CreateExecutionSpaceSucceed", note);
             Ok(())
         }
         // Our own, which the informer has not shown yet.
         Err(error) if api_errors::is_already_exists(&error) => Ok(()),
         Err(error) => {
             let note = format!("execution space({name}): {}", api_errors::one_line(&error));
-            ctx.events.publish_for(cluster, EventType::Warning, "CreateExecutionSpaceFailed", note);
+            ctx.events
+                .publish_for(cluster, EventType::Warning, "CreateExecutionSpaceFailed", note);
             Err(error)
         }
     }
@@ -146,21 +175,29 @@ async fn create_namespace(ctx: &Context, cluster: &Cluster) -> Result<(), kube::
 async fn label_namespace(ctx: &Context, cluster: &Cluster) -> Result<(), kube::Error> {
     let name = execution_namespace(&cluster.cluster_name());
     let patch = Patch::Merge(json!({"metadata": {"labels": {label::SYSTEM: "true"}}}));
-    Api::<Namespace>::all(ctx.client.clone()).patch(&name, &PatchParams::default(), &patch).await.map(|_| ())
+    Api::<Namespace>::all(ctx.client.clone())
+        .patch(&name, &PatchParams::default(), &patch)
+        .await
+        .map(|_| ())
 }
 
 async fn delete_namespace(ctx: &Context, cluster: &Cluster) -> Result<(), kube::Error> {
     let name = execution_namespace(&cluster.cluster_name());
-    match Api::<Namespace>::all(ctx.client.clone()).delete(&name, &DeleteParams::default()).await {
+    match Api::<Namespace>::all(ctx.client.clone())
+        .delete(&name, &DeleteParams::default())
+        .await
+    {
         Ok(_) => {
             let note = format!("Removed execution space({name}) of the cluster");
-            ctx.events.publish_for(cluster, EventType::Normal, "RemoveExecutionSpaceSucceed", note);
+            ctx.events
+                .publish_for(cluster, EventType::Normal, "RemoveExecutionSpaceSucceed", note);
             Ok(())
         }
         Err(error) if api_errors::is_not_found(&error) || api_errors::is_conflict(&error) => Ok(()),
         Err(error) => {
             let note = format!("execution space({name}): {}", api_errors::one_line(&error));
-            ctx.events.publish_for(cluster, EventType::Warning, "RemoveExecutionSpaceFailed", note);
+            ctx.events
+                .publish_for(cluster, EventType::Warning, "RemoveExecutionSpaceFailed", note);
             Err(error)
         }
     }

@@ -39,9 +39,21 @@ pub(super) async fn target(ctx: &Context, cluster: &Cluster, patience: Duration)
 
 fn from_secret(cluster: &Cluster, secret: Option<&Secret>, request_timeout: Duration) -> Result<MemberTarget, String> {
     let name = cluster.cluster_name();
-    let place = cluster.spec.secret_ref.as_ref().map(|r| format!("{}/{}", r.namespace, r.name)).unwrap_or_default();
-    let Some(endpoint) = cluster.spec.api_endpoint.as_deref().filter(|endpoint| !endpoint.is_empty()) else {
-        return Err(format!("cluster {name} has no spec.apiEndpoint: set it to the URL of the member's API server"));
+    let place = cluster
+        .spec
+        .secret_ref
+        .as_ref()
+        .map(|r| format!("{}/{}", r.namespace, r.name))
+        .unwrap_or_default();
+    let Some(endpoint) = cluster
+        .spec
+        .api_endpoint
+        .as_deref()
+        .filter(|endpoint| !endpoint.is_empty())
+    else {
+        return Err(format!(
+            "cluster {name} has no spec.apiEndpoint: set it to the URL of the member's API server"
+        ));
     };
     let Some(secret) = secret else {
         return Err(format!(
@@ -49,7 +61,14 @@ fn from_secret(cluster: &Cluster, secret: Option<&Secret>, request_timeout: Dura
              {CA_BUNDLE}, or correct spec.secretRef"
         ));
     };
-    let value = |key: &str| secret.data.as_ref().and_then(|data| data.get(key)).map(|value| value.0.clone()).filter(|v| !v.is_empty());
+    let value = |key: &str| {
+        secret
+            .data
+            .as_ref()
+            .and_then(|data| data.get(key))
+            .map(|value| value.0.clone())
+            .filter(|v| !v.is_empty())
+    };
     let Some(token) = value(TOKEN) else {
         return Err(format!(
             "secret {place} (spec.secretRef of cluster {name}) has no {TOKEN}: put the member's bearer token there"
@@ -88,11 +107,19 @@ mod tests {
 
     #[rstest]
     #[case::no_endpoint(None, Some(json!({"token": "dA=="})), "no spec.apiEndpoint")]
-    #[case::no_secret(Some("https://m1"), None, "secret karmada-cluster/m1 (spec.secretRef of cluster m1) does not exist: create it")]
+    #[case::no_secret(
+        Some("https://m1"),
+        None,
+        "secret karmada-cluster/m1 (spec.secretRef of cluster m1) does not exist: create it"
+    )]
     #[case::no_token(Some("https://m1"), Some(json!({"caBundle": "dA=="})), "has no token: put")]
     #[case::empty_token(Some("https://m1"), Some(json!({"token": ""})), "has no token: put")]
     #[case::binary_token(Some("https://m1"), Some(json!({"token": "//8="})), "is not text")]
-    fn what_is_wrong_where_and_what_to_do(#[case] endpoint: Option<&str>, #[case] data: Option<Value>, #[case] expected: &str) {
+    fn what_is_wrong_where_and_what_to_do(
+        #[case] endpoint: Option<&str>,
+        #[case] data: Option<Value>,
+        #[case] expected: &str,
+    ) {
         let secret: Option<Secret> = data.map(|data| serde_json::from_value(json!({"data": data})).unwrap());
         let error = from_secret(&cluster(endpoint), secret.as_ref(), Duration::from_secs(10)).unwrap_err();
         assert!(error.contains(expected), "{error}");
@@ -102,7 +129,11 @@ mod tests {
     fn a_good_secret_makes_a_target() {
         let secret: Secret = serde_json::from_value(json!({"data": {"token": "dAo=", "caBundle": "Y2E="}})).unwrap();
         let target = from_secret(&cluster(Some("https://m1")), Some(&secret), Duration::from_secs(10)).unwrap();
-        assert_eq!(target.token.as_deref(), Some("t"), "a line end at the end of a token is a slip");
+        assert_eq!(
+            target.token.as_deref(),
+            Some("t"),
+            "a line end at the end of a token is a slip"
+        );
         assert_eq!(target.ca_bundle.as_deref(), Some(&b"ca"[..]));
         assert_eq!(target.verification, TlsVerification::Verify);
     }

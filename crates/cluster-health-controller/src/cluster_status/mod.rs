@@ -51,7 +51,9 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
                 }
                 debug!(cluster = %change.key, "probing begins");
                 let reporter = Reporter::new(&ctx, &flags, store.clone(), change.key.clone(), Arc::clone(&timings));
-                let task = ctx.tasks.spawn(format!("cluster status of {}", change.key), reporter.run());
+                let task = ctx
+                    .tasks
+                    .spawn(format!("cluster status of {}", change.key), reporter.run());
                 reporters.insert(change.key, (uid, task.abort_on_drop()));
             }
             None => {

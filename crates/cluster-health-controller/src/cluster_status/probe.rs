@@ -36,17 +36,27 @@ fn code_of(answer: &ProbeAnswer) -> Option<u16> {
 
 async fn ask(client: &Client, path: &str, deadline: Instant, limit: Duration) -> ProbeAnswer {
     let asked = async {
-        let request = http::Request::get(path).body(Body::empty()).map_err(kube::Error::HttpError)?;
+        let request = http::Request::get(path)
+            .body(Body::empty())
+            .map_err(kube::Error::HttpError)?;
         let response = client.send(request).await?;
         let code = response.status().as_u16();
         // The status is the answer; a body that breaks off only costs its words.
         let body = response.into_body().collect_bytes().await.unwrap_or_default();
-        let body = if (200..300).contains(&code) { String::new() } else { String::from_utf8_lossy(&body).into_owned() };
+        let body = if (200..300).contains(&code) {
+            String::new()
+        } else {
+            String::from_utf8_lossy(&body).into_owned()
+        };
         Ok::<_, kube::Error>(ProbeAnswer::Http { code, body })
     };
     match timeout_at(deadline, asked).await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(error)) => ProbeAnswer::Nothing { why: api_errors::one_line(&error) },
-        Err(_) => ProbeAnswer::Nothing { why: format!("nothing within {}", format_duration(limit)) },
+        Ok(Err(error)) => ProbeAnswer::Nothing {
+            why: api_errors::one_line(&error),
+        },
+        Err(_) => ProbeAnswer::Nothing {
+            why: format!("nothing within {}", format_duration(limit)),
+        },
     }
 }

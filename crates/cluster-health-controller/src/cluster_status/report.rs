@@ -28,19 +28,47 @@ pub(super) fn operations(cluster: &Cluster, observation: &Observation, facts: &F
     let mut operations = Vec::new();
     if observation.is_healthy() {
         if let Some((status, reason, message)) = facts.completeness() {
-            let say = Say { type_: condition::COMPLETE_API_ENABLEMENTS, status, reason, message };
+            let say = Say {
+                type_: condition::COMPLETE_API_ENABLEMENTS,
+                status,
+                reason,
+                message,
+            };
             conditions::set(&mut after, say, None, now);
         }
-        put(&mut operations, "kubernetesVersion", before.kubernetes_version.as_ref(), facts.version());
-        put(&mut operations, "apiEnablements", Some(&before.api_enablements), facts.api_enablements());
-        put(&mut operations, "nodeSummary", before.node_summary.as_ref(), facts.nodes());
+        put(
+            &mut operations,
+            "kubernetesVersion",
+            before.kubernetes_version.as_ref(),
+            facts.version(),
+        );
+        put(
+            &mut operations,
+            "apiEnablements",
+            Some(&before.api_enablements),
+            facts.api_enablements(),
+        );
+        put(
+            &mut operations,
+            "nodeSummary",
+            before.node_summary.as_ref(),
+            facts.nodes(),
+        );
         let resources = facts.resources().map(|mut resources| {
             // Written by whoever models node sizes; not ours.
-            resources.allocatable_modelings =
-                before.resource_summary.as_ref().map(|r| r.allocatable_modelings.clone()).unwrap_or_default();
+            resources.allocatable_modelings = before
+                .resource_summary
+                .as_ref()
+                .map(|r| r.allocatable_modelings.clone())
+                .unwrap_or_default();
             resources
         });
-        put(&mut operations, "resourceSummary", before.resource_summary.as_ref(), resources.as_ref());
+        put(
+            &mut operations,
+            "resourceSummary",
+            before.resource_summary.as_ref(),
+            resources.as_ref(),
+        );
     }
     put(&mut operations, "conditions", Some(&before.conditions), Some(&after));
     if !operations.is_empty() && cluster.status.is_none() {
@@ -61,7 +89,10 @@ mod tests {
     use failover_core::cluster_health::{ProbeAnswer, after_healthz};
 
     fn healthy() -> Observation {
-        after_healthz(&ProbeAnswer::Http { code: 200, body: String::new() })
+        after_healthz(&ProbeAnswer::Http {
+            code: 200,
+            body: String::new(),
+        })
     }
 
     // C66: another writer's conditions survive, and what is the same is not written again.
@@ -74,15 +105,29 @@ mod tests {
         .unwrap();
         let written = operations(&cluster, &healthy(), &Facts::default(), Timestamp::UNIX_EPOCH);
         assert_eq!(written.len(), 1);
-        let types: Vec<&str> = written[0]["value"].as_array().unwrap().iter().map(|c| c["type"].as_str().unwrap()).collect();
+        let types: Vec<&str> = written[0]["value"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| c["type"].as_str().unwrap())
+            .collect();
         assert_eq!(types, ["Network", "Ready"]);
         cluster.status.as_mut().unwrap().conditions = serde_json::from_value(written[0]["value"].clone()).unwrap();
-        assert!(operations(&cluster, &healthy(), &Facts::default(), Timestamp::from_second(9).unwrap()).is_empty());
+        assert!(
+            operations(
+                &cluster,
+                &healthy(),
+                &Facts::default(),
+                Timestamp::from_second(9).unwrap()
+            )
+            .is_empty()
+        );
     }
 
     #[test]
     fn a_cluster_without_a_status_gets_one() {
-        let cluster: Cluster = serde_json::from_value(json!({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})).unwrap();
+        let cluster: Cluster =
+            serde_json::from_value(json!({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})).unwrap();
         let written = operations(&cluster, &healthy(), &Facts::default(), Timestamp::UNIX_EPOCH);
         assert_eq!(written[0], json!({"op": "add", "path": "/status", "value": {}}));
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use api_types::cluster::Cluster;
 use controller_kit::durations::format_duration;
 use controller_kit::{Context, EventType, MemberTarget, ObjectKey, Store, api_errors};
-use failover_core::cluster_health::{Memory, Observation, StoredReady, Thresholds, Verdict, cannot_connect, step, transition};
+use failover_core::cluster_health::{
+    Memory, Observation, StoredReady, Thresholds, Verdict, cannot_connect, step, transition,
+};
 use kube::Client;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
@@ -73,7 +75,13 @@ impl Reporter {
         let cluster = self.clusters.get(&self.key)?;
         let (observation, client) = self.observe(&cluster).await?;
         let stored = StoredReady::from(cluster.condition(api_types::cluster::condition::READY));
-        let step = step(self.memory, &observation, stored, &self.thresholds, self.started.elapsed());
+        let step = step(
+            self.memory,
+            &observation,
+            stored,
+            &self.thresholds,
+            self.started.elapsed(),
+        );
         self.memory = Some(step.memory);
         match client {
             Some(client) if observation.is_healthy() && step.verdict == Verdict::Follow => {
@@ -109,7 +117,11 @@ impl Reporter {
         match connected {
             Err(error) => Some((cannot_connect(error.to_string()), None)),
             Ok(client) => {
-                let secret = cluster.spec.secret_ref.as_ref().map(|r| format!("{}/{}", r.namespace, r.name));
+                let secret = cluster
+                    .spec
+                    .secret_ref
+                    .as_ref()
+                    .map(|r| format!("{}/{}", r.namespace, r.name));
                 let observation = probe(&client, self.period, &secret.unwrap_or_default()).await;
                 Some((observation, Some(client)))
             }
@@ -121,10 +133,22 @@ impl Reporter {
         let follows = |current: &Cluster| {
             // Judged again on every version: another writer may have changed the condition meanwhile.
             let stored = StoredReady::from(current.condition(api_types::cluster::condition::READY));
-            step(self.memory, observation, stored, &self.thresholds, self.started.elapsed()).verdict == Verdict::Follow
+            step(
+                self.memory,
+                observation,
+                stored,
+                &self.thresholds,
+                self.started.elapsed(),
+            )
+            .verdict
+                == Verdict::Follow
         };
         let change = |current: &Cluster| {
-            if follows(current) { report::operations(current, observation, self.collector.facts(), now) } else { Vec::new() }
+            if follows(current) {
+                report::operations(current, observation, self.collector.facts(), now)
+            } else {
+                Vec::new()
+            }
         };
         match conditional::patch(&self.ctx, Arc::clone(cluster), Half::Status, change).await {
             Ok(Outcome::Written { before }) => self.tell(&before, observation, held_for),
@@ -136,16 +160,31 @@ impl Reporter {
 
     /// An event for a settled transition, in the probe's own words.
     fn tell(&self, before: &Cluster, observation: &Observation, held_for: Duration) {
-        let status = before.condition(api_types::cluster::condition::READY).map(|c| c.status.as_str());
-        let Some(settled) = transition(status, observation.status()) else { return };
+        let status = before
+            .condition(api_types::cluster::condition::READY)
+            .map(|c| c.status.as_str());
+        let Some(settled) = transition(status, observation.status()) else {
+            return;
+        };
         let held = Duration::from_secs(held_for.as_secs());
         let note = if held.is_zero() {
             format!("Ready is {}: {}", observation.status(), observation.words)
         } else {
-            format!("Ready is {} after {}: {}", observation.status(), format_duration(held), observation.words)
+            format!(
+                "Ready is {} after {}: {}",
+                observation.status(),
+                format_duration(held),
+                observation.words
+            )
         };
         info!(cluster = %self.key, reason = settled.event_reason, note, "Ready has settled");
-        let event_type = if settled.is_warning { EventType::Warning } else { EventType::Normal };
-        self.ctx.events.publish_for(before, event_type, settled.event_reason, note);
+        let event_type = if settled.is_warning {
+            EventType::Warning
+        } else {
+            EventType::Normal
+        };
+        self.ctx
+            .events
+            .publish_for(before, event_type, settled.event_reason, note);
     }
 }

@@ -21,8 +21,16 @@ pub struct Bench {
 
 /// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
 pub fn paused(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(86_400), test).await.expect("stuck") });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        tokio::time::timeout(Duration::from_secs(86_400), test)
+            .await
+            .expect("stuck");
+    });
 }
 
 impl Bench {
@@ -33,7 +41,10 @@ impl Bench {
         let now: Now = Arc::new(move || shown.now());
         let fleet = Fleet::start(&now, members);
         for crd in api_types::crds() {
-            fleet.control_plane().apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
+            fleet
+                .control_plane()
+                .apply_crd(serde_json::to_value(crd).unwrap())
+                .unwrap();
         }
         let bench = Self { clock, fleet, started };
         for namespace in ["karmada-system", "karmada-cluster"] {
@@ -55,14 +66,18 @@ impl Bench {
     }
 
     pub fn put_secret(&self, name: &str) {
-        self.put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "karmada-cluster"},
-            "data": {"token": "dG9rZW4="}}));
+        self.put(
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "karmada-cluster"},
+            "data": {"token": "dG9rZW4="}}),
+        );
     }
 
     pub fn put_cluster(&self, name: &str) {
-        self.put(json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
+        self.put(
+            json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
             "spec": {"syncMode": "Push", "apiEndpoint": format!("http://{name}.sandbox"),
-                     "secretRef": {"namespace": "karmada-cluster", "name": name}}}));
+                     "secretRef": {"namespace": "karmada-cluster", "name": name}}}),
+        );
     }
 
     pub fn member(&self, name: &str) -> Member {
@@ -76,10 +91,12 @@ impl Bench {
     pub async fn start_with(&self, identity: &str, selection: &str) -> Running {
         let connector = self.fleet.member_connector();
         let members = move |target: &MemberTarget| {
-            connector.connect(&target.api_endpoint).map_err(|_| MemberError::Unknown {
-                cluster: target.name.clone(),
-                endpoint: target.api_endpoint.clone(),
-            })
+            connector
+                .connect(&target.api_endpoint)
+                .map_err(|_| MemberError::Unknown {
+                    cluster: target.name.clone(),
+                    endpoint: target.api_endpoint.clone(),
+                })
         };
         Process::builder("cluster-health-controller", self.plane().client_named("health"))
             .clock(self.clock.clone())
@@ -111,7 +128,10 @@ impl Bench {
 
     /// Reason and note of the events on a Cluster.
     pub async fn events(&self, name: &str) -> Vec<(String, String)> {
-        let all = Api::<Event>::namespaced(self.plane().observer(), "default").list(&ListParams::default()).await.unwrap();
+        let all = Api::<Event>::namespaced(self.plane().observer(), "default")
+            .list(&ListParams::default())
+            .await
+            .unwrap();
         all.items
             .into_iter()
             .filter(|event| event.involved_object.name.as_deref() == Some(name))
@@ -121,13 +141,24 @@ impl Bench {
 
     /// Writes of the controllers that are not renewals of leases.
     pub fn writes(&self) -> Vec<String> {
-        let writes = self.plane().faults().writes().into_iter().filter(|w| w.client == "health" && w.resource != "leases");
-        writes.map(|w| format!("{:?} {} {:?} {:?}", w.verb, w.resource, w.subresource, w.name)).collect()
+        let writes = self
+            .plane()
+            .faults()
+            .writes()
+            .into_iter()
+            .filter(|w| w.client == "health" && w.resource != "leases");
+        writes
+            .map(|w| format!("{:?} {} {:?} {:?}", w.verb, w.resource, w.subresource, w.name))
+            .collect()
     }
 
     /// Requests of the controllers that are neither renewals of leases nor watches.
     pub fn requests(&self) -> u64 {
         let counts = self.plane().faults().counts();
-        counts.iter().filter(|((verb, resource), _)| resource != "leases" && *verb != Verb::Watch).map(|(_, n)| n).sum()
+        counts
+            .iter()
+            .filter(|((verb, resource), _)| resource != "leases" && *verb != Verb::Watch)
+            .map(|(_, n)| n)
+            .sum()
     }
 }

@@ -1,5 +1,12 @@
 //! Cluster health on a simulated fleet: members that stop, hang, return, and the life of a Cluster.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests count as tests"
+)]
+
 mod bench;
 
 use std::time::Duration;
@@ -25,14 +32,28 @@ fn a_healthy_member_is_ready_at_once_and_described() {
         let cluster = bench.cluster("m1").await;
         let status = cluster.status.clone().unwrap();
         assert_eq!(status.kubernetes_version.as_deref(), Some("v1.36.3-sandbox"));
-        let apps = status.api_enablements.iter().find(|api| api.group_version == "apps/v1").unwrap();
-        assert!(apps.resources.iter().any(|r| r.name == "deployments" && r.kind == "Deployment"));
+        let apps = status
+            .api_enablements
+            .iter()
+            .find(|api| api.group_version == "apps/v1")
+            .unwrap();
+        assert!(
+            apps.resources
+                .iter()
+                .any(|r| r.name == "deployments" && r.kind == "Deployment")
+        );
         assert!(apps.resources.iter().all(|r| !r.name.contains('/')));
         assert_eq!(status.node_summary.unwrap().ready_num, 1);
         assert!(status.resource_summary.unwrap().allocatable.contains_key("cpu"));
         assert_eq!(cluster.condition("CompleteAPIEnablements").unwrap().status, "True");
-        assert_eq!(cluster.metadata.finalizers.clone().unwrap(), ["karmada.io/cluster-controller"]);
-        let namespace = Api::<Namespace>::all(bench.plane().observer()).get("karmada-es-m1").await.unwrap();
+        assert_eq!(
+            cluster.metadata.finalizers.clone().unwrap(),
+            ["karmada.io/cluster-controller"]
+        );
+        let namespace = Api::<Namespace>::all(bench.plane().observer())
+            .get("karmada-es-m1")
+            .await
+            .unwrap();
         assert_eq!(namespace.metadata.labels.unwrap()["karmada.io/system"], "true");
     });
 }
@@ -65,7 +86,11 @@ fn a_member_that_stops_is_not_ready_after_the_threshold_and_ready_again_after_th
         assert_eq!(bench.ready("m1").await, said("False", "ClusterNotReachable"));
         let writes = bench.writes().len();
         bench.until(1000).await;
-        assert_eq!(bench.writes().len(), writes, "a member that stays away is not written about again");
+        assert_eq!(
+            bench.writes().len(),
+            writes,
+            "a member that stays away is not written about again"
+        );
         bench.member("m1").resume();
         bench.until(1029).await;
         assert_eq!(bench.ready("m1").await, said("False", "ClusterNotReachable"));
@@ -75,7 +100,10 @@ fn a_member_that_stops_is_not_ready_after_the_threshold_and_ready_again_after_th
         let count = |reason: &str| events.iter().filter(|(r, _)| r == reason).count();
         assert_eq!((count("ClusterReady"), count("ClusterNotReady")), (2, 1), "{events:?}");
         let (_, note) = events.iter().find(|(reason, _)| reason == "ClusterNotReady").unwrap();
-        assert!(note.starts_with("Ready is False after 30s: GET /readyz got no answer"), "{note}");
+        assert!(
+            note.starts_with("Ready is False after 30s: GET /readyz got no answer"),
+            "{note}"
+        );
     });
 }
 
@@ -109,7 +137,10 @@ fn any_answer_but_2xx_is_reachable_and_not_ready() {
         assert_eq!(bench.ready("m1").await, said("False", "ClusterNotReady"));
         assert_eq!(bench.ready("m2").await, said("False", "ClusterNotReady"));
         let message = bench.cluster("m2").await.condition("Ready").unwrap().message.clone();
-        assert!(message.contains("secret karmada-cluster/m2") && message.contains("put a valid one"), "{message}");
+        assert!(
+            message.contains("secret karmada-cluster/m2") && message.contains("put a valid one"),
+            "{message}"
+        );
     });
 }
 
@@ -130,10 +161,23 @@ fn members_that_hang_delay_nobody() {
         }
         bench.member("m1").stop();
         bench.until(341).await;
-        assert_eq!(bench.ready("m1").await, said("False", "ClusterNotReachable"), "within threshold and a period");
-        let black_hole = bench.cluster("m2").await.condition("Ready").unwrap().last_transition_time.0;
+        assert_eq!(
+            bench.ready("m1").await,
+            said("False", "ClusterNotReachable"),
+            "within threshold and a period"
+        );
+        let black_hole = bench
+            .cluster("m2")
+            .await
+            .condition("Ready")
+            .unwrap()
+            .last_transition_time
+            .0;
         let after = black_hole.duration_since(bench.started).as_secs() - 60;
-        assert!((30..=50).contains(&after), "not ready after {after} s: threshold and two periods at most");
+        assert!(
+            (30..=50).contains(&after),
+            "not ready after {after} s: threshold and two periods at most"
+        );
     });
 }
 
@@ -144,7 +188,8 @@ fn a_missing_secret_takes_the_threshold_and_says_what_to_do() {
         let bench = Bench::new(&["m1", "m2"]);
         let _process = bench.start("health-0").await;
         bench.until(60).await;
-        let secrets = Api::<k8s_openapi::api::core::v1::Secret>::namespaced(bench.plane().observer(), "karmada-cluster");
+        let secrets =
+            Api::<k8s_openapi::api::core::v1::Secret>::namespaced(bench.plane().observer(), "karmada-cluster");
         secrets.delete("m1", &DeleteParams::default()).await.unwrap();
         bench.until(75).await;
         bench.put_secret("m1");
@@ -156,9 +201,22 @@ fn a_missing_secret_takes_the_threshold_and_says_what_to_do() {
         bench.until(165).await;
         assert_eq!(bench.ready("m1").await, said("False", "StatusCollectionFailed"));
         let message = bench.cluster("m1").await.condition("Ready").unwrap().message.clone();
-        assert!(message.contains("secret karmada-cluster/m1 (spec.secretRef of cluster m1) does not exist: create it"), "{message}");
-        assert!(bench.events("m1").await.iter().any(|(reason, note)| reason == "ClusterNotReady" && note.contains("create it")));
-        assert_eq!(bench.ready("m2").await, said("True", "ClusterReady"), "the rest goes on");
+        assert!(
+            message.contains("secret karmada-cluster/m1 (spec.secretRef of cluster m1) does not exist: create it"),
+            "{message}"
+        );
+        assert!(
+            bench
+                .events("m1")
+                .await
+                .iter()
+                .any(|(reason, note)| reason == "ClusterNotReady" && note.contains("create it"))
+        );
+        assert_eq!(
+            bench.ready("m2").await,
+            said("True", "ClusterReady"),
+            "the rest goes on"
+        );
         bench.put_secret("m1");
         bench.until(210).await;
         assert_eq!(bench.ready("m1").await, said("True", "ClusterReady"));
@@ -214,32 +272,63 @@ fn a_deletion_waits_for_bindings_and_ends() {
     paused(async {
         let bench = Bench::new(&["m1", "m2"]);
         let process = bench.start("health-0").await;
-        bench.put(json!({"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
+        bench.put(
+            json!({"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
             "metadata": {"name": "b", "namespace": "default"},
             "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "namespace": "default"},
-                     "clusters": [{"name": "m1"}]}}));
+                     "clusters": [{"name": "m1"}]}}),
+        );
         bench.until(30).await;
-        assert_eq!(process.metrics().value("cluster_ready_state", &[("member_cluster", "m1")]), Some(1.0));
+        assert_eq!(
+            process
+                .metrics()
+                .value("cluster_ready_state", &[("member_cluster", "m1")]),
+            Some(1.0)
+        );
         let clusters = Api::<Cluster>::all(bench.plane().observer());
         clusters.delete("m1", &DeleteParams::default()).await.unwrap();
         bench.until(60).await;
         let blocked = bench.cluster("m1").await.condition("DeletionBlocked").unwrap().clone();
         assert_eq!(blocked.status, "True");
-        assert!(blocked.message.contains("1 binding names this cluster") && blocked.message.contains("force-delete"), "{}", blocked.message);
+        assert!(
+            blocked.message.contains("1 binding names this cluster") && blocked.message.contains("force-delete"),
+            "{}",
+            blocked.message
+        );
         let namespaces = Api::<Namespace>::all(bench.plane().observer());
-        assert!(namespaces.get_opt("karmada-es-m1").await.unwrap().is_some(), "Works stay until the bindings have left");
+        assert!(
+            namespaces.get_opt("karmada-es-m1").await.unwrap().is_some(),
+            "Works stay until the bindings have left"
+        );
         // C67: its health is still told.
         bench.member("m1").stop();
         bench.until(120).await;
         assert_eq!(bench.ready("m1").await.0, "False");
-        let bindings = Api::<api_types::work::Binding>::namespaced_with(bench.plane().observer(), "default", &api_types::work::BindingKind::Namespaced);
+        let bindings = Api::<api_types::work::Binding>::namespaced_with(
+            bench.plane().observer(),
+            "default",
+            &api_types::work::BindingKind::Namespaced,
+        );
         let patch = kube::api::Patch::Merge(json!({"spec": {"clusters": [{"name": "m2"}]}}));
-        bindings.patch("b", &kube::api::PatchParams::default(), &patch).await.unwrap();
+        bindings
+            .patch("b", &kube::api::PatchParams::default(), &patch)
+            .await
+            .unwrap();
         bench.until(121).await;
         assert!(clusters.get_opt("m1").await.unwrap().is_none());
         assert!(namespaces.get_opt("karmada-es-m1").await.unwrap().is_none());
-        assert_eq!(process.metrics().value("cluster_ready_state", &[("member_cluster", "m1")]), None);
-        assert_eq!(process.metrics().value("cluster_ready_state", &[("member_cluster", "m2")]), Some(1.0));
+        assert_eq!(
+            process
+                .metrics()
+                .value("cluster_ready_state", &[("member_cluster", "m1")]),
+            None
+        );
+        assert_eq!(
+            process
+                .metrics()
+                .value("cluster_ready_state", &[("member_cluster", "m2")]),
+            Some(1.0)
+        );
     });
 }
 
@@ -257,8 +346,12 @@ fn a_person_ends_a_blocked_deletion() {
         clusters.delete("m1", &DeleteParams::default()).await.unwrap();
         bench.until(60).await;
         assert!(clusters.get_opt("m1").await.unwrap().is_some());
-        let patch = kube::api::Patch::Merge(json!({"metadata": {"annotations": {"failover.karmada.io/force-delete": "true"}}}));
-        clusters.patch("m1", &kube::api::PatchParams::default(), &patch).await.unwrap();
+        let patch =
+            kube::api::Patch::Merge(json!({"metadata": {"annotations": {"failover.karmada.io/force-delete": "true"}}}));
+        clusters
+            .patch("m1", &kube::api::PatchParams::default(), &patch)
+            .await
+            .unwrap();
         bench.until(61).await;
         assert!(clusters.get_opt("m1").await.unwrap().is_none());
     });
@@ -274,13 +367,22 @@ fn conflicts_and_latency_change_nothing() {
             faults.seeded_latency(seed, Duration::from_millis(30));
             for k in 0..10 {
                 let skip = seed + k * 3;
-                faults.inject_times(kube_sandbox::Match::writes().resource("clusters"), skip, 1, kube_sandbox::Effect::Conflict);
+                faults.inject_times(
+                    kube_sandbox::Match::writes().resource("clusters"),
+                    skip,
+                    1,
+                    kube_sandbox::Effect::Conflict,
+                );
             }
             let _process = bench.start("health-0").await;
             bench.until(60).await;
             bench.member("m1").stop();
             bench.until(110).await;
-            assert_eq!(bench.ready("m1").await, said("False", "ClusterNotReachable"), "seed {seed}");
+            assert_eq!(
+                bench.ready("m1").await,
+                said("False", "ClusterNotReachable"),
+                "seed {seed}"
+            );
             assert_eq!(bench.ready("m2").await, said("True", "ClusterReady"), "seed {seed}");
             assert!(bench.cluster("m1").await.metadata.finalizers.is_some());
         }

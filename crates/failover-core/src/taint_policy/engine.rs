@@ -174,7 +174,8 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     let mut transitions = memory.map(|m| m.transitions.clone()).unwrap_or_default();
     transitions.retain(|policy, _| forms.iter().any(|form| form.uid == policy));
     for form in &forms {
-        if !targets(form, cluster) && !(form.is_frozen() && owned.stands_for(form.uid) == Stands::Something) {
+        let keeps_a_taint = form.is_frozen() && owned.stands_for(form.uid) == Stands::Something;
+        if !(targets(form, cluster) || keeps_a_taint) {
             continue;
         }
         let before = previous.get(form.uid);
@@ -256,14 +257,14 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     ));
     let windows_now = Windows {
         cluster: uid.to_owned(),
-        windows: kept.clone(),
+        windows: kept,
     };
     annotations.extend(change(
         annotation::TAINT_WINDOWS,
         cluster,
         &stored_windows,
         &windows_now,
-        kept.is_empty(),
+        windows_now.windows.is_empty(),
     ));
     match (flap.crossed, &stored_flaps) {
         (Some(score), stored) => annotations.extend(change(annotation::FLAP_SCORE, cluster, stored, &score, false)),
@@ -276,7 +277,7 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
 
     let memory = Memory {
         cluster: uid.to_owned(),
-        windows: kept,
+        windows: remembered,
         transitions,
         ready: flap.ready,
     };

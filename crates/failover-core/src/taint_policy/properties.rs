@@ -245,12 +245,22 @@ fn check_look(world: &mut World, oracle: &mut Oracle, refused: bool) -> Result<(
             TaintChange::Stamp { .. } => prop_assert!(false, "every taint here has its time"),
         }
     }
-    // Never late: what has matched for its window by this process's own observation stands now.
-    for (name, report) in &evaluation.reports {
-        prop_assert!(
-            report.fires_at.is_none_or(|fires_at| fires_at > now),
-            "{name} is overdue"
-        );
+    // Never late: what has matched, or not matched, for its window stands, or is gone, now.
+    let managed = ManagedTaints::read(world.cluster.metadata.annotations.as_ref()).unwrap();
+    for policy in &world.policies {
+        let name = policy.metadata.name.as_deref().unwrap();
+        let ((matching, held), (add, remove)) = (held_for(name), seconds(policy));
+        let key = &policy.spec.taints_to_add[0].key;
+        if matching && held >= add {
+            prop_assert!(
+                world.has(&format!("{key}:NoExecute")),
+                "{name} has matched for {held} s: no taint"
+            );
+        }
+        if !matching && held >= remove {
+            let listed = managed.taints.values().any(|taint| taint.policies.contains_key(name));
+            prop_assert!(!listed, "{name} has not matched for {held} s: it still holds a taint");
+        }
     }
     Ok(())
 }

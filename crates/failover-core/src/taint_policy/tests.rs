@@ -187,6 +187,7 @@ fn apply(cluster: &mut Cluster, evaluation: &Evaluation) {
     *cluster = serde_json::from_value(serde_json::to_value(&*cluster).unwrap()).unwrap();
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "specs are written in place")]
 pub(super) fn policy(name: &str, created: i64, spec: Value) -> ClusterTaintPolicy {
     serde_json::from_value(json!({
         "metadata": {"name": name, "uid": format!("uid-{name}"), "generation": 1, "creationTimestamp": at(created - 10_000)},
@@ -419,7 +420,7 @@ fn what_others_added_stays() {
     world.condition("Ready", "False");
     world.look();
     world.until(400);
-    assert_eq!(world.cluster.spec.taints, [theirs.clone()]);
+    assert_eq!(world.cluster.spec.taints, std::slice::from_ref(&theirs));
     assert!(
         world.last.as_ref().unwrap().reports["p"]
             .message

@@ -65,11 +65,10 @@ pub(super) fn want(
     match (form.is_frozen(), window.matching, standing) {
         (true, _, Standing::Yes) => Want::FrozenWith,
         (true, true, Standing::No) => Want::FrozenWithout(add_at),
-        (false, true, Standing::Yes) => Want::Have,
         (false, true, Standing::No) if window.dismissed.contains_key(&taint.id) => Want::Dismissed,
         (false, true, Standing::No) if now < add_at => Want::AddAt(add_at),
         (false, true, Standing::No) if gate == FailoverGate::Disabled && taint.moves_workloads() => Want::HeldByGate,
-        (false, true, Standing::No) => Want::Have,
+        (false, true, _) => Want::Have,
         (false, false, Standing::Yes) if now < remove_at => Want::RemoveAt(remove_at),
         (false, false, Standing::Yes) => Want::Remove,
         (_, false, Standing::No) => Want::Nothing,

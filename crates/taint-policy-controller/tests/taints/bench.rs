@@ -23,8 +23,16 @@ pub struct Bench {
 
 /// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
 pub fn paused(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(864_000), test).await.expect("stuck") });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        tokio::time::timeout(Duration::from_secs(864_000), test)
+            .await
+            .expect("stuck");
+    });
 }
 
 impl Bench {
@@ -39,23 +47,38 @@ impl Bench {
             plane.apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
         }
         let rules = Some(Watching::start(&plane.observer(), Settings::exact(0.5), now));
-        let bench = Self { clock, fleet, started, rules };
+        let bench = Self {
+            clock,
+            fleet,
+            started,
+            rules,
+        };
         for namespace in ["karmada-system", "karmada-cluster"] {
             bench.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
         }
         for name in members {
-            bench.put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "karmada-cluster"},
-                "data": {"token": "dG9rZW4="}}));
-            bench.put(json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
+            bench.put(
+                json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "karmada-cluster"},
+                "data": {"token": "dG9rZW4="}}),
+            );
+            bench.put(
+                json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
                 "spec": {"syncMode": "Push", "apiEndpoint": format!("http://{name}.sandbox"),
-                         "secretRef": {"namespace": "karmada-cluster", "name": name}}}));
+                         "secretRef": {"namespace": "karmada-cluster", "name": name}}}),
+            );
         }
         bench
     }
 
     /// The rules that were broken; empty when all held.
     pub fn broken_rules(&mut self) -> Vec<String> {
-        self.rules.take().map(Watching::finish).into_iter().flatten().map(|v| v.to_string()).collect()
+        self.rules
+            .take()
+            .map(Watching::finish)
+            .into_iter()
+            .flatten()
+            .map(|v| v.to_string())
+            .collect()
     }
 
     pub fn member(&self, name: &str) -> kube_sandbox::Member {
@@ -81,16 +104,19 @@ impl Bench {
 
     pub async fn start_health(&self, identity: &str) -> Running {
         let flags = cluster_health_controller::Flags::default();
-        self.start("health", identity, cluster_health_controller::controllers(flags)).await
+        self.start("health", identity, cluster_health_controller::controllers(flags))
+            .await
     }
 
     pub async fn start_taints(&self, identity: &str) -> Running {
         let flags = taint_policy_controller::Flags::default();
-        self.start("taints", identity, taint_policy_controller::controllers(flags)).await
+        self.start("taints", identity, taint_policy_controller::controllers(flags))
+            .await
     }
 
     async fn start(&self, component: &'static str, identity: &str, controllers: Vec<Controller>) -> Running {
-        self.start_with_gates(component, identity, controllers, "Failover=true").await
+        self.start_with_gates(component, identity, controllers, "Failover=true")
+            .await
     }
 
     pub async fn start_with_gates(
@@ -102,10 +128,12 @@ impl Bench {
     ) -> Running {
         let connector = self.fleet.member_connector();
         let members = move |target: &MemberTarget| {
-            connector.connect(&target.api_endpoint).map_err(|_| MemberError::Unknown {
-                cluster: target.name.clone(),
-                endpoint: target.api_endpoint.clone(),
-            })
+            connector
+                .connect(&target.api_endpoint)
+                .map_err(|_| MemberError::Unknown {
+                    cluster: target.name.clone(),
+                    endpoint: target.api_endpoint.clone(),
+                })
         };
         Process::builder(component, self.plane().client_named(component))
             .clock(self.clock.clone())
@@ -134,12 +162,20 @@ impl Bench {
     }
 
     pub async fn taints(&self, name: &str) -> Vec<String> {
-        self.cluster(name).await.spec.taints.iter().map(|t| format!("{}:{}", t.key, t.effect)).collect()
+        self.cluster(name)
+            .await
+            .spec
+            .taints
+            .iter()
+            .map(|t| format!("{}:{}", t.key, t.effect))
+            .collect()
     }
 
     pub async fn edit_cluster(&self, name: &str, patch: Value) {
         let api = Api::<Cluster>::all(self.plane().observer());
-        api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap();
     }
 
     /// Sets the Ready condition by hand, as of now.
@@ -152,19 +188,27 @@ impl Bench {
     }
 
     pub async fn policy(&self, name: &str) -> ClusterTaintPolicy {
-        Api::<ClusterTaintPolicy>::all(self.plane().observer()).get(name).await.unwrap()
+        Api::<ClusterTaintPolicy>::all(self.plane().observer())
+            .get(name)
+            .await
+            .unwrap()
     }
 
     /// Status, reason and message of a policy's condition.
     pub async fn policy_condition(&self, name: &str, type_: &str) -> (String, String, String) {
         let status = self.policy(name).await.status.expect("a status is written");
-        let found = api_types::conditions::get(&status.conditions, type_).expect("all three conditions are said").clone();
+        let found = api_types::conditions::get(&status.conditions, type_)
+            .expect("all three conditions are said")
+            .clone();
         (found.status, found.reason, found.message)
     }
 
     /// Reason and note of the events on a Cluster.
     pub async fn events(&self, name: &str) -> Vec<(String, String)> {
-        let all = Api::<Event>::namespaced(self.plane().observer(), "default").list(&ListParams::default()).await.unwrap();
+        let all = Api::<Event>::namespaced(self.plane().observer(), "default")
+            .list(&ListParams::default())
+            .await
+            .unwrap();
         all.items
             .into_iter()
             .filter(|event| event.involved_object.name.as_deref() == Some(name))
@@ -177,7 +221,12 @@ impl Bench {
         let writes = self.plane().faults().writes().into_iter();
         writes
             .filter(|w| w.client == component && w.resource != "leases" && w.resource != "events")
-            .map(|w| format!("{} {:?} {} {:?} {:?} {}", w.at, w.verb, w.resource, w.subresource, w.name, w.code))
+            .map(|w| {
+                format!(
+                    "{} {:?} {} {:?} {:?} {}",
+                    w.at, w.verb, w.resource, w.subresource, w.name, w.code
+                )
+            })
             .collect()
     }
 }

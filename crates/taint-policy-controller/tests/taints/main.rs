@@ -1,5 +1,12 @@
 //! From a member that fails to a taint, and back, on a simulated fleet.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests count as tests"
+)]
+
 mod bench;
 
 use std::time::Duration;
@@ -24,18 +31,34 @@ fn a_member_that_stops_is_tainted_after_threshold_and_window_and_freed_after_bot
         bench.until(110).await;
         let failed = bench.cluster("m1").await.condition("Ready").unwrap().clone();
         assert_eq!(failed.status, "False");
-        let failed_second = u64::try_from(failed.last_transition_time.0.duration_since(bench.started).as_secs()).unwrap();
+        let failed_second =
+            u64::try_from(failed.last_transition_time.0.duration_since(bench.started).as_secs()).unwrap();
         let status = bench.policy("not-ready").await.status.unwrap();
-        assert_eq!((status.target_clusters, status.matching, status.pending, status.tainted), (2, 1, 1, 0));
-        assert!(taints.metrics().value("cluster_taint_policy_seconds_until_change", &[("member_cluster", "m1")]).unwrap() > 280.0);
+        assert_eq!(
+            (status.target_clusters, status.matching, status.pending, status.tainted),
+            (2, 1, 1, 0)
+        );
+        assert!(
+            taints
+                .metrics()
+                .value("cluster_taint_policy_seconds_until_change", &[("member_cluster", "m1")])
+                .unwrap()
+                > 280.0
+        );
         bench.until(failed_second + 299).await;
         assert!(bench.taints("m1").await.is_empty());
         bench.until(failed_second + 301).await;
         assert_eq!(bench.taints("m1").await, [TAINT]);
         assert!(bench.taints("m2").await.is_empty());
         let events = bench.events("m1").await;
-        let (_, note) = events.iter().find(|(reason, _)| reason == "TaintClusterSucceed").unwrap();
-        assert_eq!(note, "Taint cluster succeed: added cluster.karmada.io/not-ready:NoExecute (policy not-ready: Ready=False for 300 s)");
+        let (_, note) = events
+            .iter()
+            .find(|(reason, _)| reason == "TaintClusterSucceed")
+            .unwrap();
+        assert_eq!(
+            note,
+            "Taint cluster succeed: added cluster.karmada.io/not-ready:NoExecute (policy not-ready: Ready=False for 300 s)"
+        );
         bench.until(1000).await;
         let status = bench.policy("not-ready").await.status.unwrap();
         assert_eq!((status.matching, status.pending, status.tainted), (1, 0, 1));
@@ -52,7 +75,11 @@ fn a_member_that_stops_is_tainted_after_threshold_and_window_and_freed_after_bot
         assert!(bench.taints("m1").await.is_empty());
         let annotations = bench.cluster("m1").await.metadata.annotations.unwrap_or_default();
         let kept: Vec<&String> = annotations.keys().collect();
-        assert_eq!(kept, ["failover.karmada.io/flap-score"], "windows and ownership leave no trace");
+        assert_eq!(
+            kept,
+            ["failover.karmada.io/flap-score"],
+            "windows and ownership leave no trace"
+        );
         bench.until(ready_second + 183).await;
         assert!(bench.policy("not-ready").await.status.unwrap().clusters.is_empty());
         assert_eq!(bench.broken_rules(), [""; 0]);
@@ -69,7 +96,13 @@ fn a_restart_of_either_controller_in_mid_window_keeps_the_due_time() {
         bench.until(60).await;
         bench.member("m1").stop();
         bench.until(150).await;
-        let failed = bench.cluster("m1").await.condition("Ready").unwrap().last_transition_time.0;
+        let failed = bench
+            .cluster("m1")
+            .await
+            .condition("Ready")
+            .unwrap()
+            .last_transition_time
+            .0;
         let failed = u64::try_from(failed.duration_since(bench.started).as_secs()).unwrap();
         health.crash();
         taints.crash();
@@ -124,7 +157,11 @@ fn the_window_fires_on_the_second_and_the_whole_outage_costs_two_writes() {
         bench.until_millis(350_347).await;
         assert_eq!(bench.taints("m1").await, [TAINT]);
         bench.until(7000).await;
-        let on_clusters: Vec<String> = bench.writes("taints").into_iter().filter(|w| w.contains(" clusters ")).collect();
+        let on_clusters: Vec<String> = bench
+            .writes("taints")
+            .into_iter()
+            .filter(|w| w.contains(" clusters "))
+            .collect();
         assert_eq!(on_clusters.len(), 2, "{on_clusters:?}");
     });
 }
@@ -160,7 +197,10 @@ fn a_wall_clock_that_is_set_moves_no_window() {
             assert_eq!(bench.taints("m1").await, [TAINT]);
             let added = bench.cluster("m1").await.spec.taints[0].time_added.clone().unwrap().0;
             let off = bench.clock.now().duration_since(added).as_secs();
-            assert!((0..=2).contains(&off), "others compare timeAdded with their wall clock: {off} s");
+            assert!(
+                (0..=2).contains(&off),
+                "others compare timeAdded with their wall clock: {off} s"
+            );
         }
     });
 }
@@ -175,13 +215,29 @@ fn a_conflict_is_judged_again_on_the_newest_version() {
         let _taints = bench.start_taints("taints-0").await;
         bench.until(100).await;
         // The watch shows the other writer's change only after our write has met it.
-        bench.plane().faults().disturb_events(Match::any().resource("clusters").client("taints"), 0, 1, EventEffect::Delay(Duration::from_secs(5)));
+        bench.plane().faults().disturb_events(
+            Match::any().resource("clusters").client("taints"),
+            0,
+            1,
+            EventEffect::Delay(Duration::from_secs(5)),
+        );
         bench.until(298).await;
-        bench.edit_cluster("m1", json!({"spec": {"taints": [{"key": "mine", "effect": "NoSchedule"}]}})).await;
+        bench
+            .edit_cluster(
+                "m1",
+                json!({"spec": {"taints": [{"key": "mine", "effect": "NoSchedule"}]}}),
+            )
+            .await;
         bench.until(301).await;
         assert_eq!(bench.taints("m1").await, ["mine:NoSchedule", TAINT]);
-        let answers: Vec<u16> = bench.plane().faults().writes().into_iter()
-            .filter(|w| w.client == "taints" && w.resource == "clusters").map(|w| w.code).collect();
+        let answers: Vec<u16> = bench
+            .plane()
+            .faults()
+            .writes()
+            .into_iter()
+            .filter(|w| w.client == "taints" && w.resource == "clusters")
+            .map(|w| w.code)
+            .collect();
         assert_eq!(answers, [200, 409, 200], "the second write met the conflict");
         assert_eq!(bench.broken_rules(), [""; 0]);
     });
@@ -195,12 +251,25 @@ fn an_api_server_that_refuses_is_told_as_an_event_and_asked_again() {
         bench.set_ready("m1", "False").await;
         let _taints = bench.start_taints("taints-0").await;
         bench.until(100).await;
-        let refusal = Effect::Error { code: 500, reason: "InternalError".to_owned(), message: "etcd is full".to_owned() };
-        let fault = bench.plane().faults().inject(Match::writes().resource("clusters").client("taints"), refusal);
+        let refusal = Effect::Error {
+            code: 500,
+            reason: "InternalError".to_owned(),
+            message: "etcd is full".to_owned(),
+        };
+        let fault = bench
+            .plane()
+            .faults()
+            .inject(Match::writes().resource("clusters").client("taints"), refusal);
         bench.until(330).await;
         let events = bench.events("m1").await;
-        let (_, note) = events.iter().find(|(reason, _)| reason == "TaintClusterFailed").unwrap();
-        assert!(note.contains("etcd is full") && note.contains("policy not-ready: Ready=False"), "{note}");
+        let (_, note) = events
+            .iter()
+            .find(|(reason, _)| reason == "TaintClusterFailed")
+            .unwrap();
+        assert!(
+            note.contains("etcd is full") && note.contains("policy not-ready: Ready=False"),
+            "{note}"
+        );
         bench.plane().faults().remove(fault);
         bench.until(343).await;
         assert_eq!(bench.taints("m1").await, [TAINT], "at most the longest back-off later");
@@ -216,12 +285,17 @@ fn with_the_gate_off_the_policy_says_why_it_does_nothing() {
         bench.put_policy("not-ready", &spec);
         bench.set_ready("m1", "False").await;
         let controllers = taint_policy_controller::controllers(taint_policy_controller::Flags::default());
-        let _taints = bench.start_with_gates("taints", "taints-0", controllers, "Failover=false").await;
+        let _taints = bench
+            .start_with_gates("taints", "taints-0", controllers, "Failover=false")
+            .await;
         bench.until(1000).await;
         assert!(bench.taints("m1").await.is_empty());
         let (status, reason, message) = bench.policy_condition("not-ready", "Ready").await;
         assert_eq!((status.as_str(), reason.as_str()), ("False", "FailoverGateOff"));
-        assert!(message.contains("1 clusters would have one now") && message.contains("--feature-gates=Failover=true"), "{message}");
+        assert!(
+            message.contains("1 clusters would have one now") && message.contains("--feature-gates=Failover=true"),
+            "{message}"
+        );
     });
 }
 
@@ -239,21 +313,31 @@ fn suspended_conflicting_and_stock_policies_say_so() {
             spec["taintsToAdd"][0]["value"] = json!(value);
             bench.put_policy(name, &spec);
         }
-        bench.put_policy("stock", &json!({
-            "addOnConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
-            "removeOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}],
-            "taints": [{"key": "stock", "effect": "NoSchedule"}]
-        }));
+        bench.put_policy(
+            "stock",
+            &json!({
+                "addOnConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
+                "removeOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}],
+                "taints": [{"key": "stock", "effect": "NoSchedule"}]
+            }),
+        );
         let _taints = bench.start_taints("taints-0").await;
         bench.until(2).await;
-        assert_eq!(bench.taints("m1").await, ["stock:NoSchedule"], "no window in stock's form");
+        assert_eq!(
+            bench.taints("m1").await,
+            ["stock:NoSchedule"],
+            "no window in stock's form"
+        );
         bench.until(302).await;
         assert_eq!(bench.taints("m1").await, ["stock:NoSchedule", TAINT]);
         assert_eq!(bench.cluster("m1").await.spec.taints[1].value.as_deref(), Some("1"));
         assert_eq!(bench.policy_condition("suspended", "Suspended").await.0, "True");
         for name in ["a", "b"] {
             let (status, _, message) = bench.policy_condition(name, "Conflicting").await;
-            assert!(status == "True" && message.contains("a is the oldest and wins"), "{message}");
+            assert!(
+                status == "True" && message.contains("a is the oldest and wins"),
+                "{message}"
+            );
         }
         assert_eq!(bench.policy_condition("stock", "Conflicting").await.0, "False");
         let policies = kube::Api::<api_types::taint_policy::ClusterTaintPolicy>::all(bench.plane().observer());
@@ -262,7 +346,11 @@ fn suspended_conflicting_and_stock_policies_say_so() {
         assert_eq!(bench.cluster("m1").await.spec.taints[1].value.as_deref(), Some("2"));
         policies.delete("b", &kube::api::DeleteParams::default()).await.unwrap();
         bench.until(306).await;
-        assert_eq!(bench.taints("m1").await, ["stock:NoSchedule"], "nobody names it any more");
+        assert_eq!(
+            bench.taints("m1").await,
+            ["stock:NoSchedule"],
+            "nobody names it any more"
+        );
     });
 }
 
@@ -281,8 +369,19 @@ fn a_taint_taken_back_by_hand_stays_away_and_is_told() {
         let _taints = bench.start_taints("taints-1").await;
         bench.until(5000).await;
         assert!(bench.taints("m1").await.is_empty());
-        assert!(bench.events("m1").await.iter().any(|(reason, _)| reason == "TaintDismissed"));
-        assert_eq!(bench.policy("not-ready").await.status.unwrap().clusters[0].state.as_str(), "Dismissed");
+        assert!(
+            bench
+                .events("m1")
+                .await
+                .iter()
+                .any(|(reason, _)| reason == "TaintDismissed")
+        );
+        assert_eq!(
+            bench.policy("not-ready").await.status.unwrap().clusters[0]
+                .state
+                .as_str(),
+            "Dismissed"
+        );
     });
 }
 
@@ -292,7 +391,12 @@ fn a_taint_without_a_time_is_stamped() {
         let bench = Bench::new(&["m1"]);
         let _taints = bench.start_taints("taints-0").await;
         bench.until(10).await;
-        bench.edit_cluster("m1", json!({"spec": {"taints": [{"key": "mine", "effect": "NoExecute"}]}})).await;
+        bench
+            .edit_cluster(
+                "m1",
+                json!({"spec": {"taints": [{"key": "mine", "effect": "NoExecute"}]}}),
+            )
+            .await;
         bench.until(11).await;
         let added = bench.cluster("m1").await.spec.taints[0].time_added.clone().unwrap().0;
         assert_eq!(added.duration_since(bench.started).as_secs(), 10);
@@ -327,7 +431,12 @@ fn the_weather_of_an_api_server_changes_nothing_but_a_little_time() {
             assert!(bench.taints("m2").await.is_empty() && bench.taints("m3").await.is_empty());
             bench.member("m1").resume();
             bench.until(760).await;
-            assert!(bench.taints("m1").await.is_empty(), "seed {seed}: {:#?} {:?} {:?}", bench.writes("taints"), bench.events("m1").await, bench.cluster("m1").await);
+            assert!(
+                bench.taints("m1").await.is_empty(),
+                "seed {seed}: {:#?} {:?}",
+                bench.writes("taints"),
+                bench.events("m1").await
+            );
             assert_eq!(bench.broken_rules(), [""; 0], "seed {seed}");
             taints.stop().await;
         }

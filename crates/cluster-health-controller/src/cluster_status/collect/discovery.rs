@@ -20,7 +20,11 @@ impl Apis {
     pub fn completeness(&self) -> (&'static str, &'static str, &'static str) {
         match (self.enablements.is_empty(), self.complete) {
             (true, _) => ("False", "Empty", "collected empty APIEnablements from the cluster"),
-            (false, false) => ("False", "Partial", "might collect partial APIEnablements(fetching failed for some APIs)"),
+            (false, false) => (
+                "False",
+                "Partial",
+                "might collect partial APIEnablements(fetching failed for some APIs)",
+            ),
             (false, true) => ("True", "Complete", "collected complete APIEnablements"),
         }
     }
@@ -51,7 +55,10 @@ async fn aggregated(client: &Client) -> Option<Apis> {
     if core.items.is_empty() {
         return None;
     }
-    let mut apis = Apis { enablements: Vec::new(), complete: true };
+    let mut apis = Apis {
+        enablements: Vec::new(),
+        complete: true,
+    };
     for list in [core, groups] {
         apis.complete &= add_groups(&mut apis.enablements, list);
     }
@@ -65,9 +72,16 @@ fn add_groups(enablements: &mut Vec<ApiEnablement>, list: APIGroupDiscoveryList)
         for version in group.versions {
             complete &= version.freshness.as_deref() != Some("Stale");
             let Some(version_name) = version.version else { continue };
-            let group_version = if name.is_empty() { version_name } else { format!("{name}/{version_name}") };
+            let group_version = if name.is_empty() {
+                version_name
+            } else {
+                format!("{name}/{version_name}")
+            };
             let resources = version.resources.into_iter().filter_map(|resource| {
-                Some(ApiResource { name: resource.resource?, kind: resource.response_kind?.kind? })
+                Some(ApiResource {
+                    name: resource.resource?,
+                    kind: resource.response_kind?.kind?,
+                })
             });
             push(enablements, group_version, resources.collect());
         }
@@ -76,7 +90,10 @@ fn add_groups(enablements: &mut Vec<ApiEnablement>, list: APIGroupDiscoveryList)
 }
 
 async fn one_by_one(client: &Client) -> Apis {
-    let mut apis = Apis { enablements: Vec::new(), complete: true };
+    let mut apis = Apis {
+        enablements: Vec::new(),
+        complete: true,
+    };
     let mut lists: Vec<(String, Result<APIResourceList, kube::Error>)> = Vec::new();
     match client.list_core_api_versions().await {
         Ok(core) => {
@@ -100,11 +117,20 @@ async fn one_by_one(client: &Client) -> Apis {
         match list {
             Ok(list) => {
                 let named = list.resources.into_iter().filter(|r| !r.name.contains('/'));
-                let resources = named.map(|r| ApiResource { name: r.name, kind: r.kind }).collect();
+                let resources = named
+                    .map(|r| ApiResource {
+                        name: r.name,
+                        kind: r.kind,
+                    })
+                    .collect();
                 push(&mut apis.enablements, group_version, resources);
             }
             Err(error) => {
-                warn!(group_version, error = api_errors::one_line(&error), "the member does not list this API");
+                warn!(
+                    group_version,
+                    error = api_errors::one_line(&error),
+                    "the member does not list this API"
+                );
                 apis.complete = false;
             }
         }
@@ -118,7 +144,10 @@ fn push(enablements: &mut Vec<ApiEnablement>, group_version: String, mut resourc
     }
     resources.sort();
     resources.dedup();
-    enablements.push(ApiEnablement { group_version, resources });
+    enablements.push(ApiEnablement {
+        group_version,
+        resources,
+    });
 }
 
 #[cfg(test)]
@@ -139,8 +168,19 @@ mod tests {
         let mut enablements = Vec::new();
         assert!(!add_groups(&mut enablements, list), "a stale group makes it partial");
         let names: Vec<&str> = enablements[0].resources.iter().map(|r| r.name.as_str()).collect();
-        assert_eq!((enablements[0].group_version.as_str(), names), ("apps/v1", vec!["deployments", "statefulsets"]));
-        assert_eq!(Apis { enablements, complete: false }.completeness().1, "Partial");
+        assert_eq!(
+            (enablements[0].group_version.as_str(), names),
+            ("apps/v1", vec!["deployments", "statefulsets"])
+        );
+        assert_eq!(
+            Apis {
+                enablements,
+                complete: false
+            }
+            .completeness()
+            .1,
+            "Partial"
+        );
         assert_eq!(Apis::default().completeness().1, "Empty");
     }
 }

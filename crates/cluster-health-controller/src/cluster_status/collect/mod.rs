@@ -83,7 +83,13 @@ impl Drop for Watched {
 
 impl Collector {
     pub fn new(ctx: &Context, member: &str) -> Self {
-        Self { ctx: ctx.clone(), member: member.to_owned(), facts: Facts::default(), watched: None, asked: None }
+        Self {
+            ctx: ctx.clone(),
+            member: member.to_owned(),
+            facts: Facts::default(),
+            watched: None,
+            asked: None,
+        }
     }
 
     pub fn facts(&self) -> &Facts {
@@ -119,7 +125,9 @@ impl Collector {
             self.facts.apis = Some(discovery::ask(client, self.facts.apis.clone()).await);
             self.asked = Some(Instant::now());
         }
-        let (Ok(nodes), Ok(pods)) = (watched.nodes.synced().await, watched.pods.synced().await) else { return };
+        let (Ok(nodes), Ok(pods)) = (watched.nodes.synced().await, watched.pods.synced().await) else {
+            return;
+        };
         let (nodes, pods) = (nodes.list(), pods.list());
         self.facts.nodes = Some(resources::count_nodes(&nodes));
         self.facts.resources = Some(resources::summarize(&nodes, &pods));

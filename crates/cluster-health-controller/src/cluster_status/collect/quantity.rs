@@ -8,8 +8,14 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 const NANOS: i128 = 1_000_000_000;
-const BINARY: [(&str, i128); 6] =
-    [("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)];
+const BINARY: [(&str, i128); 6] = [
+    ("Ei", 1 << 60),
+    ("Pi", 1 << 50),
+    ("Ti", 1 << 40),
+    ("Gi", 1 << 30),
+    ("Mi", 1 << 20),
+    ("Ki", 1 << 10),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Notation {
@@ -25,16 +31,24 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    pub const ZERO: Self = Self { nanos: 0, notation: None };
+    pub const ZERO: Self = Self {
+        nanos: 0,
+        notation: None,
+    };
 
     pub fn whole(count: usize) -> Self {
-        Self { nanos: i128::try_from(count).unwrap_or(i128::MAX).saturating_mul(NANOS), notation: Some(Notation::Decimal) }
+        Self {
+            nanos: i128::try_from(count).unwrap_or(i128::MAX).saturating_mul(NANOS),
+            notation: Some(Notation::Decimal),
+        }
     }
 
     /// Reads a quantity; `None` when it is none.
     pub fn read(quantity: &Quantity) -> Option<Self> {
         let text = quantity.0.trim();
-        let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-'))).unwrap_or(text.len());
+        let split = text
+            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-')))
+            .unwrap_or(text.len());
         let (number, suffix) = text.split_at(split);
         let (scale, notation) = match suffix {
             "" => (NANOS, Notation::Decimal),
@@ -53,7 +67,10 @@ impl Amount {
             },
         };
         let nanos = decimal(number, scale)?;
-        Some(Self { nanos, notation: Some(notation) })
+        Some(Self {
+            nanos,
+            notation: Some(notation),
+        })
     }
 
     pub fn plus(self, other: Self) -> Self {
@@ -64,7 +81,10 @@ impl Amount {
             (None, None) => None,
             _ => Some(Notation::Decimal),
         };
-        Self { nanos: self.nanos.saturating_add(other.nanos), notation }
+        Self {
+            nanos: self.nanos.saturating_add(other.nanos),
+            notation,
+        }
     }
 
     pub fn max(self, other: Self) -> Self {
@@ -141,7 +161,10 @@ pub(super) fn add(amounts: &mut Amounts, quantities: &BTreeMap<String, Quantity>
 
 /// The amounts as a status holds them.
 pub(super) fn write(amounts: &Amounts) -> BTreeMap<String, Quantity> {
-    amounts.iter().map(|(name, amount)| (name.clone(), amount.write())).collect()
+    amounts
+        .iter()
+        .map(|(name, amount)| (name.clone(), amount.write()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -161,7 +184,9 @@ mod tests {
     #[case(&["1u"], "1m")]
     #[case(&["0", "0Ki"], "0")]
     fn sums(#[case] summands: &[&str], #[case] expected: &str) {
-        let sum = summands.iter().fold(Amount::ZERO, |sum, text| sum.plus(Amount::read(&Quantity((*text).to_owned())).unwrap()));
+        let sum = summands.iter().fold(Amount::ZERO, |sum, text| {
+            sum.plus(Amount::read(&Quantity((*text).to_owned())).unwrap())
+        });
         assert_eq!(sum.write().0, expected);
     }
 

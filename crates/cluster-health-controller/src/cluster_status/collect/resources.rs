@@ -41,7 +41,10 @@ pub(super) fn summarize(nodes: &[Arc<Node>], pods: &[Arc<SlimPod>]) -> ResourceS
 
 fn is_ready(node: &Node) -> bool {
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|c| c.type_ == "Ready" && c.status == "True")
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|c| c.type_ == "Ready" && c.status == "True")
 }
 
 fn requested<'a>(pods: impl Iterator<Item = &'a Arc<SlimPod>>) -> Amounts {
@@ -111,8 +114,13 @@ mod tests {
         )
     }
 
-    fn pod(spec: Value, phase: &str) -> Arc<SlimPod> {
-        Arc::new(serde_json::from_value(json!({"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": spec, "status": {"phase": phase}})).unwrap())
+    fn pod(spec: &Value, phase: &str) -> Arc<SlimPod> {
+        Arc::new(
+            serde_json::from_value(
+                json!({"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": spec, "status": {"phase": phase}}),
+            )
+            .unwrap(),
+        )
     }
 
     fn requests(cpu: &str) -> Value {
@@ -123,11 +131,20 @@ mod tests {
     fn nodes_and_pods_are_added_up() {
         let nodes = [node("True"), node("True"), node("False")];
         let pods = [
-            pod(json!({"nodeName": "n", "containers": [requests("100m"), requests("200m")]}), "Running"),
-            pod(json!({"nodeName": "n", "containers": [requests("1")]}), "Succeeded"),
-            pod(json!({"containers": [requests("500m")]}), "Pending"),
+            pod(
+                &json!({"nodeName": "n", "containers": [requests("100m"), requests("200m")]}),
+                "Running",
+            ),
+            pod(&json!({"nodeName": "n", "containers": [requests("1")]}), "Succeeded"),
+            pod(&json!({"containers": [requests("500m")]}), "Pending"),
         ];
-        assert_eq!(count_nodes(&nodes), NodeSummary { total_num: 3, ready_num: 2 });
+        assert_eq!(
+            count_nodes(&nodes),
+            NodeSummary {
+                total_num: 3,
+                ready_num: 2
+            }
+        );
         let summary = serde_json::to_value(summarize(&nodes, &pods)).unwrap();
         assert_eq!(
             summary,
@@ -144,7 +161,7 @@ mod tests {
         let mut sidecar = requests("100m");
         sidecar["restartPolicy"] = json!("Always");
         let greedy_start = pod(
-            json!({"nodeName": "n", "initContainers": [sidecar, requests("2")], "containers": [requests("1")], "overhead": {"cpu": "10m"}}),
+            &json!({"nodeName": "n", "initContainers": [sidecar, requests("2")], "containers": [requests("1")], "overhead": {"cpu": "10m"}}),
             "Running",
         );
         assert_eq!(pod_requests(&greedy_start)["cpu"].write().0, "2110m");
