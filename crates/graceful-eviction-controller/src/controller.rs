@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
+use api_types::failover::FailoverRecord;
 use api_types::work::{Binding, BindingKind};
 use binding_writer::{BindingWriter, OwnWrites, WriteError, WriteOutcome};
 use controller_kit::informer::Stopped;
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 use kube::Api;
 
 use crate::index::{Index, Informers};
+use crate::records::Records;
 use crate::writer;
 
 /// Tries against a binding that others write at the same time, before it waits its turn again.
@@ -29,9 +31,19 @@ enum Failed {
     Read(#[from] kube::Error),
 }
 
-pub(crate) async fn run(ctx: Context, settings: Settings, workers: usize) -> anyhow::Result<()> {
+/// How much at a time, and for how long.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// Bindings that are judged at the same time.
+    pub(crate) workers: usize,
+    /// How long records are kept.
+    pub(crate) record_retention: Duration,
+}
+
+pub(crate) async fn run(ctx: Context, settings: Settings, limits: Limits) -> anyhow::Result<()> {
     ctx.require_kinds(&[
         RequiredKind::of::<Cluster>(),
+        RequiredKind::of::<FailoverRecord>(),
         RequiredKind::with::<Binding>(&BindingKind::Namespaced),
         RequiredKind::with::<Binding>(&BindingKind::Cluster),
     ])
@@ -42,7 +54,10 @@ pub(crate) async fn run(ctx: Context, settings: Settings, workers: usize) -> any
         Err(Stopped) => return Ok(()),
     };
     let queue: WorkQueue<BindingKey> = WorkQueue::new("gracefulEviction", &ctx);
-    informers.follow(&ctx, &queue, &index);
+    let records = Records::new(&ctx, limits.record_retention);
+    informers.follow(&ctx, &queue, &index, &records);
+    let (keeper, known) = (records.clone(), index.clone());
+    ctx.tasks.spawn("records", async move { keeper.run(known).await });
     let writer = BindingWriter::new(ctx.client.clone());
     let eviction = GracefulEviction {
         ctx: ctx.clone(),
@@ -50,9 +65,10 @@ pub(crate) async fn run(ctx: Context, settings: Settings, workers: usize) -> any
         settings,
         writer,
         own: OwnWrites::default(),
+        records,
     };
     queue
-        .run(&ctx, workers.max(1), move |key| {
+        .run(&ctx, limits.workers.max(1), move |key| {
             let eviction = eviction.clone();
             async move { eviction.reconcile(&key).await }
         })
@@ -67,6 +83,7 @@ struct GracefulEviction {
     settings: Settings,
     writer: BindingWriter,
     own: OwnWrites,
+    records: Records,
 }
 
 impl GracefulEviction {
@@ -104,6 +121,7 @@ impl GracefulEviction {
                 return Ok(Some(Next::After(CACHE_LAG)));
             }
         }
+        self.records.ending(binding, &assessed);
         match self.writer.write(&writer::edit(binding, &assessed, now)).await? {
             // The change comes back through the informer, and the condition with it.
             WriteOutcome::Written(_) => {

@@ -31,6 +31,16 @@ pub struct Flags {
     #[arg(long, env = "KARMADA_FAILOVER_GRACEFUL_EVICTION_TIMEOUT", value_name = "DURATION", value_parser = parse_duration, default_value = "0s")]
     pub graceful_eviction_timeout: Duration,
 
+    /// How long the FailoverRecord of a move that has ended is kept.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_RECORD_RETENTION",
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        default_value = "168h"
+    )]
+    pub record_retention: Duration,
+
     /// Bindings that are judged at the same time. One binding is never with two workers.
     #[arg(
         long,
@@ -51,6 +61,7 @@ impl Default for Flags {
             evict_plugins: default_plugins(),
             allow_last_copy_eviction: false,
             graceful_eviction_timeout: Duration::ZERO,
+            record_retention: Duration::from_secs(168 * 3600),
             concurrent_graceful_eviction_syncs: 5,
         }
     }

@@ -13,6 +13,8 @@ use failover_core::graceful::Baseline;
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
 
+use crate::records::Records;
+
 /// Index of bindings with tasks by every cluster that matters to them.
 const BY_CLUSTER: &str = "gracefulEviction/clusters";
 
@@ -117,12 +119,13 @@ impl Informers {
     }
 
     /// Puts every binding with tasks that a change concerns into the queue; first all that are there.
-    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, index: &Index) {
+    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, index: &Index, records: &Records) {
         for (_, informer) in &self.bindings {
-            let seen = index.seen.clone();
+            let (seen, records) = (index.seen.clone(), records.clone());
             queue.follow(ctx, informer.changes(), move |change| {
                 let key = key(&change.key);
                 seen.apply(&key, change.before.as_deref(), change.after.as_deref());
+                records.apply(change);
                 concerned(change).then_some(key)
             });
         }

@@ -11,6 +11,7 @@
 mod controller;
 mod flags;
 mod index;
+mod records;
 mod writer;
 
 pub use flags::Flags;
@@ -32,9 +33,12 @@ pub fn controllers_with(flags: &Flags, known: &EvictPlugins) -> Vec<Controller> 
         Ok(settings) => (settings, None),
         Err(problem) => (failover_core::graceful::Settings::default(), Some(problem)),
     };
-    let workers = flags.concurrent_graceful_eviction_syncs;
+    let limits = controller::Limits {
+        workers: flags.concurrent_graceful_eviction_syncs,
+        record_retention: flags.record_retention,
+    };
     vec![
-        Controller::new("gracefulEviction", move |ctx| controller::run(ctx, settings, workers))
+        Controller::new("gracefulEviction", move |ctx| controller::run(ctx, settings, limits))
             .warn(flags.warnings())
             .problems(problem),
     ]

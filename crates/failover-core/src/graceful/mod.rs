@@ -9,6 +9,7 @@ pub mod copies;
 pub mod freshness;
 pub mod placed;
 pub mod plugins;
+pub mod record;
 pub mod report;
 
 #[cfg(test)]

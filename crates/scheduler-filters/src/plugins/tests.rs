@@ -144,7 +144,7 @@ fn spread_by_a_field_wants_the_field() {
 
 #[rstest]
 #[case::new(json!({}), json!({}), 100)]
-#[case::present(present(), json!({}), 10100)]
+#[case::present(present(), json!({}), 200)]
 #[case::disliked(json!({}), tainted("k", "PreferNoSchedule"), 0)]
 #[case::disliked_no_execute(json!({}), tainted("k", "PreferNoExecute"), 0)]
 #[case::tolerated(json!({"placement": {"clusterTolerations": [{"operator": "Exists"}]}}), tainted("k", "PreferNoSchedule"), 100)]

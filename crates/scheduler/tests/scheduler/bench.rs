@@ -167,6 +167,15 @@ impl Bench {
             .unwrap();
     }
 
+    /// Deletes the binding.
+    #[allow(dead_code, reason = "shared by two test binaries")]
+    pub async fn delete(&self) {
+        self.bindings()
+            .delete("nginx-deployment", &kube::api::DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
     /// Clusters and replicas of the result.
     pub async fn placed(&self) -> String {
         shown(&self.binding().await)
