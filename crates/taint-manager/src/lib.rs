@@ -11,3 +11,62 @@
 //!
 //! Guarantees: nothing is decided before every informer has synced; nothing is written whose preceding live read showed
 //! no cause; nothing is written after a lease has run out or under an older term of the queue.
+
+mod evictor;
+mod flags;
+mod link;
+mod manager;
+mod objects;
+mod text;
+
+use std::sync::Arc;
+
+use controller_kit::{Context, Controller};
+use eviction_queue_api::QueueClient;
+use scheduler_filters::Plugins;
+
+pub use flags::{DefaultPurgeMode, Flags, PreCheck};
+
+/// Makes the client by which a controller reaches the queue.
+pub type QueueConnector = Arc<dyn Fn(&Context) -> QueueClient + Send + Sync>;
+
+/// What the controllers are given from outside.
+#[derive(Clone)]
+pub struct Wiring {
+    /// The way to the queue.
+    pub queue: QueueConnector,
+    /// The scheduler's plugins, for the check before an eviction.
+    pub plugins: Plugins,
+}
+
+impl Wiring {
+    /// As the flags say: the queue at a fixed address or by its Lease, the scheduler's default plugins.
+    #[must_use]
+    pub fn by_flags(flags: &Flags) -> Self {
+        let address = flags.eviction_queue_address.clone();
+        Self {
+            queue: Arc::new(move |ctx| match &address {
+                Some(address) => QueueClient::at(address.clone()),
+                None => QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity),
+            }),
+            plugins: Plugins::default(),
+        }
+    }
+}
+
+/// The controllers of this crate, by the names that `--controllers` takes: `taintManager`, `evictor`.
+#[must_use]
+pub fn controllers(flags: Flags) -> Vec<Controller> {
+    let wiring = Wiring::by_flags(&flags);
+    controllers_with(flags, wiring)
+}
+
+/// The same with a way to the queue and plugins of one's own.
+#[must_use]
+pub fn controllers_with(flags: Flags, wiring: Wiring) -> Vec<Controller> {
+    let (manager, way) = (flags.clone(), wiring.clone());
+    vec![
+        Controller::new("taintManager", move |ctx| manager::run(ctx, manager, way)).warn(flags.warnings()),
+        Controller::new("evictor", move |ctx| evictor::run(ctx, flags, wiring)),
+    ]
+}

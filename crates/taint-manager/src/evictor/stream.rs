@@ -1,0 +1,269 @@
+//! Leases in, outcomes out.
+//!
+//! Guarantee: the queue never has more credit than there are free workers. Work on a lease goes on when the stream
+//! breaks, for as long as the lease may be used; its outcome goes to whoever leads, who knows whether it still counts.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use eviction_queue_api::v1::{
+    CompleteRequest, LeaseCredit, LeaseHello, LeaseRenewal, LeaseRequest, Outcome, lease_request, lease_response,
+};
+use eviction_queue_api::status::Advice;
+use eviction_queue_api::{QueueClient, convert};
+use failover_core::eviction::queue::{Completion, OutcomeKind};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Status, Streaming};
+use tracing::{debug, warn};
+
+use super::lease::{Keeper, Lease, term};
+use super::work::{Bench, Done};
+use crate::link::Link;
+
+/// How long the queue may take to accept a stream.
+const ACCEPT_WITHIN: Duration = Duration::from_secs(10);
+/// How long an outcome is tried to be told: the lease has lapsed by then.
+const COMPLETE_WITHIN: Duration = Duration::from_secs(40);
+/// Room for a hello, renewals and credit of every worker: sending never waits.
+const MESSAGES_PER_WORKER: usize = 4;
+
+/// Names a lease across terms of the queue.
+type LeaseName = (String, u64);
+
+/// Works on leases until shutdown.
+pub(crate) struct Evictor {
+    bench: Bench,
+    client: QueueClient,
+    workers: u32,
+}
+
+/// The leases in hand.
+#[derive(Default)]
+struct Hands<'a> {
+    jobs: FuturesUnordered<BoxFuture<'a, LeaseName>>,
+    keepers: BTreeMap<LeaseName, Keeper>,
+}
+
+impl Evictor {
+    pub fn new(bench: Bench, client: QueueClient, workers: u32) -> Self {
+        Self { bench, client, workers }
+    }
+
+    pub async fn run(&self) {
+        let link = Link::new(&self.bench.ctx, "lease");
+        let shutdown = self.bench.ctx.shutdown.clone();
+        let mut hands = Hands::default();
+        {
+            let forever = async {
+                loop {
+                    let why = self.session(&link, &mut hands).await;
+                    link.down(&why);
+                    let back_off = self.client.back_off();
+                    tokio::pin!(back_off);
+                    loop {
+                        tokio::select! {
+                            biased;
+                            Some(name) = hands.jobs.next() => { hands.keepers.remove(&name); }
+                            () = &mut back_off => break,
+                        }
+                    }
+                }
+            };
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => {}
+                () = forever => {}
+            }
+        }
+        // What was begun is brought to its end.
+        while hands.jobs.next().await.is_some() {}
+    }
+
+    /// One stream, until it ends; says why it did.
+    async fn session<'a>(&'a self, link: &Link, hands: &mut Hands<'a>) -> String {
+        let mut service = match self.client.queue().await {
+            Ok(service) => service,
+            Err(error) => return error.to_string(),
+        };
+        let room = MESSAGES_PER_WORKER * (1 + usize::try_from(self.workers).unwrap_or(usize::MAX / 8));
+        let (up, requests) = mpsc::channel(room);
+        let busy = u32::try_from(hands.jobs.len()).unwrap_or(u32::MAX);
+        let hello = LeaseHello {
+            identity: self.bench.ctx.identity.to_string(),
+        };
+        send(&up, lease_request::Message::Hello(hello));
+        credit(&up, self.workers.saturating_sub(busy));
+        let granted = match tokio::time::timeout(ACCEPT_WITHIN, service.lease(ReceiverStream::new(requests))).await {
+            Ok(Ok(granted)) => granted.into_inner(),
+            Ok(Err(status)) => return self.ended(&status),
+            Err(_) => return self.ended(&Status::cancelled("the queue does not accept the stream")),
+        };
+        self.client.succeeded();
+        link.up();
+        let status = self.serve(&up, granted, hands).await;
+        self.ended(&status)
+    }
+
+    fn ended(&self, status: &Status) -> String {
+        self.client.learn(status);
+        format!("{:?}: {}", status.code(), status.message())
+    }
+
+    async fn serve<'a>(
+        &'a self,
+        up: &mpsc::Sender<LeaseRequest>,
+        mut granted: Streaming<eviction_queue_api::v1::LeaseResponse>,
+        hands: &mut Hands<'a>,
+    ) -> Status {
+        // Renewals are answered on the stream that asked for them: of an earlier stream's leases nothing more is heard,
+        // and what was confirmed stays confirmed.
+        loop {
+            let message = tokio::select! {
+                biased;
+                Some(name) = hands.jobs.next() => {
+                    hands.keepers.remove(&name);
+                    credit(up, 1);
+                    continue;
+                }
+                message = granted.message() => message,
+            };
+            match message {
+                Ok(Some(response)) => match response.message {
+                    Some(lease_response::Message::Granted(lease)) => match Lease::read(lease) {
+                        Ok(lease) => self.take(up, hands, lease),
+                        Err(error) => {
+                            warn!("the queue grants a lease that cannot be understood: {error}");
+                            credit(up, 1);
+                        }
+                    },
+                    Some(lease_response::Message::Renewed(renewed)) => {
+                        for ((_, id), keeper) in &hands.keepers {
+                            if renewed.lease_ids.contains(id) {
+                                keeper.renewed();
+                            }
+                        }
+                    }
+                    Some(lease_response::Message::Revoked(revoked)) => {
+                        for ((_, id), keeper) in &hands.keepers {
+                            if *id == revoked.lease_id {
+                                keeper.over(&revoked.reason);
+                            }
+                        }
+                    }
+                    None => {}
+                },
+                Ok(None) => return Status::unavailable("the queue has closed the stream"),
+                Err(status) => return status,
+            }
+        }
+    }
+
+    fn take<'a>(&'a self, up: &mpsc::Sender<LeaseRequest>, hands: &mut Hands<'a>, lease: Lease) {
+        let (keeper, mut term) = term(lease.duration);
+        let renewal = LeaseRenewal {
+            lease_ids: vec![lease.id],
+        };
+        send(up, lease_request::Message::Renewal(renewal));
+        let name = (lease.queue_epoch.clone(), lease.id);
+        hands.keepers.insert(name.clone(), keeper);
+        hands.jobs.push(Box::pin(async move {
+            let done = self.bench.work(&lease, &mut term).await;
+            self.complete(&lease, done).await;
+            name
+        }));
+    }
+
+    // ---- outcomes
+
+    async fn complete(&self, lease: &Lease, done: Done) {
+        let key = &lease.entry.key;
+        let completion = match done {
+            Done::Complete(completion) => completion,
+            Done::Lapses(why) => {
+                warn!(binding = %key.binding, cluster = %key.cluster, "the lease lapses, what happened is not known: {why}");
+                self.count("Unknown", "Unknown");
+                return;
+            }
+        };
+        debug!(
+            binding = %key.binding, cluster = %key.cluster,
+            outcome = completion.outcome.as_str(), reason = completion.reason, "{}", completion.message
+        );
+        self.count(completion.outcome.as_str(), &completion.reason);
+        let request = request(lease, completion);
+        let told = async {
+            loop {
+                match self.client.queue().await {
+                    Ok(mut service) => match service.complete(request.clone()).await {
+                        Ok(_) => return,
+                        Err(status) if self.client.learn(&status) == Advice::GiveUp => {
+                            warn!(binding = %key.binding, "the queue does not take the outcome: {}", status.message());
+                            return;
+                        }
+                        Err(status) => debug!("outcome not told yet: {}", status.message()),
+                    },
+                    Err(error) => debug!("outcome not told yet: {error}"),
+                }
+                self.client.back_off().await;
+            }
+        };
+        if tokio::time::timeout(COMPLETE_WITHIN, told).await.is_err() {
+            warn!(binding = %key.binding, cluster = %key.cluster, "the queue was not reached to tell the outcome");
+        }
+    }
+
+    fn count(&self, outcome: &str, reason: &str) {
+        let labels = [("outcome", outcome), ("reason", reason)];
+        self.bench.ctx.metrics.counter("evictor_leases_total", &labels).increment(1);
+    }
+}
+
+fn request(lease: &Lease, completion: Completion) -> CompleteRequest {
+    let mut request = CompleteRequest {
+        queue_epoch: lease.queue_epoch.clone(),
+        lease_id: lease.id,
+        key: Some(convert::to_key(&lease.entry.key)),
+        reason: completion.reason,
+        message: completion.message,
+        ..CompleteRequest::default()
+    };
+    let outcome = match completion.outcome {
+        OutcomeKind::Evicted => Outcome::Evicted,
+        OutcomeKind::NotNeeded {
+            binding_version,
+            cluster_version,
+        } => {
+            request.binding_resource_version = binding_version;
+            request.cluster_resource_version = cluster_version;
+            Outcome::NotNeeded
+        }
+        OutcomeKind::NoTarget { recheck_at } => {
+            request.wait_until = recheck_at.map(convert::to_time);
+            Outcome::NoTarget
+        }
+        OutcomeKind::Failed => Outcome::Failed,
+        OutcomeKind::Wait { until } => {
+            request.wait_until = Some(convert::to_time(until));
+            Outcome::Wait
+        }
+    };
+    request.set_outcome(outcome);
+    request
+}
+
+/// There is room for everything that is ever sent; a stream that has ended is found out by who reads it.
+fn send(up: &mpsc::Sender<LeaseRequest>, message: lease_request::Message) {
+    if let Err(error) = up.try_send(LeaseRequest { message: Some(message) }) {
+        debug!("not sent to the queue: {error}");
+    }
+}
+
+fn credit(up: &mpsc::Sender<LeaseRequest>, leases: u32) {
+    if leases > 0 {
+        send(up, lease_request::Message::Credit(LeaseCredit { leases }));
+    }
+}

@@ -1,0 +1,128 @@
+//! The only place where the evictor writes: the binding, the record of the move, events.
+
+use std::time::Duration;
+
+use api_types::failover::FailoverRecord;
+use api_types::work::{Binding, GracefulEvictionTask};
+use binding_writer::{BindingWriter, WriteError, WriteOutcome};
+use controller_kit::{Context, EventType, api_errors};
+use kube::Api;
+use kube::api::PostParams;
+use tokio::time::{Instant, timeout, timeout_at};
+use tracing::{info, warn};
+
+use super::lease::Lease;
+use crate::objects::{binding_api, binding_reference, template_reference};
+
+/// How long a record may take: the move is done, and graceful eviction makes up for a missing one.
+const RECORD_WITHIN: Duration = Duration::from_secs(5);
+
+/// Whether a record is kept of each move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Records {
+    /// One is.
+    Kept,
+    /// `--failover-records=false`.
+    NotKept,
+}
+
+/// What became of the write.
+#[derive(Debug)]
+pub(crate) enum Written {
+    /// It was written.
+    Yes,
+    /// The binding changed since it was read: decide anew.
+    Conflict,
+    /// The binding is gone.
+    Gone,
+    /// The server refuses it.
+    Refused(String),
+    /// Whether it was written is not known, also after reading again.
+    Unknown(String),
+}
+
+/// Writes for the evictor.
+pub(crate) struct Writer {
+    ctx: Context,
+    bindings: BindingWriter,
+    records: Records,
+}
+
+impl Writer {
+    pub fn new(ctx: &Context, records: Records) -> Self {
+        Self {
+            bindings: BindingWriter::new(ctx.client.clone()),
+            ctx: ctx.clone(),
+            records,
+        }
+    }
+
+    /// Moves the cluster from `spec.clusters` to the tasks, before `until` or not at all.
+    pub async fn evict(&self, read: &Binding, task: &GracefulEvictionTask, until: Instant) -> Written {
+        let why = match timeout_at(until, self.bindings.evict(read, task)).await {
+            Ok(Ok(WriteOutcome::Written(_))) => return Written::Yes,
+            // The edit was judged to be needed: somebody else's change is in what was read.
+            Ok(Ok(WriteOutcome::Conflict | WriteOutcome::NotNeeded)) => return Written::Conflict,
+            Ok(Ok(WriteOutcome::Gone)) => return Written::Gone,
+            Ok(Err(error @ WriteError::Refused { .. })) => return Written::Refused(error.to_string()),
+            Ok(Err(error @ WriteError::Unknown { .. })) => error.to_string(),
+            Err(_) => "the API server did not answer before the lease ended".to_owned(),
+        };
+        self.find_out(read, task, until, why).await
+    }
+
+    /// After a write with unknown result: what is stored now.
+    async fn find_out(&self, read: &Binding, task: &GracefulEvictionTask, until: Instant, why: String) -> Written {
+        let key = read.key();
+        let api = binding_api(&self.ctx.client, &key);
+        let mut wait = Duration::from_millis(100);
+        loop {
+            match timeout_at(until, api.get_opt(&key.name)).await {
+                Ok(Ok(None)) => return Written::Gone,
+                Ok(Ok(Some(now))) if now.metadata.uid != read.metadata.uid => return Written::Gone,
+                Ok(Ok(Some(now))) if now.spec.graceful_eviction_tasks.contains(task) => return Written::Yes,
+                // Not written. Should the write still be under way, it and the next one are conditional on the same
+                // version, so that only one of them lands.
+                Ok(Ok(Some(_))) => return Written::Conflict,
+                Ok(Err(error)) if Instant::now() + wait < until => {
+                    warn!(binding = %key, "cannot see whether the eviction was written: {}", api_errors::one_line(&error));
+                }
+                Ok(Err(_)) | Err(_) => return Written::Unknown(why),
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(Duration::from_secs(5));
+        }
+    }
+
+    /// Creates the record. One that is there already says the same; a failure is told and costs nothing else.
+    pub async fn record(&self, record: &FailoverRecord) {
+        if self.records == Records::NotKept {
+            return;
+        }
+        let namespace = record.metadata.namespace.as_deref().unwrap_or_default();
+        let api: Api<FailoverRecord> = Api::namespaced(self.ctx.client.clone(), namespace);
+        let why = match timeout(RECORD_WITHIN, api.create(&PostParams::default(), record)).await {
+            Ok(Ok(_)) => return,
+            Ok(Err(error)) if api_errors::is_already_exists(&error) => return,
+            Ok(Err(error)) => api_errors::one_line(&error),
+            Err(_) => "the API server did not answer in time".to_owned(),
+        };
+        let name = record.metadata.name.as_deref().unwrap_or_default();
+        warn!("FailoverRecord {namespace}/{name} not written, graceful eviction makes up for it: {why}");
+        self.ctx.metrics.counter("evictor_records_missed_total", &[]).increment(1);
+    }
+
+    /// Says on the binding and on its template that the workload leaves.
+    pub fn tell(&self, binding: &Binding, lease: &Lease, task: &GracefulEvictionTask) {
+        let key = &lease.entry.key;
+        let note = format!(
+            "leaves {}: {}",
+            key.cluster,
+            task.message.as_deref().unwrap_or_default()
+        );
+        info!(binding = %key.binding, cluster = %key.cluster, cause = %key.cause, "evicted");
+        let about = binding_reference(&key.binding, &key.binding_uid);
+        self.ctx.events.publish(&about, EventType::Normal, "Evicted", note.clone());
+        self.ctx.events.publish(&template_reference(binding), EventType::Normal, "Evicted", note);
+    }
+}

@@ -1,0 +1,22 @@
+//! The taint manager and the evictor as a process of their own.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use controller_kit::KitFlags;
+use taint_manager::{Flags, controllers};
+
+/// Finds out which workloads have to leave tainted clusters, and moves them as the eviction queue allows.
+#[derive(Parser)]
+#[command(name = "taint-manager", version = controller_kit::VERSION)]
+struct Cli {
+    #[command(flatten)]
+    kit: KitFlags,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    controller_kit::main("taint-manager", cli.kit, controllers(cli.flags))
+}

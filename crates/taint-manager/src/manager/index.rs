@@ -1,0 +1,338 @@
+//! What the taint manager knows, and the published set that follows from it. No network.
+//!
+//! Bindings are found by the clusters in their `spec.clusters`, so that a change of a cluster costs as much as there are
+//! bindings on it, and a change of a binding as much as it has clusters.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use api_types::cluster::Cluster;
+use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::work::{Binding, BindingKind};
+use api_types::{BindingKey, ClusterName};
+use controller_kit::informer::Stopped;
+use controller_kit::{Changes, Context, Informer, ObjectKey, Scope, Store};
+use failover_core::eviction::Switches;
+use failover_core::eviction::queue::{EntryKey, Published};
+use failover_core::taint_policy::{Recovering, TaintId, recovering};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::published::{Changed, PublishedSet, Resend};
+use super::reconcile::{Wanted, wanted, withdraw_reason};
+use crate::objects::store_key;
+
+const BY_CLUSTER: &str = "taint-manager/spec.clusters";
+
+/// The informers of the taint manager.
+pub(crate) struct Informers {
+    clusters: Informer<Cluster>,
+    bindings: [Informer<Binding>; 2],
+    policies: Informer<ClusterTaintPolicy>,
+}
+
+/// What changes, in streams.
+pub(crate) struct Streams {
+    pub clusters: Changes<Cluster>,
+    pub namespaced: Changes<Binding>,
+    pub cluster_wide: Changes<Binding>,
+    pub policies: Changes<ClusterTaintPolicy>,
+}
+
+impl Informers {
+    pub fn of(ctx: &Context) -> Self {
+        let bindings = BindingKind::ALL.map(|kind| {
+            let informer = ctx.informers.get::<Binding>(Scope::all(), &kind);
+            informer.index(BY_CLUSTER, |binding: &Binding| {
+                binding.spec.clusters.iter().map(|target| target.name.clone()).collect()
+            });
+            informer
+        });
+        Self {
+            clusters: ctx.informers.of::<Cluster>(),
+            bindings,
+            policies: ctx.informers.of::<ClusterTaintPolicy>(),
+        }
+    }
+
+    pub fn streams(&self) -> Streams {
+        let [namespaced, cluster_wide] = &self.bindings;
+        Streams {
+            clusters: self.clusters.changes(),
+            namespaced: namespaced.changes(),
+            cluster_wide: cluster_wide.changes(),
+            policies: self.policies.changes(),
+        }
+    }
+
+    /// Waits until all of them have synced.
+    pub async fn synced(&self) -> Result<Stores, Stopped> {
+        let [namespaced, cluster_wide] = &self.bindings;
+        Ok(Stores {
+            clusters: self.clusters.synced().await?,
+            namespaced: namespaced.synced().await?,
+            cluster_wide: cluster_wide.synced().await?,
+            policies: self.policies.synced().await?,
+        })
+    }
+}
+
+/// What is stored, as far as this process has seen.
+#[derive(Clone)]
+pub(crate) struct Stores {
+    pub clusters: Store<Cluster>,
+    namespaced: Store<Binding>,
+    cluster_wide: Store<Binding>,
+    policies: Store<ClusterTaintPolicy>,
+}
+
+impl Stores {
+    pub fn binding(&self, key: &BindingKey) -> Option<Arc<Binding>> {
+        let store = match key.kind() {
+            BindingKind::Namespaced => &self.namespaced,
+            BindingKind::Cluster => &self.cluster_wide,
+        };
+        store.get(&store_key(key))
+    }
+
+    pub fn cluster(&self, name: &ClusterName) -> Option<Arc<Cluster>> {
+        self.clusters.get(&ObjectKey::cluster_scoped(name.to_string()))
+    }
+
+    pub fn bindings(&self) -> impl Iterator<Item = Arc<Binding>> {
+        self.namespaced.list().into_iter().chain(self.cluster_wide.list())
+    }
+
+    fn bindings_on(&self, cluster: &ClusterName) -> impl Iterator<Item = Arc<Binding>> {
+        let on = |store: &Store<Binding>| store.by_index(BY_CLUSTER, cluster.as_str());
+        on(&self.namespaced).into_iter().chain(on(&self.cluster_wide))
+    }
+}
+
+/// What the queue asked to be confirmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Confirmation {
+    /// Version of the binding as the evictor read it; empty: it is gone.
+    pub binding_version: String,
+    /// Version of the Cluster as the evictor read it; empty: it is gone.
+    pub cluster_version: String,
+}
+
+/// Stored state, and the published set that follows from it.
+pub(crate) struct Index {
+    pub stores: Stores,
+    switches: Switches,
+    pub published: PublishedSet,
+    recovering: BTreeMap<ClusterName, BTreeMap<TaintId, Recovering>>,
+    to_confirm: BTreeMap<EntryKey, Confirmation>,
+}
+
+/// Bindings whose place in the published set changed.
+pub(crate) type Touched = BTreeSet<BindingKey>;
+
+impl Index {
+    /// Judges everything that is stored.
+    pub fn new(stores: Stores, switches: Switches) -> Self {
+        let mut index = Self {
+            stores,
+            switches,
+            published: PublishedSet::default(),
+            recovering: BTreeMap::new(),
+            to_confirm: BTreeMap::new(),
+        };
+        for cluster in index.stores.clusters.list() {
+            index.judge_cluster(&cluster.cluster_name());
+        }
+        index
+    }
+
+    /// A Cluster changed. What changed is only looked at when it can matter for an eviction.
+    pub fn cluster_changed(&mut self, name: &ClusterName, before: Option<&Cluster>, after: Option<&Cluster>) -> Touched {
+        match (before, after) {
+            (Some(before), Some(after)) if same_for_evictions(before, after) => self.confirm_on(name),
+            _ => self.judge_cluster(name),
+        }
+    }
+
+    /// A binding changed: the clusters that it is on now, and those for which it is published.
+    pub fn binding_changed(&mut self, key: &BindingKey) -> Touched {
+        let binding = self.stores.binding(key);
+        let mut clusters: BTreeSet<ClusterName> = self.published.clusters_of(key).into_iter().collect();
+        clusters.extend(
+            self.to_confirm
+                .keys()
+                .filter(|asked| asked.binding == *key)
+                .map(|asked| asked.cluster.clone()),
+        );
+        let on = binding.iter().flat_map(|binding| &binding.spec.clusters);
+        clusters.extend(on.map(|target| ClusterName::from(target.name.as_str())));
+        let mut touched = Touched::new();
+        for cluster in clusters {
+            self.judge(&cluster, key, binding.as_deref(), &mut touched);
+        }
+        touched
+    }
+
+    /// A policy changed: only whether it is suspended matters here.
+    pub fn policy_changed(&mut self) -> Touched {
+        let mut touched = Touched::new();
+        for name in self.published.counts().into_keys() {
+            let cluster = self.stores.cluster(&name);
+            if self.recovering.get(&name) != self.recovering_on(cluster.as_deref()).as_ref() {
+                touched.append(&mut self.judge_cluster(&name));
+            }
+        }
+        touched
+    }
+
+    /// The whole set for a new stream; what an earlier one asked for will be asked again.
+    pub fn snapshot(&mut self) -> Vec<Arc<Published>> {
+        self.to_confirm.clear();
+        self.published.snapshot()
+    }
+
+    /// The queue asks for an entry to be confirmed or taken back.
+    pub fn confirm(&mut self, key: EntryKey, asked: Confirmation) -> Touched {
+        let (cluster, binding) = (key.cluster.clone(), key.binding.clone());
+        self.to_confirm.insert(key, asked);
+        let mut touched = Touched::new();
+        let known = self.stores.binding(&binding);
+        self.judge(&cluster, &binding, known.as_deref(), &mut touched);
+        touched
+    }
+
+    fn judge_cluster(&mut self, name: &ClusterName) -> Touched {
+        let cluster = self.stores.cluster(name);
+        match self.recovering_on(cluster.as_deref()) {
+            Some(recovering) => self.recovering.insert(name.clone(), recovering),
+            None => self.recovering.remove(name),
+        };
+        let mut touched = Touched::new();
+        let mut seen = BTreeSet::new();
+        for binding in self.stores.bindings_on(name).collect::<Vec<_>>() {
+            let key = binding.key();
+            self.judge_on(name, cluster.as_deref(), &key, Some(&binding), &mut touched);
+            seen.insert(key);
+        }
+        // Those that have left the cluster meanwhile.
+        for key in self.published.bindings_on(name) {
+            if !seen.contains(&key) {
+                let binding = self.stores.binding(&key);
+                self.judge_on(name, cluster.as_deref(), &key, binding.as_deref(), &mut touched);
+            }
+        }
+        touched.append(&mut self.confirm_on(name));
+        touched
+    }
+
+    fn judge(&mut self, name: &ClusterName, key: &BindingKey, binding: Option<&Binding>, touched: &mut Touched) {
+        let cluster = self.stores.cluster(name);
+        self.judge_on(name, cluster.as_deref(), key, binding, touched);
+    }
+
+    fn judge_on(
+        &mut self,
+        name: &ClusterName,
+        cluster: Option<&Cluster>,
+        key: &BindingKey,
+        binding: Option<&Binding>,
+        touched: &mut Touched,
+    ) {
+        let nothing = BTreeMap::new();
+        let recovering = self.recovering.get(name).unwrap_or(&nothing);
+        let wanted = wanted(binding, cluster, recovering, &self.switches);
+        let reason = |key: &EntryKey| withdraw_reason(key, &wanted, cluster);
+        let asked = self.answerable(name, key, binding, cluster);
+        for asked in &asked {
+            self.to_confirm.remove(asked);
+            if !matches!(&wanted, Wanted::Entry(entry) if entry.key == *asked) {
+                self.published.disown(asked.clone(), reason(asked));
+            }
+        }
+        let changed = match &wanted {
+            Wanted::Entry(entry) => {
+                let resend = if asked.contains(&entry.key) {
+                    Resend::Always
+                } else {
+                    Resend::IfChanged
+                };
+                self.published.put((**entry).clone(), resend, reason)
+            }
+            Wanted::Nothing(_) => self.published.take(name, key, reason),
+        };
+        if changed == Changed::Yes || !asked.is_empty() {
+            touched.insert(key.clone());
+        }
+    }
+
+    /// What the queue asked of this pair, where what is known is new enough for an answer.
+    fn answerable(
+        &self,
+        name: &ClusterName,
+        key: &BindingKey,
+        binding: Option<&Binding>,
+        cluster: Option<&Cluster>,
+    ) -> Vec<EntryKey> {
+        if self.to_confirm.is_empty() {
+            return Vec::new();
+        }
+        let binding = binding.map(|b| &b.metadata);
+        let cluster = cluster.map(|c| &c.metadata);
+        self.to_confirm
+            .iter()
+            .filter(|(asked, _)| asked.cluster == *name && asked.binding == *key)
+            .filter(|(asked, confirmation)| {
+                is_new_enough(binding, &asked.binding_uid, &confirmation.binding_version)
+                    && is_new_enough(cluster, &asked.cluster_uid, &confirmation.cluster_version)
+            })
+            .map(|(asked, _)| asked.clone())
+            .collect()
+    }
+
+    /// A newer version of a Cluster may be what an answer waited for.
+    fn confirm_on(&mut self, name: &ClusterName) -> Touched {
+        let mut touched = Touched::new();
+        let asked: Vec<BindingKey> = self
+            .to_confirm
+            .keys()
+            .filter(|asked| asked.cluster == *name)
+            .map(|asked| asked.binding.clone())
+            .collect();
+        for key in asked {
+            let binding = self.stores.binding(&key);
+            self.judge(name, &key, binding.as_deref(), &mut touched);
+        }
+        touched
+    }
+
+    fn recovering_on(&self, cluster: Option<&Cluster>) -> Option<BTreeMap<TaintId, Recovering>> {
+        let policies = self.stores.policies.list();
+        let policies: Vec<&ClusterTaintPolicy> = policies.iter().map(AsRef::as_ref).collect();
+        Some(recovering(cluster?, &policies)).filter(|found| !found.is_empty())
+    }
+}
+
+/// Whether what is known of an object is at least as new as the version asked for. One of another UID has come after
+/// the one that the entry was published for.
+fn is_new_enough(known: Option<&ObjectMeta>, uid: &str, asked: &str) -> bool {
+    known.is_none_or(|known| {
+        known.uid.as_deref() != Some(uid)
+            || at_least_as_new(known.resource_version.as_deref().unwrap_or_default(), asked)
+    })
+}
+
+/// Versions of an API server are numbers; of others only equality tells. What was asked for as gone, and is still
+/// known, is older.
+fn at_least_as_new(have: &str, asked: &str) -> bool {
+    match (have.parse::<u64>(), asked.parse::<u64>()) {
+        (Ok(have), Ok(asked)) => have >= asked,
+        _ => have == asked,
+    }
+}
+
+/// Heartbeats and resource figures change nothing.
+fn same_for_evictions(before: &Cluster, after: &Cluster) -> bool {
+    before.metadata.uid == after.metadata.uid
+        && before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
+        && before.metadata.annotations == after.metadata.annotations
+        && before.spec.taints == after.spec.taints
+}

@@ -1,0 +1,226 @@
+//! What the queue holds, by binding, as far as it was heard; and what is worth telling about a step. Pure.
+//!
+//! Steps of a first watch say what is there, not what happens: they are told to nobody.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use api_types::BindingKey;
+use eviction_queue_api::v1::{self, watch_entries_response::Message as Step};
+use eviction_queue_api::convert::{self, Malformed};
+use failover_core::eviction::queue::EntryKey;
+use jiff::Timestamp;
+
+/// An entry as it was last heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// State.
+    pub state: v1::EntryState,
+    /// With Held: why.
+    pub hold: Option<Held>,
+    /// When it is due.
+    pub due_at: Timestamp,
+    /// The verdict in words.
+    pub reason: String,
+}
+
+/// Why an entry is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The reason.
+    pub reason: v1::HoldReason,
+    /// In words.
+    pub message: String,
+}
+
+/// Something worth telling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Happened {
+    /// The entry entered the queue.
+    Queued,
+    /// The queue released it.
+    Released,
+    /// It is held, for another reason than before.
+    Held(Held),
+    /// It left without an eviction.
+    Abandoned {
+        /// One word.
+        word: &'static str,
+        /// In words.
+        message: String,
+    },
+}
+
+/// What a step came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Noted {
+    /// The entry.
+    pub key: EntryKey,
+    /// As it is now, or was last.
+    pub seen: Seen,
+    /// What is worth telling.
+    pub happened: Option<Happened>,
+}
+
+/// Whether steps are news.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Everything known is being told; these were.
+    Listing(BTreeSet<EntryKey>),
+    /// Changes as they happen.
+    Live,
+}
+
+/// Entries by binding.
+#[derive(Debug)]
+pub(crate) struct Book {
+    entries: BTreeMap<BindingKey, BTreeMap<EntryKey, Seen>>,
+    phase: Phase,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            phase: Phase::Listing(BTreeSet::new()),
+        }
+    }
+}
+
+impl Book {
+    /// A watch begins that tells everything first.
+    pub fn begin(&mut self) {
+        self.phase = Phase::Listing(BTreeSet::new());
+    }
+
+    /// The entries of a binding.
+    pub fn of(&self, binding: &BindingKey) -> Option<&BTreeMap<EntryKey, Seen>> {
+        self.entries.get(binding)
+    }
+
+    /// Whether the whole queue has been told once.
+    pub fn is_live(&self) -> bool {
+        self.phase == Phase::Live
+    }
+
+    /// Everything known was told: what was not is gone. Returns the bindings of what is gone.
+    pub fn synced(&mut self) -> BTreeSet<BindingKey> {
+        let Phase::Listing(listed) = std::mem::replace(&mut self.phase, Phase::Live) else {
+            return BTreeSet::new();
+        };
+        let mut gone = BTreeSet::new();
+        self.entries.retain(|binding, entries| {
+            entries.retain(|key, _| {
+                let stays = listed.contains(key);
+                if !stays {
+                    gone.insert(binding.clone());
+                }
+                stays
+            });
+            !entries.is_empty()
+        });
+        gone
+    }
+
+    /// Takes in a step.
+    pub fn take(&mut self, step: Step) -> Result<Option<Noted>, Malformed> {
+        match step {
+            Step::Changed(entry) => self.changed(entry).map(Some),
+            Step::Removed(removed) => {
+                let (word, message) = (abandoned(removed.reason()), removed.message);
+                let Some(entry) = removed.entry else {
+                    return Err(Malformed::Missing { field: "removed.entry" });
+                };
+                let (key, seen) = read(entry)?;
+                if let Some(entries) = self.entries.get_mut(&key.binding) {
+                    entries.remove(&key);
+                    if entries.is_empty() {
+                        self.entries.remove(&key.binding);
+                    }
+                }
+                let happened = word.map(|word| Happened::Abandoned { word, message });
+                Ok(Some(Noted { key, seen, happened }))
+            }
+            Step::Synced(_) => Ok(None),
+        }
+    }
+
+    fn changed(&mut self, entry: v1::Entry) -> Result<Noted, Malformed> {
+        let (key, seen) = read(entry)?;
+        let entries = self.entries.entry(key.binding.clone()).or_default();
+        let before = entries.insert(key.clone(), seen.clone());
+        let happened = match &mut self.phase {
+            Phase::Listing(listed) => {
+                listed.insert(key.clone());
+                None
+            }
+            Phase::Live => news(before.as_ref(), &seen),
+        };
+        Ok(Noted { key, seen, happened })
+    }
+}
+
+/// What an entry's change means for people. Of one that enters the queue only that is told.
+fn news(before: Option<&Seen>, now: &Seen) -> Option<Happened> {
+    let Some(before) = before else { return Some(Happened::Queued) };
+    if now.state == v1::EntryState::Leased && before.state != v1::EntryState::Leased {
+        return Some(Happened::Released);
+    }
+    let held = now.hold.as_ref()?;
+    let as_before = before.hold.as_ref().is_some_and(|hold| hold.reason == held.reason);
+    // The queue asks the producer, or its own view of the cluster is a moment behind: neither is for people.
+    let passing = matches!(held.reason, v1::HoldReason::NotNeeded | v1::HoldReason::CauseNotSeen);
+    (!as_before && !passing).then(|| Happened::Held(held.clone()))
+}
+
+fn read(entry: v1::Entry) -> Result<(EntryKey, Seen), Malformed> {
+    let state = entry.state();
+    let hold = entry.hold.map(|hold| Held {
+        reason: hold.reason(),
+        message: hold.message,
+    });
+    let published = entry.published.ok_or(Malformed::Missing { field: "published" })?;
+    let due_at = published.due_at.as_ref().ok_or(Malformed::Missing { field: "due_at" })?;
+    let seen = Seen {
+        state,
+        hold,
+        due_at: convert::from_time("due_at", due_at)?,
+        reason: published.reason,
+    };
+    Ok((convert::from_key(published.key)?, seen))
+}
+
+/// The word for an entry that left without an eviction and without anything in its place.
+fn abandoned(reason: v1::RemovedReason) -> Option<&'static str> {
+    match reason {
+        v1::RemovedReason::ClusterRecovered => Some("ClusterRecovered"),
+        v1::RemovedReason::Tolerated => Some("Tolerated"),
+        v1::RemovedReason::BindingGone => Some("BindingGone"),
+        v1::RemovedReason::SwitchedOff => Some("SwitchedOff"),
+        v1::RemovedReason::Withdrawn => Some("Withdrawn"),
+        v1::RemovedReason::ProducerGone => Some("ProducerGone"),
+        v1::RemovedReason::Unspecified
+        | v1::RemovedReason::Evicted
+        | v1::RemovedReason::Leaving
+        | v1::RemovedReason::Replaced => None,
+    }
+}
+
+/// One word for a hold reason.
+pub(crate) fn hold_word(reason: v1::HoldReason) -> &'static str {
+    match reason {
+        v1::HoldReason::Unspecified => "Held",
+        v1::HoldReason::Stay => "Stay",
+        v1::HoldReason::Recovering => "Recovering",
+        v1::HoldReason::Dropped => "Dropped",
+        v1::HoldReason::ProducerGone => "ProducerGone",
+        v1::HoldReason::CauseNotSeen => "CauseNotSeen",
+        v1::HoldReason::NotNeeded => "NotNeeded",
+        v1::HoldReason::NoTarget => "NoTarget",
+        v1::HoldReason::Wait => "Wait",
+        v1::HoldReason::Paused => "Paused",
+    }
+}
+
+#[cfg(test)]
+#[path = "book_tests.rs"]
+mod tests;

@@ -1,0 +1,89 @@
+//! The writer of `EvictionPending`: conditional, only what changes, and not faster than allowed.
+
+use std::time::Duration;
+
+use api_types::conditions::Say;
+use api_types::work::condition::EVICTION_PENDING;
+use api_types::work::Binding;
+use binding_writer::{BindingWriter, WriteError, WriteOutcome};
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until};
+
+use super::say::Saying;
+
+/// Lets so many writes a second pass, evenly spaced.
+pub(crate) struct Pace {
+    gap: Duration,
+    next: Mutex<Option<Instant>>,
+}
+
+impl Pace {
+    pub fn per_second(writes: u32) -> Self {
+        Self {
+            gap: Duration::from_secs(1) / writes.max(1),
+            next: Mutex::default(),
+        }
+    }
+
+    async fn wait(&self) {
+        let mut next = self.next.lock().await;
+        if let Some(at) = *next {
+            sleep_until(at).await;
+        }
+        *next = Some(Instant::now() + self.gap);
+    }
+}
+
+/// Whether the condition of a binding as it was read says something else than it should.
+pub(crate) fn differs(read: &Binding, wanted: Option<&Saying>) -> bool {
+    match (read.condition(EVICTION_PENDING), wanted) {
+        (None, None) => false,
+        (Some(condition), Some(saying)) => {
+            condition.status != "True" || condition.reason != saying.reason || condition.message != saying.message
+        }
+        _ => true,
+    }
+}
+
+/// Writes or clears the condition.
+pub(crate) async fn write(
+    writer: &BindingWriter,
+    pace: &Pace,
+    read: &Binding,
+    wanted: Option<&Saying>,
+    now: Timestamp,
+) -> Result<WriteOutcome, WriteError> {
+    pace.wait().await;
+    match wanted {
+        Some(saying) => {
+            let say = Say {
+                type_: EVICTION_PENDING,
+                status: "True",
+                reason: saying.reason,
+                message: &saying.message,
+            };
+            writer.set_condition(read, say, now).await
+        }
+        None => writer.clear_condition(read, EVICTION_PENDING).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn writes_are_spaced() {
+        let pace = Pace::per_second(20);
+        let start = Instant::now();
+        for _ in 0..41 {
+            pace.wait().await;
+        }
+        let took = start.elapsed();
+        assert!(
+            took >= Duration::from_secs(2) && took < Duration::from_millis(2_200),
+            "{took:?}"
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! What the queue holds, told to people: the condition `EvictionPending` on bindings, and events.
+//!
+//! Follows the queue's watch over entries of every cause. Output only: nothing here is read for a decision.
+
+mod book;
+mod conditions;
+mod say;
+mod told;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::BindingKey;
+use api_types::work::Binding;
+use api_types::work::condition::EVICTION_PENDING;
+use binding_writer::{BindingWriter, WriteError, WriteOutcome};
+use controller_kit::{Context, Next, WorkQueue};
+use eviction_queue_api::QueueClient;
+use eviction_queue_api::v1::{WatchEntriesRequest, WatchEntriesResponse, watch_entries_response};
+use parking_lot::Mutex;
+use tonic::{Code, Status};
+use tracing::warn;
+
+use super::Shared;
+use super::index::Stores;
+use crate::link::Link;
+use crate::objects::binding_api;
+use book::Book;
+use conditions::Pace;
+use say::{Saying, saying};
+use told::Teller;
+
+/// What is leased at once needs no condition: an entry that stays for longer than this gets one.
+const SETTLE: Duration = Duration::from_millis(500);
+/// A queue that began anew has yet to hear from its producers: conditions are not cleared before that.
+const CLEAR_AFTER: Duration = Duration::from_secs(10);
+/// Conditions that are written at the same time; the pace is set elsewhere.
+const WRITERS: usize = 4;
+
+/// Follows the queue and keeps conditions. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Pending {
+    ctx: Context,
+    shared: Arc<Shared>,
+    stores: Stores,
+    client: QueueClient,
+    book: Arc<Mutex<Book>>,
+    work: WorkQueue<BindingKey>,
+    writer: BindingWriter,
+    pace: Arc<Pace>,
+}
+
+/// Where a watch goes on.
+#[derive(Clone, Debug, Default)]
+struct Position {
+    revision: u64,
+    queue_epoch: String,
+}
+
+impl Pending {
+    pub fn new(
+        ctx: &Context,
+        shared: &Arc<Shared>,
+        stores: Stores,
+        client: QueueClient,
+        writes_per_second: u32,
+    ) -> Self {
+        Self {
+            work: WorkQueue::new("evictionPending", ctx),
+            writer: BindingWriter::new(ctx.client.clone()),
+            ctx: ctx.clone(),
+            shared: shared.clone(),
+            stores,
+            client,
+            book: Arc::default(),
+            pace: Arc::new(Pace::per_second(writes_per_second)),
+        }
+    }
+
+    /// A binding may need another condition.
+    pub fn look_at(&self, key: &BindingKey) {
+        self.work.add_after(key.clone(), SETTLE);
+    }
+
+    /// Runs until shutdown.
+    pub async fn run(&self) {
+        let pending = self.clone();
+        let writers = self.work.run(&self.ctx, WRITERS, move |key| {
+            let pending = pending.clone();
+            async move { pending.bring_up_to_date(&key).await }
+        });
+        tokio::join!(writers, self.follow());
+    }
+
+    // ---- the condition
+
+    async fn bring_up_to_date(&self, key: &BindingKey) -> Result<Next, WriteError> {
+        let Some(known) = self.stores.binding(key) else {
+            return Ok(Next::Done);
+        };
+        let Some(wanted) = self.wanted(key) else {
+            return Ok(Next::Done);
+        };
+        if !conditions::differs(&known, wanted.as_ref()) {
+            return Ok(Next::Done);
+        }
+        match self.write(&known, wanted.as_ref()).await? {
+            WriteOutcome::Written(_) | WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Next::Done),
+            WriteOutcome::Conflict => self.write_on_live_state(key).await,
+        }
+    }
+
+    /// What is known here was behind. Another conflict waits for its turn.
+    async fn write_on_live_state(&self, key: &BindingKey) -> Result<Next, WriteError> {
+        let live = binding_api(&self.ctx.client, key).get_opt(&key.name).await;
+        let live = live.map_err(|source| WriteError::Unknown {
+            binding: key.to_string(),
+            source: Box::new(source),
+        })?;
+        let (Some(live), Some(wanted)) = (live, self.wanted(key)) else {
+            return Ok(Next::Done);
+        };
+        if !conditions::differs(&live, wanted.as_ref()) {
+            return Ok(Next::Done);
+        }
+        match self.write(&live, wanted.as_ref()).await? {
+            WriteOutcome::Conflict => Ok(Next::After(Duration::from_secs(1))),
+            _ => Ok(Next::Done),
+        }
+    }
+
+    async fn write(&self, read: &Binding, wanted: Option<&Saying>) -> Result<WriteOutcome, WriteError> {
+        conditions::write(&self.writer, &self.pace, read, wanted, self.ctx.clock.now()).await
+    }
+
+    /// What the condition should say; nothing while that cannot be told.
+    fn wanted(&self, key: &BindingKey) -> Option<Option<Saying>> {
+        let book = self.book.lock();
+        if let Some(entries) = book.of(key) {
+            return Some(saying(entries));
+        }
+        // What is published and not in the queue yet, or not withdrawn yet, is on its way: another look follows.
+        (book.is_live() && !self.shared.index.lock().published.mentions(key)).then_some(None)
+    }
+
+    // ---- the watch
+
+    async fn follow(&self) {
+        let link = Link::new(&self.ctx, "watch");
+        let mut teller = Teller::default();
+        let mut position = Position::default();
+        let forever = async {
+            loop {
+                let why = self.session(&link, &mut teller, &mut position).await;
+                link.down(&why);
+                self.client.back_off().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.ctx.shutdown.cancelled() => {}
+            () = forever => {}
+        }
+    }
+
+    /// One watch, until it ends; says why it did.
+    async fn session(&self, link: &Link, teller: &mut Teller, position: &mut Position) -> String {
+        let mut service = match self.client.inspection().await {
+            Ok(service) => service,
+            Err(error) => return error.to_string(),
+        };
+        if position.revision == 0 {
+            self.book.lock().begin();
+        }
+        let request = WatchEntriesRequest {
+            after_revision: position.revision,
+            queue_epoch: position.queue_epoch.clone(),
+        };
+        let mut steps = match service.watch_entries(request).await {
+            Ok(steps) => steps.into_inner(),
+            Err(status) => return self.ended(position, &status),
+        };
+        loop {
+            let told = async {
+                match teller.due() {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let step = tokio::select! {
+                biased;
+                step = steps.message() => step,
+                () = told => {
+                    teller.tell(&self.ctx);
+                    continue;
+                }
+            };
+            match step {
+                Ok(Some(step)) => self.step(link, teller, position, step),
+                Ok(None) => return self.ended(position, &Status::unavailable("the queue has closed the watch")),
+                Err(status) => return self.ended(position, &status),
+            }
+        }
+    }
+
+    fn ended(&self, position: &mut Position, status: &Status) -> String {
+        if status.code() == Code::OutOfRange {
+            *position = Position::default();
+        }
+        self.client.learn(status);
+        format!("{:?}: {}", status.code(), status.message())
+    }
+
+    fn step(&self, link: &Link, teller: &mut Teller, position: &mut Position, step: WatchEntriesResponse) {
+        let revision = step.revision;
+        let Some(message) = step.message else { return };
+        if let watch_entries_response::Message::Synced(synced) = message {
+            self.client.succeeded();
+            link.up();
+            *position = Position {
+                revision,
+                queue_epoch: synced.queue_epoch,
+            };
+            self.synced();
+            return;
+        }
+        match self.book.lock().take(message) {
+            Ok(Some(noted)) => {
+                teller.note(&self.ctx, &noted);
+                self.look_at(&noted.key.binding);
+            }
+            Ok(None) => {}
+            Err(error) => warn!("the queue tells of an entry that cannot be understood: {error}"),
+        }
+        if !position.queue_epoch.is_empty() {
+            position.revision = revision;
+        }
+    }
+
+    /// The whole queue is known: conditions of what it does not hold go, but not before its producers had time.
+    fn synced(&self) {
+        let gone = self.book.lock().synced();
+        let stale = self.stores.bindings().filter(|binding| binding.condition(EVICTION_PENDING).is_some());
+        for key in stale.map(|binding| binding.key()).chain(gone) {
+            self.work.add_after(key, CLEAR_AFTER);
+        }
+    }
+}
+
