@@ -134,6 +134,39 @@ async fn five_thousand_keys_use_exactly_the_workers_there_are() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn keys_that_become_due_together_use_all_workers() {
+    within_hours(1, async {
+        let world = World::new();
+        let calls = Calls::default();
+        let noted = calls.clone();
+        let (_running, queue) = with_queue(&world, 5, move |key| {
+            noted.note(&key);
+            async {
+                tokio::time::sleep(Duration::from_secs(10)).await;
+                Ok(Next::Done)
+            }
+        })
+        .await;
+        settle().await;
+        let start = Instant::now();
+        for number in 0..10 {
+            queue.add_at(
+                format!("key{number}"),
+                world.clock.now() + SignedDuration::from_secs(60),
+            );
+        }
+        seconds_and_a_bit(100).await;
+        let mut begun: Vec<u64> = (0..10)
+            .flat_map(|number| calls.times(&format!("key{number}"), start))
+            .map(|at| at.as_secs())
+            .collect();
+        begun.sort_unstable();
+        assert_eq!(begun, [60, 60, 60, 60, 60, 70, 70, 70, 70, 70]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn delayed_adds_are_on_time_and_the_earliest_counts() {
     within_hours(3, async {
         let world = World::new();
