@@ -236,7 +236,7 @@ async fn every_kind_goes_its_whole_way() {
     let world = World::start(&control_plane, &member).await;
 
     let pod = |image: &str| json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": image}]}});
-    let mut once = pod("nginx");
+    let mut once = pod("finish");
     once["spec"]["restartPolicy"] = json!("Never");
     let selector = json!({"matchLabels": {"a": "b"}});
     for (api_version, kind, fields) in [
@@ -269,6 +269,22 @@ async fn every_kind_goes_its_whole_way() {
         .await
         .unwrap();
     assert_eq!(template["status"]["availableReplicas"], 2, "{}", template["status"]);
+    eventually("the Job is complete", SOON, async || {
+        let job = get(&world.client, "batch/v1", "Job", Some("shop"), "thing")
+            .await
+            .unwrap();
+        let conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let complete = conditions
+            .iter()
+            .any(|c| c["type"] == "Complete" && c["status"] == "True");
+        if complete {
+            Ok(())
+        } else {
+            Err(format!("{}", job["status"]))
+        }
+    })
+    .await
+    .unwrap();
     let namespace = get(&world.member, "v1", "Namespace", None, "shop").await.unwrap();
     assert_eq!(namespace["metadata"]["labels"]["karmada.io/managed"], "true");
 

@@ -48,6 +48,9 @@ pub fn step(
     let Some(observed) = observed else {
         return Ok(Step::Create(desired.clone()));
     };
+    if serves_as_it_is(desired, observed) {
+        return Ok(Step::Leave);
+    }
     if let Some(conflict) = conflict(work, desired, observed) {
         return Ok(Step::Conflict(conflict));
     }
@@ -58,6 +61,12 @@ pub fn step(
         return Ok(Step::Leave);
     }
     Ok(Step::Replace(wanted))
+}
+
+/// A namespace that the member has already is all that is needed there: it is no conflict, and stays the member's own,
+/// or the end of ours would be the end of all that is in it.
+fn serves_as_it_is(desired: &Value, observed: &Value) -> bool {
+    crate::interpreter::gvk(desired) == ("v1", "Namespace") && !is_managed(observed)
 }
 
 /// An object that Karmada did not make is taken over only by an owner's word; one of another Work never is.
@@ -275,6 +284,19 @@ mod tests {
         assert_eq!(
             written["metadata"]["annotations"],
             json!({"work.karmada.io/namespace": "karmada-es-m1", "work.karmada.io/name": "web-x"})
+        );
+    }
+
+    #[test]
+    fn a_namespace_of_the_members_own_serves_as_it_is() {
+        let namespace = |metadata: Value| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
+        let (desired, observed) = (
+            namespace(managed(json!({}))),
+            namespace(json!({"name": "shop", "resourceVersion": "1"})),
+        );
+        assert_eq!(
+            step(&work(), &desired, Some(&observed), Look::NewVersion, &Native).unwrap(),
+            Step::Leave
         );
     }
 

@@ -217,6 +217,14 @@ async fn namespaces_are_made_in_the_members() {
         world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bank"}}));
         world.settle().await;
         assert!(names(&world).contains(&"bank".to_owned()));
+        // One that the member had before is neither changed nor deleted.
+        world.member("m1").sandbox().put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "theirs"}})).unwrap();
+        world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "theirs"}}));
+        world.settle().await;
+        world.delete("v1", "Namespace", None, "theirs").await;
+        world.settle().await;
+        let theirs = world.member("m1").sandbox().get("v1", "Namespace", None, "theirs").unwrap();
+        assert!(theirs["metadata"]["deletionTimestamp"].is_null() && theirs["metadata"]["labels"]["karmada.io/managed"].is_null());
         world.delete("v1", "Namespace", None, "bank").await;
         world.settle().await;
         assert!(!names(&world).contains(&"bank".to_owned()));
