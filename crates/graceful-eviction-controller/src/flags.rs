@@ -24,7 +24,16 @@ pub struct Flags {
     pub evict_plugins: Vec<String>,
 
     /// Let the last copy go when the grace period is over although no cluster takes the workload. Off: it stays.
-    #[arg(long, env = "KARMADA_FAILOVER_ALLOW_LAST_COPY_EVICTION", action = ArgAction::SetTrue)]
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_ALLOW_LAST_COPY_EVICTION",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
     pub allow_last_copy_eviction: bool,
 
     /// Deprecated: a grace period for tasks that have none; 0 = they wait until the workload is healthy elsewhere.

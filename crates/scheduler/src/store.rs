@@ -124,7 +124,8 @@ impl Stores {
     }
 }
 
-/// Statuses of copies change often and concern nobody here.
+/// Statuses of copies change often and concern nobody here. What this scheduler itself writes always does: a look that
+/// waited for an own write to come back is taken then.
 fn concerned(change: &Change<Binding>) -> bool {
     let (Some(before), Some(after)) = (&change.before, &change.after) else {
         return change.after.is_some();

@@ -4,6 +4,7 @@
 
 #[path = "../../../scheduler/tests/scheduler/bench.rs"]
 mod bench;
+mod walk;
 
 use bench::{Bench, one_to_two, paused, shown, task};
 use controller_kit::{KitFlags, Process, Running};

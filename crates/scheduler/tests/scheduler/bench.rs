@@ -19,7 +19,7 @@ pub struct Bench {
 }
 
 /// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
-pub fn paused(test: impl Future<Output = ()>) {
+pub fn paused<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -28,8 +28,8 @@ pub fn paused(test: impl Future<Output = ()>) {
     runtime.block_on(async {
         tokio::time::timeout(Duration::from_secs(86_400), test)
             .await
-            .expect("stuck");
-    });
+            .expect("stuck")
+    })
 }
 
 impl Bench {
