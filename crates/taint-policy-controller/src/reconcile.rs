@@ -1,19 +1,22 @@
 //! One look at one Cluster: ask the core, write what it says, remember what it saw.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::{Context, Next, ObjectKey, api_errors};
 use failover_core::taint_policy::{Evaluation, FailoverGate, Input, evaluate};
-use tracing::info;
+use tracing::{debug, info};
 
 use crate::index::{Index, Look};
 use crate::steady::SteadyClock;
 use crate::writer::{self, WriteOutcome};
 
-/// Tries before a conflict is left to the queue's back-off.
+/// Conflicts in a row before others get a moment to finish.
 const TRIES: u32 = 5;
+/// That moment.
+const AFTER_CONFLICTS: Duration = Duration::from_millis(100);
 
 pub(crate) struct Reconciler {
     pub ctx: Context,
@@ -44,12 +47,16 @@ impl Reconciler {
             tries += 1;
             match writer::write(&self.ctx, &cluster, &evaluation).await {
                 Ok(WriteOutcome::Written) => {
-                    info!(cluster = %key, changes = writer::summary(&evaluation), "cluster updated");
+                    if evaluation.taints.is_empty() {
+                        debug!(cluster = %key, "windows recorded");
+                    } else {
+                        info!(cluster = %key, changes = writer::summary(&evaluation), "taints changed");
+                    }
                     break evaluation;
                 }
                 Ok(WriteOutcome::Gone) => return Ok(Next::Done),
                 Ok(WriteOutcome::Conflict) if tries < TRIES => {}
-                Ok(WriteOutcome::Conflict) => return Ok(Next::After(std::time::Duration::from_millis(100))),
+                Ok(WriteOutcome::Conflict) => return Ok(Next::After(AFTER_CONFLICTS)),
                 Err(error) => {
                     writer::tell_failure(&self.ctx, &cluster, &evaluation, &api_errors::one_line(&error));
                     return Err(error);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_types::cluster::Cluster;
+use api_types::cluster::{Cluster, condition};
 use controller_kit::durations::format_duration;
 use controller_kit::{Context, EventType, MemberTarget, ObjectKey, Store, api_errors};
 use failover_core::cluster_health::{
@@ -34,6 +34,8 @@ pub(super) struct Reporter {
     collector: Collector,
     /// What the collector's connections were made from.
     target: Option<MemberTarget>,
+    /// The Cluster before a write of which it is not known whether it was stored.
+    unsure: Option<Arc<Cluster>>,
 }
 
 impl Reporter {
@@ -49,6 +51,7 @@ impl Reporter {
             started: Instant::now(),
             memory: None,
             target: None,
+            unsure: None,
         }
     }
 
@@ -74,7 +77,7 @@ impl Reporter {
     async fn look(&mut self) -> Option<Duration> {
         let cluster = self.clusters.get(&self.key)?;
         let (observation, client) = self.observe(&cluster).await?;
-        let stored = StoredReady::from(cluster.condition(api_types::cluster::condition::READY));
+        let stored = StoredReady::from(cluster.condition(condition::READY));
         let step = step(
             self.memory,
             &observation,
@@ -83,6 +86,14 @@ impl Reporter {
             self.started.elapsed(),
         );
         self.memory = Some(step.memory);
+        if let Some(before) = self.unsure.take()
+            && cluster
+                .condition(condition::READY)
+                .is_some_and(|c| c.status == observation.status())
+        {
+            // It was stored, only the answer was lost: its transition has not been told.
+            self.tell(&before, &observation, step.held_for);
+        }
         match client {
             Some(client) if observation.is_healthy() && step.verdict == Verdict::Follow => {
                 // What cannot be collected in time stays as it was; the probe waits for nothing.
@@ -128,11 +139,11 @@ impl Reporter {
         }
     }
 
-    async fn write(&self, cluster: &Arc<Cluster>, observation: &Observation, held_for: Duration) {
+    async fn write(&mut self, cluster: &Arc<Cluster>, observation: &Observation, held_for: Duration) {
         let now = self.ctx.clock.now();
         let follows = |current: &Cluster| {
             // Judged again on every version: another writer may have changed the condition meanwhile.
-            let stored = StoredReady::from(current.condition(api_types::cluster::condition::READY));
+            let stored = StoredReady::from(current.condition(condition::READY));
             step(
                 self.memory,
                 observation,
@@ -154,15 +165,16 @@ impl Reporter {
             Ok(Outcome::Written { before }) => self.tell(&before, observation, held_for),
             Ok(Outcome::Unchanged | Outcome::Gone) => {}
             // The next look tries again: nothing is lost but a period.
-            Err(error) => warn!(cluster = %self.key, error = api_errors::one_line(&error), "status not written"),
+            Err(error) => {
+                warn!(cluster = %self.key, error = api_errors::one_line(&error), "status not written");
+                self.unsure = Some(Arc::clone(cluster));
+            }
         }
     }
 
     /// An event for a settled transition, in the probe's own words.
     fn tell(&self, before: &Cluster, observation: &Observation, held_for: Duration) {
-        let status = before
-            .condition(api_types::cluster::condition::READY)
-            .map(|c| c.status.as_str());
+        let status = before.condition(condition::READY).map(|c| c.status.as_str());
         let Some(settled) = transition(status, observation.status()) else {
             return;
         };

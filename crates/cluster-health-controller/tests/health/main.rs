@@ -357,6 +357,29 @@ fn a_person_ends_a_blocked_deletion() {
     });
 }
 
+#[test]
+fn a_transition_whose_answer_was_lost_is_told_once() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        let _process = bench.start("health-0").await;
+        bench.until(60).await;
+        bench.member("m1").stop();
+        let status = kube_sandbox::Match::writes().resource("clusters").subresource("status");
+        bench
+            .plane()
+            .faults()
+            .inject_times(status, 0, 1, kube_sandbox::Effect::AnswerLost);
+        bench.until(140).await;
+        assert_eq!(bench.ready("m1").await, said("False", "ClusterNotReachable"));
+        let told = bench
+            .events("m1")
+            .await
+            .into_iter()
+            .filter(|(reason, _)| reason == "ClusterNotReady");
+        assert_eq!(told.count(), 1);
+    });
+}
+
 /// Every request meets latency and every tenth write a conflict: the same end, later.
 #[test]
 fn conflicts_and_latency_change_nothing() {

@@ -305,7 +305,7 @@ fn judge_window(
     if window.matching {
         for id in owned.taken_from(form.uid).filter(|id| form.taint(id).is_some()) {
             let dismissed = DismissedAt {
-                at: now,
+                at: windows::round_up_to_millis(now),
                 generation: form.generation,
             };
             window.dismissed.entry(id.clone()).or_insert(dismissed);

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::records::{RecordError, read};
+use super::windows::round_up_to_millis;
 use crate::cluster_health::StoredReady;
 
 const HALF_LIFE_SECONDS: f64 = 30.0 * 60.0;
@@ -75,7 +76,7 @@ pub(super) fn step(cluster: &Cluster, stored: &FlapScore, remembered: Option<boo
             ready: Some(before),
             crossed: Some(FlapScore {
                 score: stored.at(now) + 1.0,
-                at: Some(now),
+                at: Some(round_up_to_millis(now)),
                 ready: Some(ready),
             }),
         },

@@ -113,7 +113,7 @@ fn unbroken(before: &BTreeMap<String, SeenCondition>, now: &BTreeMap<String, See
 }
 
 /// Stored times have milliseconds; rounded up, so that no window ends early by what was cut off.
-fn round_up_to_millis(time: Timestamp) -> Timestamp {
+pub(super) fn round_up_to_millis(time: Timestamp) -> Timestamp {
     let nanos = time.as_nanosecond();
     Timestamp::from_millisecond(
         i64::try_from(nanos.div_euclid(1_000_000) + i128::from(nanos % 1_000_000 != 0)).unwrap_or(i64::MAX),
