@@ -420,7 +420,9 @@ impl Queue {
             .iter()
             .filter(|entry| !self.entries.contains_key(&entry.key))
             .count();
-        if self.entries.len() + new > self.settings.max_entries {
+        if self.entries.len() + new > self.settings.max_entries
+            && self.entries.len() + new - self.on_their_way_out(&name) > self.settings.max_entries
+        {
             self.effects.push(Effect::QueueFull {
                 stream,
                 max_entries: self.settings.max_entries,
@@ -436,6 +438,14 @@ impl Queue {
             {
                 seen.insert(key);
             }
+        }
+    }
+
+    /// Entries that a producer's snapshot has not named yet: they stay or go with it, and need no room of their own.
+    fn on_their_way_out(&self, producer: &Arc<str>) -> usize {
+        match self.producers.get(producer).map(|producer| &producer.link) {
+            Some(Link::Syncing { seen, .. }) => self.keys_of(producer).len().saturating_sub(seen.len()),
+            _ => 0,
         }
     }
 

@@ -1,0 +1,245 @@
+use std::time::Duration;
+
+use eviction_queue_api::v1;
+use eviction_queue_api::v1::watch_entries_response::Message;
+use failover_core::eviction::queue::WithdrawReason;
+use tonic::Code;
+
+use crate::world::{Producer, World, paused};
+
+#[test]
+fn pages_are_of_one_snapshot() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(0.0)).await;
+        let entries = world.entries_of("m1", 250);
+        let producer = Producer::publish(&world, entries.clone()).await;
+        let mut service = world.client().inspection().await.unwrap();
+        let mut request = v1::ListEntriesRequest {
+            page_size: 100,
+            ..v1::ListEntriesRequest::default()
+        };
+        let first = service.list_entries(request.clone()).await.unwrap().into_inner();
+        producer.withdraw(entries.iter().map(|entry| &entry.key), WithdrawReason::Tolerated);
+        world.settle().await;
+        let mut seen = first.entries.clone();
+        request.page_token = first.next_page_token.clone();
+        while !request.page_token.is_empty() {
+            let page = service.list_entries(request.clone()).await.unwrap().into_inner();
+            assert_eq!(
+                (page.total, page.as_of, page.revision),
+                (250, first.as_of, first.revision)
+            );
+            seen.extend(page.entries);
+            request.page_token = page.next_page_token;
+        }
+        let names: Vec<_> = seen
+            .iter()
+            .map(|e| e.published.as_ref().unwrap().key.as_ref().unwrap().name.clone())
+            .collect();
+        assert_eq!(
+            names,
+            entries
+                .iter()
+                .map(|entry| entry.key.binding.name.clone())
+                .collect::<Vec<_>>()
+        );
+
+        request.page_token = first.next_page_token;
+        request.filter = Some(v1::EntryFilter {
+            cluster: "m2".into(),
+            ..v1::EntryFilter::default()
+        });
+        assert_eq!(
+            service.list_entries(request.clone()).await.unwrap_err().code(),
+            Code::InvalidArgument
+        );
+        request.filter = None;
+        tokio::time::sleep(Duration::from_secs(61)).await;
+        assert_eq!(
+            service.list_entries(request.clone()).await.unwrap_err().code(),
+            Code::OutOfRange
+        );
+        request.page_token = "nonsense".into();
+        assert_eq!(
+            service.list_entries(request).await.unwrap_err().code(),
+            Code::InvalidArgument
+        );
+    });
+}
+
+#[test]
+fn filters_lanes_and_one_entry() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(0.5)).await;
+        let mut cluster_scoped = world.entry("m2", "role", 0);
+        cluster_scoped.key.binding.namespace = None;
+        let entries = vec![
+            world.entry("m1", "a", -5),
+            world.entry("m1", "b", 0),
+            world.entry("m1", "later", 600),
+            cluster_scoped,
+        ];
+        let _producer = Producer::publish(&world, entries).await;
+        let names = |filter: v1::EntryFilter| async {
+            let entries = world.entries(filter).await;
+            entries
+                .into_iter()
+                .map(|e| e.published.unwrap().key.unwrap().name)
+                .collect::<Vec<_>>()
+        };
+        let all = v1::EntryFilter::default;
+        assert_eq!(
+            names(v1::EntryFilter {
+                cluster: "m1".into(),
+                ..all()
+            })
+            .await,
+            ["a", "b", "later"]
+        );
+        assert_eq!(
+            names(v1::EntryFilter {
+                namespace: "-".into(),
+                ..all()
+            })
+            .await,
+            ["role"]
+        );
+        assert_eq!(
+            names(v1::EntryFilter {
+                state: v1::EntryState::Waiting.into(),
+                ..all()
+            })
+            .await,
+            ["later"]
+        );
+        assert_eq!(
+            names(v1::EntryFilter {
+                name: "b".into(),
+                ..all()
+            })
+            .await,
+            ["b"]
+        );
+        assert!(
+            names(v1::EntryFilter {
+                kind: "Job".into(),
+                ..all()
+            })
+            .await
+            .is_empty()
+        );
+        assert!(
+            names(v1::EntryFilter {
+                cause_kind: v1::CauseKind::Deletion.into(),
+                ..all()
+            })
+            .await
+            .is_empty()
+        );
+
+        let mut service = world.client().inspection().await.unwrap();
+        let lanes = service
+            .list_lanes(v1::ListLanesRequest {})
+            .await
+            .unwrap()
+            .into_inner()
+            .lanes;
+        let shown: Vec<_> = lanes
+            .iter()
+            .map(|lane| (lane.cluster.as_str(), lane.faulty, lane.totals.unwrap()))
+            .collect();
+        let totals = |ready, waiting| v1::Totals {
+            ready,
+            waiting,
+            leased: 0,
+            held: 0,
+        };
+        assert_eq!(shown, [("m1", true, totals(2, 1)), ("m2", true, totals(1, 0))]);
+        assert!(lanes[0].next_due_at.is_some());
+
+        let key = v1::GetEntryRequest {
+            namespace: "default".into(),
+            name: "b".into(),
+            cluster: String::new(),
+        };
+        let entry = service.get_entry(key).await.unwrap().into_inner();
+        assert_eq!(entry.position, 3, "a, then the other lane, then b");
+        assert!(
+            entry
+                .explanation
+                .starts_with("number 3 in the order of release, at 0.5 evictions a second"),
+            "{}",
+            entry.explanation
+        );
+        assert!(entry.estimated_release_at.is_some());
+        let key = v1::GetEntryRequest {
+            namespace: "default".into(),
+            name: "later".into(),
+            cluster: "m1".into(),
+        };
+        let entry = service.get_entry(key).await.unwrap().into_inner();
+        assert_eq!(
+            (entry.position, entry.explanation.as_str()),
+            (0, "due at 2026-01-01T00:10:00Z: taint k:NoExecute is not tolerated")
+        );
+        let missing = v1::GetEntryRequest {
+            name: "nobody".into(),
+            ..v1::GetEntryRequest::default()
+        };
+        assert_eq!(service.get_entry(missing).await.unwrap_err().code(), Code::NotFound);
+    });
+}
+
+#[test]
+fn a_watch_tells_everything_and_goes_on_from_a_position() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(0.0)).await;
+        let entries = world.entries_of("m1", 3);
+        let producer = Producer::publish(&world, entries.clone()).await;
+        let mut service = world.client().inspection().await.unwrap();
+        let mut watch = service
+            .watch_entries(v1::WatchEntriesRequest::default())
+            .await
+            .unwrap()
+            .into_inner();
+        let mut told = Vec::new();
+        let (epoch, position) = loop {
+            let step = watch.message().await.unwrap().unwrap();
+            match step.message.unwrap() {
+                Message::Changed(entry) => told.push(entry.published.unwrap().key.unwrap().name),
+                Message::Synced(synced) => break (synced.queue_epoch, step.revision),
+                Message::Removed(_) => panic!("nothing left"),
+            }
+        };
+        assert_eq!(told.len(), 3);
+        drop(watch);
+        producer.withdraw([&entries[1].key], WithdrawReason::Tolerated);
+        world.settle().await;
+        let again = v1::WatchEntriesRequest {
+            after_revision: position,
+            queue_epoch: epoch,
+        };
+        let mut watch = service.watch_entries(again).await.unwrap().into_inner();
+        assert!(matches!(
+            watch.message().await.unwrap().unwrap().message,
+            Some(Message::Synced(_))
+        ));
+        let Some(Message::Removed(removed)) = watch.message().await.unwrap().unwrap().message else {
+            panic!("removed")
+        };
+        assert_eq!(
+            (removed.reason(), removed.message.as_str()),
+            (v1::RemovedReason::Tolerated, "the workload tolerates the cause now")
+        );
+
+        let elsewhere = v1::WatchEntriesRequest {
+            after_revision: position,
+            queue_epoch: "other/1".into(),
+        };
+        let mut refused = service.watch_entries(elsewhere).await.unwrap().into_inner();
+        assert_eq!(refused.message().await.unwrap_err().code(), Code::OutOfRange);
+    });
+}

@@ -1,0 +1,15 @@
+//! The queue as its users see it: gRPC with a leader and a follower, on a simulated control plane.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
+
+mod inspection;
+mod leaders;
+mod rate;
+mod sockets;
+mod streams;
+mod world;

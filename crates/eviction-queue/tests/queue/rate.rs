@@ -1,0 +1,198 @@
+use std::time::Duration;
+
+use failover_core::eviction::queue::WithdrawReason;
+use jiff::SignedDuration;
+use kube_sandbox::Sandbox;
+
+use crate::world::{Evictions, Producer, World, evict, paused};
+
+async fn evictions_in(seconds: u64, consumers: usize, world: &World) -> Evictions {
+    let evictions = Evictions::default();
+    let all = futures::future::join_all((0..consumers).map(|_| evict(world, evictions.clone())));
+    let _ = tokio::time::timeout(Duration::from_secs(seconds), all).await;
+    evictions
+}
+
+// C42, S01: the rate is the rate, whatever the number of consumers.
+#[test]
+fn exact_with_one_and_eight_consumers() {
+    for consumers in [1, 8] {
+        paused(async move {
+            let world = World::new();
+            let _queue = world.queue("q", world.flags(0.5)).await;
+            let entries = world
+                .entries_of("m1", 400)
+                .into_iter()
+                .chain(world.entries_of("m2", 400))
+                .collect();
+            let _producer = Producer::publish(&world, entries).await;
+            let evictions = evictions_in(600, consumers, &world).await;
+            assert!(
+                evictions.count().abs_diff(300) <= 1,
+                "{} with {consumers} consumers",
+                evictions.count()
+            );
+            assert!(evictions.closest().unwrap() >= SignedDuration::from_secs(2));
+        });
+    }
+}
+
+// S02: rate 0 means stop.
+#[test]
+fn zero_stops() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(0.0)).await;
+        let _producer = Producer::publish(&world, world.entries_of("m1", 50)).await;
+        assert_eq!(evictions_in(600, 3, &world).await.count(), 0);
+        let status = world.status().await;
+        assert_eq!((status.totals.unwrap().ready, status.evictions_per_second), (50, 0.0));
+    });
+}
+
+// S03: gauges are computed from the queue's state: never above what is there, and 0 at the end.
+#[test]
+fn gauges_do_not_drift() {
+    paused(async {
+        let world = World::new();
+        let queue = world.queue("q", world.flags(10.0)).await;
+        let entries = world.entries_of("m1", 100);
+        let producer = Producer::publish(&world, entries.clone()).await;
+        let total = || queue.metrics().value("evict_total", &[("cluster_name", "m1")]);
+        let kind = || {
+            queue.metrics().value(
+                "evict_kind_total",
+                &[("cluster_name", "m1"), ("resource_kind", "apps/v1/Deployment")],
+            )
+        };
+        for _ in 0..5 {
+            producer.upsert(&entries);
+            world.settle().await;
+            assert_eq!(
+                (total(), kind()),
+                (Some(100.0), Some(100.0)),
+                "the same again is no more"
+            );
+        }
+        assert_eq!(evictions_in(20, 2, &world).await.count(), 100);
+        assert_eq!(
+            (total(), kind()),
+            (Some(0.0), None),
+            "the lane stands as long as the fault"
+        );
+        let value = |name: &str| queue.metrics().value(name, &[("cluster_name", "m1")]);
+        assert!(value("evict_rate").is_some_and(|rate| (rate - 100.0 / 60.0).abs() < 1e-9));
+        assert_eq!(value("evict_success_rate"), Some(1.0));
+        assert_eq!(queue.metrics().value("cluster_fault_num", &[]), Some(2.0));
+        assert_eq!(queue.metrics().value("cluster_fault_rate", &[]), Some(0.4));
+        world.heal("m1");
+        world.settle().await;
+        assert_eq!(total(), None, "and goes with it");
+    });
+}
+
+// C50: recovery abandons what is queued, at once and without spending tokens.
+#[test]
+fn recovery_abandons_what_is_queued() {
+    paused(async {
+        let world = World::new();
+        let queue = world.queue("q", world.flags(1.0)).await;
+        let entries = world.entries_of("m1", 100);
+        let producer = Producer::publish(&world, entries.clone()).await;
+        let evictions = Evictions::default();
+        let consumer = evict(&world, evictions.clone());
+        tokio::pin!(consumer);
+        let _ = tokio::time::timeout(Duration::from_millis(10_500), &mut consumer).await;
+        let before = evictions.count();
+        assert!((9..=11).contains(&before), "{before}");
+        world.heal("m1");
+        let _ = tokio::time::timeout(Duration::from_secs(60), &mut consumer).await;
+        assert_eq!(
+            evictions.count(),
+            before,
+            "held, whether or not the producer has seen the recovery"
+        );
+        producer.withdraw(entries.iter().map(|entry| &entry.key), WithdrawReason::ClusterRecovered);
+        world.settle().await;
+        let status = world.status().await;
+        assert_eq!(status.totals.unwrap(), eviction_queue_api::v1::Totals::default());
+        assert!((status.tokens - 1.0).abs() < 1e-9);
+        assert_eq!(queue.metrics().value("evict_total", &[("cluster_name", "m1")]), None);
+    });
+}
+
+fn taint(plane: &Sandbox, name: &str, taints: &serde_json::Value) {
+    plane
+        .put(serde_json::json!({
+            "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
+            "spec": {"syncMode": "Push", "taints": taints},
+        }))
+        .unwrap();
+}
+
+// C44, C46, C48: the regime follows the fleet, and says why.
+#[test]
+fn regimes_say_why() {
+    paused(async {
+        let world = World::new();
+        let queue = world.queue("q", world.flags(1.0)).await;
+        let regime = || async {
+            world.settle().await;
+            let status = world.status().await;
+            (status.regime().as_str_name().to_owned(), status.reason)
+        };
+        assert_eq!(
+            regime().await,
+            (
+                "REGIME_NORMAL".into(),
+                "2 of 5 clusters are faulty (40.0 %), not more than 55.0 %".into()
+            )
+        );
+        world.fail("h1");
+        assert_eq!(
+            regime().await,
+            (
+                "REGIME_HALTED".into(),
+                "3 of 5 clusters are faulty (60.0 %), more than 55.0 % of a fleet of at most 10".into()
+            )
+        );
+        world.fail("h2");
+        world.fail("h3");
+        assert_eq!(regime().await.0, "REGIME_ALL_FAULTY");
+        for n in 0..6 {
+            world.heal(&format!("x{n}"));
+        }
+        assert_eq!(regime().await.0, "REGIME_NORMAL", "5 of 11");
+        taint(
+            &world.plane,
+            "x0",
+            &serde_json::json!([{"key": "cluster.karmada.io/drain", "effect": "NoExecute"}]),
+        );
+        assert_eq!(regime().await.0, "REGIME_NORMAL", "a drain is no failure");
+        world.fail("x1");
+        world.fail("x2");
+        assert_eq!(regime().await.0, "REGIME_REDUCED", "7 of 11");
+        assert_eq!(
+            queue.metrics().value("failover_queue_regime", &[("regime", "Reduced")]),
+            Some(1.0)
+        );
+        assert_eq!(
+            queue.metrics().value("failover_queue_regime", &[("regime", "Normal")]),
+            Some(0.0)
+        );
+
+        world.put(serde_json::json!({
+            "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "freeze"},
+            "spec": {"scope": "All", "reason": "change freeze", "until": world.clock.now() + SignedDuration::from_secs(60)},
+        }));
+        assert_eq!(
+            regime().await,
+            (
+                "REGIME_PAUSED".into(),
+                "FailoverPause freeze covers all: change freeze".into()
+            )
+        );
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(regime().await.0, "REGIME_REDUCED", "a pause ends by itself");
+    });
+}
