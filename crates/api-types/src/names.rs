@@ -76,12 +76,6 @@ pub mod annotation {
     pub const HEALTH_CLOCK: &str = "failover.karmada.io/health-clock";
     /// Ours, on a Lease: where the leader serves gRPC, as `host:port`.
     pub const ADDRESS: &str = "failover.karmada.io/address";
-    /// Ours, on a Lease: version of the holder.
-    pub const VERSION: &str = "failover.karmada.io/version";
-    /// Ours, on a Lease: feature gates of the holder, as `Name=bool` joined by commas.
-    pub const FEATURE_GATES: &str = "failover.karmada.io/feature-gates";
-    /// Ours, on a Lease: controllers of the holder, joined by commas.
-    pub const CONTROLLERS: &str = "failover.karmada.io/controllers";
     /// Ours, on the push reporter's Lease: Clusters whose last probe is older than the grace period.
     pub const STALE_CLUSTERS: &str = "failover.karmada.io/stale-clusters";
 }

@@ -17,7 +17,10 @@ pub fn matches(affinity: &ClusterAffinity, cluster: &Cluster) -> bool {
         return false;
     }
     let labels = cluster.metadata.labels.as_ref();
-    affinity.label_selector.as_ref().is_none_or(|selector| selects(selector, labels))
+    affinity
+        .label_selector
+        .as_ref()
+        .is_none_or(|selector| selects(selector, labels))
         && affinity
             .field_selector
             .as_ref()
@@ -29,7 +32,11 @@ pub fn matches(affinity: &ClusterAffinity, cluster: &Cluster) -> bool {
 #[must_use]
 pub fn selects(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> bool {
     let value = |key: &str| labels.and_then(|labels| labels.get(key));
-    selector.match_labels.iter().flatten().all(|(key, wanted)| value(key) == Some(wanted))
+    selector
+        .match_labels
+        .iter()
+        .flatten()
+        .all(|(key, wanted)| value(key) == Some(wanted))
         && selector.match_expressions.iter().flatten().all(|requirement| {
             let LabelSelectorRequirement { key, operator, values } = requirement;
             let listed = |v: &String| values.iter().flatten().any(|candidate| candidate == v);

@@ -1,7 +1,12 @@
 //! Every component's flags and controllers in one place.
 
+use std::sync::Arc;
+
 use clap::Args;
 use controller_kit::Controller;
+use eviction_queue_api::QueueClient;
+use eviction_queue_api::memory::MemoryNetwork;
+use taint_manager::Wiring;
 
 /// Flags of all components. Their names are unique over all of them.
 #[derive(Args, Clone, Debug)]
@@ -26,9 +31,26 @@ impl ComponentFlags {
     /// The controllers, in the order of the pipeline.
     #[must_use]
     pub fn controllers(self) -> Vec<Controller> {
+        let wiring = Wiring::by_flags(&self.taint_manager);
+        self.controllers_with(wiring)
+    }
+
+    /// The same with the eviction queue on a network inside the process instead of sockets: for simulated time.
+    #[must_use]
+    pub fn controllers_within(mut self, network: &MemoryNetwork) -> Vec<Controller> {
+        self.eviction_queue.transport = eviction_queue::Transport::Memory(network.clone());
+        let network = network.clone();
+        let mut wiring = Wiring::by_flags(&self.taint_manager);
+        wiring.queue = Arc::new(move |ctx| {
+            QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity).through(network.clone())
+        });
+        self.controllers_with(wiring)
+    }
+
+    fn controllers_with(self, wiring: Wiring) -> Vec<Controller> {
         let mut controllers = cluster_health_controller::controllers(self.health);
         controllers.extend(taint_policy_controller::controllers(self.taint_policy));
-        controllers.extend(taint_manager::controllers(self.taint_manager));
+        controllers.extend(taint_manager::controllers_with(self.taint_manager, wiring));
         controllers.extend(eviction_queue::controllers(self.eviction_queue));
         controllers.extend(graceful_eviction_controller::controllers(self.graceful_eviction));
         controllers.extend(scheduler::controllers(self.scheduler));

@@ -5,7 +5,7 @@ use api_types::names::{namespace, taint};
 use serde_json::{Value, json};
 
 /// How long things take in a telling of the story.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// Seconds between two probes of a member.
     pub probe_seconds: u32,

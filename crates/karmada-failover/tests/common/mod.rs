@@ -1,0 +1,176 @@
+//! A whole system under simulated time: a control plane, members, all controllers, and the rules watched.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy does not see that the helpers of a test are test code")]
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::BindingKey;
+use api_types::cluster::Cluster;
+use api_types::work::{Binding, BindingKind, Work};
+use clap::Parser;
+use controller_kit::{Clock, Ended, KitFlags, MemberError, MemberTarget, Process, Running};
+use eviction_queue_api::QueueClient;
+use eviction_queue_api::memory::MemoryNetwork;
+use karmada_failover::components::ComponentFlags;
+use karmada_failover::story::example::{self, MemberEntry, Pace};
+use kube::{Api, Client};
+use kube_sandbox::rules::{Settings, Watching};
+use kube_sandbox::{Fleet, Now};
+use serde_json::Value;
+
+/// Runs a test body under paused time; a body that is not done after a simulated day hangs.
+pub fn simulate<F: Future<Output = ()>>(body: impl FnOnce() -> F) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        tokio::time::timeout(Duration::from_secs(86_400), body()).await.expect("the test is still not done after a day");
+    });
+}
+
+#[derive(Parser)]
+struct Flags {
+    #[command(flatten)]
+    kit: KitFlags,
+    #[command(flatten)]
+    components: ComponentFlags,
+}
+
+/// The system.
+pub struct World {
+    pub fleet: Fleet,
+    pub clock: Clock,
+    pub network: MemoryNetwork,
+    pub rules: Watching,
+    evictions_per_second: f64,
+}
+
+impl World {
+    /// A control plane with our CRDs and the given members, nothing running.
+    pub fn new(members: &[&str]) -> Self {
+        Self::with_rate(members, 0.5)
+    }
+
+    /// The same for a system whose eviction rate is another one.
+    pub fn with_rate(members: &[&str], evictions_per_second: f64) -> Self {
+        let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+        let now = clock.clone();
+        let fleet = Fleet::start(&(Arc::new(move || now.now()) as Now), members);
+        for crd in api_types::crds() {
+            fleet.control_plane().apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
+        }
+        for object in example::namespaces() {
+            fleet.control_plane().create(object).unwrap();
+        }
+        for member in fleet.members() {
+            let entry = MemberEntry {
+                name: member.name().to_owned(),
+                endpoint: member.endpoint(),
+                token: "token".to_owned(),
+                ca_bundle: None,
+            };
+            for object in example::member(&entry) {
+                fleet.control_plane().create(object).unwrap();
+            }
+        }
+        let now = clock.clone();
+        let rules = Watching::start(
+            &fleet.control_plane().observer(),
+            Settings::exact(evictions_per_second),
+            Arc::new(move || now.now()),
+        );
+        Self { fleet, clock, network: MemoryNetwork::default(), rules, evictions_per_second }
+    }
+
+    /// Starts a process with these flags, as on the command line of `karmada-failover run`.
+    pub async fn run(&self, identity: &str, flags: &[&str]) -> Running {
+        let rate = format!("--resource-eviction-rate={}", self.evictions_per_second);
+        let own = ["karmada-failover", "--feature-gates=Failover=true", "--admin-bind-address=0", &rate];
+        let flags = Flags::try_parse_from(own.iter().chain(flags)).unwrap();
+        let members = self.fleet.member_connector();
+        Process::builder("karmada-failover", self.fleet.control_plane().client_named(identity))
+            .clock(self.clock.clone())
+            .identity(identity)
+            .flags(flags.kit)
+            .controllers(flags.components.controllers_within(&self.network))
+            .members(Arc::new(move |target: &MemberTarget| {
+                members.connect(&target.api_endpoint).map_err(|unknown| MemberError::Endpoint {
+                    cluster: target.name.clone(),
+                    endpoint: target.api_endpoint.clone(),
+                    why: unknown.to_string(),
+                })
+            }))
+            .start()
+            .await
+            .unwrap()
+    }
+
+    /// A client that sees everything, through no fault.
+    pub fn client(&self) -> Client {
+        self.fleet.control_plane().observer()
+    }
+
+    /// A client of the queue.
+    pub fn queue(&self) -> QueueClient {
+        QueueClient::by_lease(self.client(), api_types::names::namespace::SYSTEM, "test").through(self.network.clone())
+    }
+
+    /// Creates an object, as a person would.
+    pub fn create(&self, object: Value) {
+        let shown = object.to_string();
+        self.fleet.control_plane().create(object).unwrap_or_else(|refusal| panic!("{refusal}: {shown}"));
+    }
+
+    /// The worked example: nginx 1:2 and the policies, at the given pace.
+    pub fn create_example(&self, pace: &Pace) {
+        example::taint_policies(pace).into_iter().for_each(|policy| self.create(policy));
+        self.create(example::deployment());
+        self.create(example::propagation_policy());
+    }
+
+    /// Waits until `look` gives something; fails with `what` after a simulated `limit`.
+    pub async fn wait_for<T, F>(&self, what: &str, limit: Duration, mut look: impl FnMut() -> F) -> T
+    where
+        F: Future<Output = Option<T>>,
+    {
+        let deadline = tokio::time::Instant::now() + limit;
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "{what} did not come within {} simulated seconds", limit.as_secs());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// A binding.
+    pub async fn binding(&self, key: &str) -> Option<Binding> {
+        let key: BindingKey = key.parse().unwrap();
+        let kind = key.kind();
+        let api: Api<Binding> = match (&key.namespace, kind) {
+            (Some(namespace), BindingKind::Namespaced) => Api::namespaced_with(self.client(), namespace, &kind),
+            _ => Api::all_with(self.client(), &kind),
+        };
+        api.get_opt(&key.name).await.unwrap()
+    }
+
+    /// A Cluster.
+    pub async fn cluster(&self, name: &str) -> Cluster {
+        Api::all(self.client()).get(name).await.unwrap()
+    }
+
+    /// The Works for a member.
+    pub async fn works(&self, cluster: &str) -> Vec<Work> {
+        let namespace = api_types::names::execution_namespace(&cluster.into());
+        Api::namespaced(self.client(), &namespace).list(&Default::default()).await.unwrap().items
+    }
+
+    /// Ends the processes in order, then asks for broken rules.
+    pub async fn finish(self, processes: Vec<Running>) {
+        for process in processes {
+            assert_eq!(process.stop().await, Ended::Stopped);
+        }
+        let broken: Vec<String> = self.rules.finish().iter().map(ToString::to_string).collect();
+        assert!(broken.is_empty(), "{broken:#?}");
+    }
+}
