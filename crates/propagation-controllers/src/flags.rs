@@ -8,6 +8,7 @@ use regex::Regex;
 /// Flags of propagation.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Propagation")]
+#[group(skip)]
 pub struct Flags {
     /// Namespaces that are not carried to members and whose objects are not propagated: regular expressions over the
     /// whole name, separated by commas. Always left out: karmada-system, karmada-cluster, karmada-es-*.

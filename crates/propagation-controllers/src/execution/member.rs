@@ -58,15 +58,18 @@ impl Member {
         }
     }
 
-    /// The object as it was last read; asked of the member itself where its kind is not followed.
+    /// The object as it was last read; asked of the member itself while its kind cannot be read as a whole, which also
+    /// brings the reason why it cannot.
     ///
     /// # Errors
     /// [`MemberFailure`] when it cannot be read; never an empty answer instead.
     pub async fn known(&self, manifest: &Value) -> Result<Option<Value>, MemberFailure> {
         let informer = self.session.objects(&api_resource(manifest));
-        let store = self
-            .in_time(async { informer.synced().await.map_err(|_| MemberFailure::Stopped) })
-            .await?;
+        let patience = self.session.request_timeout / 3;
+        let Ok(synced) = tokio::time::timeout(patience, informer.synced()).await else {
+            return self.live(manifest).await;
+        };
+        let store = synced.map_err(|_| MemberFailure::Stopped)?;
         Ok(store
             .get(&objects::key_of(manifest))
             .map(|object| complete(manifest, &object)))

@@ -229,3 +229,25 @@ async fn a_cluster_that_is_given_up_releases_its_works_with_its_namespace() {
     })
     .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_refuses_us_is_quoted() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2"]);
+        world.start().await;
+        let refusal = kube_sandbox::Effect::Error { code: 401, reason: "Unauthorized".into(), message: "token expired".into() };
+        world.member("m1").faults().inject(kube_sandbox::Match::any(), refusal);
+        world.propagate("v1", "ConfigMap", json!({}));
+        world.put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop", "name": "c"}, "data": {"k": "v"}}));
+        world.settle().await;
+        world.schedule("c-configmap", &[("m1", 0), ("m2", 0)]);
+        world.pass(20_000).await;
+        let message = world.item("c-configmap", "m1")["appliedMessage"].clone();
+        assert_eq!(message, "Failed to apply all manifests (0/1): HTTP 401: token expired");
+        assert_eq!(world.item("c-configmap", "m2")["applied"], true);
+        world.member("m1").faults().clear();
+        world.pass(360_000).await;
+        assert_eq!(world.item("c-configmap", "m1")["applied"], true);
+    })
+    .await;
+}
