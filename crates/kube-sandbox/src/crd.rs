@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::registry::{ALL_VERBS, Column, Origin, Registry, ResourceDef, ScalePaths};
+use crate::registry::{CUSTOM_VERBS, Column, Origin, Registry, ResourceDef, ScalePaths};
 use crate::schema::Schema;
 use crate::status::FieldError;
 
@@ -123,6 +123,19 @@ pub(crate) fn established_status(crd: &Value, now: &str) -> Value {
     json!({"acceptedNames": names, "conditions": conditions, "storedVersions": stored})
 }
 
+/// What the real server notes when a CRD is deleted.
+pub(crate) fn mark_terminating(crd: &mut Value, now: &str) {
+    if let Some(conditions) = crd["status"]["conditions"].as_array_mut() {
+        conditions.push(json!({
+            "type": "Terminating",
+            "status": "True",
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+            "lastTransitionTime": now,
+        }));
+    }
+}
+
 /// Serves the versions of a (valid) CRD, in place of what it said before.
 pub(crate) fn register(registry: &mut Registry, crd: &Value) {
     let spec = &crd["spec"];
@@ -171,7 +184,7 @@ pub(crate) fn register(registry: &mut Registry, crd: &Value) {
                 .filter_map(|f| f["jsonPath"].as_str())
                 .map(str::to_owned)
                 .collect(),
-            verbs: ALL_VERBS,
+            verbs: CUSTOM_VERBS,
         });
     }
 }
@@ -181,7 +194,13 @@ fn columns(declared: &Value) -> Vec<Column> {
         name: text(&c["name"]).to_owned(),
         type_: text(&c["type"]).to_owned(),
         format: text(&c["format"]).to_owned(),
-        description: text(&c["description"]).to_owned(),
+        description: match text(&c["description"]) {
+            "" => format!(
+                "Custom resource definition column (in JSONPath format): {}",
+                text(&c["jsonPath"])
+            ),
+            given => given.to_owned(),
+        },
         priority: c["priority"].as_i64().unwrap_or(0),
         json_path: text(&c["jsonPath"]).to_owned(),
     };

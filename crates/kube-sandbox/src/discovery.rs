@@ -165,6 +165,9 @@ fn subresources(def: &ResourceDef) -> Vec<(&'static str, GroupVersionKind<'_>)> 
     if def.status_subresource {
         all.push(("status", (def.group.as_str(), def.version.as_str(), def.kind.as_str())));
     }
+    if def.is_custom() {
+        all.reverse();
+    }
     all
 }
 

@@ -26,6 +26,14 @@ pub(crate) fn to_core(event: Value) -> Value {
 pub(crate) fn from_core(event: Value) -> Value {
     let mut new = renamed(event, |(new, old)| (*old, *new));
     new["apiVersion"] = "events.k8s.io/v1".into();
+    if let Some(fields) = new.as_object_mut() {
+        // Shown empty by the older face only.
+        for field in ["reportingController", "reportingInstance"] {
+            if fields.get(field).is_some_and(|v| v == "") {
+                fields.remove(field);
+            }
+        }
+    }
     if new.get("eventTime").is_none() {
         new["eventTime"] = Value::Null;
     }

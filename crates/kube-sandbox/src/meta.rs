@@ -73,8 +73,21 @@ pub(crate) fn normalize(object: &mut Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Refusals about names, labels and references; `custom` objects have DNS subdomain names, like nearly all others.
-pub(crate) fn validate(object: &Value, is_rbac: bool, is_namespace: bool) -> Vec<FieldError> {
+/// What the kind demands of names and finalizers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameRules {
+    /// DNS subdomains; finalizers with a domain.
+    BuiltIn,
+    /// DNS subdomains; any qualified finalizer.
+    Custom,
+    /// DNS labels.
+    Namespace,
+    /// Any path segment.
+    Rbac,
+}
+
+/// Refusals about names, labels and references.
+pub(crate) fn validate(object: &Value, rules: NameRules) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let meta = &object["metadata"];
     let name = name(object);
@@ -83,8 +96,14 @@ pub(crate) fn validate(object: &Value, is_rbac: bool, is_namespace: bool) -> Vec
             "metadata.name",
             "name or generateName is required",
         ));
-    } else if !is_rbac {
-        if is_namespace && !is_dns_label(name) {
+    } else if rules != NameRules::Rbac {
+        if rules == NameRules::Namespace && name.contains('.') {
+            errors.push(FieldError::invalid(
+                "metadata.name",
+                name.into(),
+                "must not contain dots",
+            ));
+        } else if rules == NameRules::Namespace && !is_dns_label(name) {
             errors.push(FieldError::invalid("metadata.name", name.into(), DNS_LABEL));
         } else if !is_dns_subdomain(name) {
             errors.push(FieldError::invalid("metadata.name", name.into(), DNS_SUBDOMAIN));
@@ -118,12 +137,19 @@ pub(crate) fn validate(object: &Value, is_rbac: bool, is_namespace: bool) -> Vec
             ));
         }
     }
-    for finalizer in finalizers(object) {
+    for (i, finalizer) in finalizers(object).into_iter().enumerate() {
+        let standard = matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion");
         if !is_qualified_name(finalizer) {
             errors.push(FieldError::invalid(
                 "metadata.finalizers",
                 finalizer.into(),
                 QUALIFIED_NAME,
+            ));
+        } else if rules != NameRules::Custom && !standard && !finalizer.contains('/') {
+            errors.push(FieldError::invalid(
+                &format!("metadata.finalizers[{i}]"),
+                finalizer.into(),
+                "name is neither a standard finalizer name nor is it fully qualified",
             ));
         }
     }

@@ -10,7 +10,7 @@ use crate::registry::ResourceDef;
 use crate::request::Query;
 use crate::selectors::Selector;
 use crate::state::{State, bytes_of, render, render_value};
-use crate::status::ApiError;
+use crate::status::{ApiError, FieldError, FieldErrorKind};
 use crate::store::{Key, Stored, Table};
 use crate::table;
 
@@ -78,7 +78,7 @@ impl State {
             None => None,
             Some(text) => Some(text.parse::<u64>().map_err(|_| {
                 ApiError::bad_request(format!(
-                    "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+                    "invalid resource version: resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
                 ))
             })?),
         };
@@ -92,20 +92,28 @@ impl State {
                     "specifying resource version is not allowed when using continue",
                 ));
             }
-            let token = Token::decode(token).ok_or_else(|| ApiError::bad_request("continue key is not valid"))?;
+            let token = Token::decode(token)
+                .ok_or_else(|| ApiError::bad_request("invalid continue token: continue key is not valid"))?;
             return self.page(def, namespace, &selector, token.rv, limit, Some(&token));
+        }
+        if query.get("resourceVersionMatch").is_some() && version.is_none() {
+            return Err(ApiError::invalid_options(
+                "ListOptions",
+                &FieldError::new(
+                    FieldErrorKind::Forbidden,
+                    "resourceVersionMatch",
+                    None,
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                ),
+            ));
         }
         let exact = match query.get("resourceVersionMatch") {
             Some("Exact") => true,
             Some("NotOlderThan") => false,
             Some(other) => {
-                return Err(ApiError::new(
-                    422,
-                    "Invalid",
-                    format!(
-                        "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Unsupported value: \"{other}\": supported values: \"Exact\", \"NotOlderThan\", \"\""
-                    ),
-                ));
+                let allowed = [Value::from("Exact"), "NotOlderThan".into(), "".into()];
+                let error = FieldError::not_supported("resourceVersionMatch", other.into(), &allowed);
+                return Err(ApiError::invalid_options("ListOptions", &error));
             }
             // A limit with a version and no match rule means exactly that version.
             None => limit.is_some() && number.is_some_and(|n| n > 0),
@@ -298,7 +306,7 @@ fn too_large(wanted: u64, current: u64) -> ApiError {
     let mut error = ApiError::new(
         504,
         "Timeout",
-        format!("Too large resource version: {wanted}, current: {current}"),
+        format!("Timeout: Too large resource version: {wanted}, current: {current}"),
     );
     error.details = Some(json!({
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
@@ -310,8 +318,11 @@ fn too_large(wanted: u64, current: u64) -> ApiError {
 /// The body of a list answer.
 pub(crate) fn list_body(def: &ResourceDef, page: &Page, shape: Shape, now: jiff::Timestamp) -> Bytes {
     let mut meta = json!({"resourceVersion": page.rv.to_string()});
-    if let Some(next) = &page.next {
-        meta["continue"] = next.clone().into();
+    match &page.next {
+        Some(next) => meta["continue"] = next.clone().into(),
+        // Lists of custom resources always have the field.
+        None if def.is_custom() && shape == Shape::Full => meta["continue"] = "".into(),
+        None => {}
     }
     if let Some(remaining) = page.remaining {
         meta["remainingItemCount"] = remaining.into();

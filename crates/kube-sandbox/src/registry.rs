@@ -78,6 +78,18 @@ pub(crate) const ALL_VERBS: &[&str] = &[
     "watch",
 ];
 
+/// The same for custom resources, in the order in which their server lists them.
+pub(crate) const CUSTOM_VERBS: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
+
 impl ResourceDef {
     pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() {
@@ -145,6 +157,11 @@ impl Registry {
         self.defs
             .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
             .cloned()
+    }
+
+    /// Whether anything is served under this group and version.
+    pub(crate) fn serves(&self, group: &str, version: &str) -> bool {
+        self.defs.keys().any(|(g, v, _)| g == group && v == version)
     }
 
     /// By `apiVersion` and kind, as manifests name things.

@@ -33,8 +33,7 @@ struct FieldRequirement {
 impl Selector {
     pub(crate) fn parse(def: &ResourceDef, labels: Option<&str>, fields: Option<&str>) -> Result<Self, ApiError> {
         Ok(Self {
-            labels: parse_labels(labels.unwrap_or_default())
-                .map_err(|why| ApiError::bad_request(format!("unable to parse requirement: {why}")))?,
+            labels: parse_labels(labels.unwrap_or_default()).map_err(ApiError::bad_request)?,
             fields: parse_fields(def, fields.unwrap_or_default())?,
         })
     }
@@ -158,7 +157,7 @@ fn parse_label(part: &str) -> Result<LabelRequirement, String> {
     let number = |v: &str| {
         v.trim()
             .parse::<i64>()
-            .map_err(|_| format!("values[0][]: Invalid value: {v:?}"))
+            .map_err(|_| format!("unable to parse requirement: values[0][]: Invalid value: {v:?}"))
     };
     if let Some((key, value)) = part.split_once('>') {
         return Ok(LabelRequirement::GreaterThan(label_key(key)?, number(value)?));
@@ -172,10 +171,11 @@ fn parse_label(part: &str) -> Result<LabelRequirement, String> {
 fn label_key(text: &str) -> Result<String, String> {
     let key = text.trim();
     let ok = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+    let found = if key.is_empty() { "=" } else { key };
     if ok {
         Ok(key.to_owned())
     } else {
-        Err(format!("found '{key}', expected: identifier"))
+        Err(format!("found '{found}', expected: !, identifier, or 'end of string'"))
     }
 }
 
@@ -185,7 +185,9 @@ fn label_value(text: &str) -> Result<String, String> {
     if ok {
         Ok(value.to_owned())
     } else {
-        Err(format!("values[0][]: Invalid value: {value:?}"))
+        Err(format!(
+            "unable to parse requirement: values[0][]: Invalid value: {value:?}"
+        ))
     }
 }
 

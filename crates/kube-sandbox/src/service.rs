@@ -9,15 +9,16 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use serde_json::{Value, json};
 
-use crate::faults::{Effect, Seen, WriteRecord};
+use crate::faults::{Effect, WriteRecord};
 use crate::link::Reachability;
+use crate::matching::Seen;
 use crate::patch::Patch;
 use crate::read::{Shape, list_body, object_body};
 use crate::registry::ResourceDef;
 use crate::request::{Incoming, ResourceRequest, Verb, decode};
 use crate::sandbox::Inner;
 use crate::state::{Outcome, bytes_of};
-use crate::status::ApiError;
+use crate::status::{ApiError, FieldError};
 use crate::watch::{self, WatchPlan};
 use crate::write::{DeleteOptions, Deleted, Half, UnknownFields, WriteOptions};
 use crate::{auth, discovery, openapi, scale};
@@ -245,17 +246,22 @@ impl Inner {
         };
         let Some(resource) = resource else {
             if request.method != http::Method::GET {
-                return Err(if crate::request::parse_target(&request.path).is_some() {
-                    ApiError::method_not_allowed()
+                let known = crate::request::parse_target(&request.path).is_some();
+                return if known {
+                    Err(ApiError::method_not_allowed())
                 } else {
-                    ApiError::no_such_path()
-                });
+                    Ok(page_not_found())
+                };
             }
             let state = self.state.lock();
-            return openapi::serve(&state.registry, &request.path)
+            return Ok(openapi::serve(&state.registry, &request.path)
                 .or_else(|| discovery::serve(&state.registry, &request.path, &request.accept))
-                .ok_or_else(ApiError::no_such_path);
+                .unwrap_or_else(page_not_found));
         };
+        let target = &resource.target;
+        if !self.state.lock().registry.serves(&target.group, &target.version) {
+            return Ok(page_not_found());
+        }
         let mut trail = Trail::default();
         let result = self.dispatch(request, resource, &user, observer, &mut trail);
         if resource.verb.is_write() && !observer {
@@ -312,6 +318,7 @@ impl Inner {
                 trail.rv = trail.changed.then_some(state.store.rv);
                 return reply;
             }
+            Some(_) if def.is_custom() => return Err(ApiError::not_found(&def, name)),
             Some(_) => return Err(ApiError::no_such_path()),
         };
         let options = WriteOptions {
@@ -344,11 +351,11 @@ impl Inner {
                 if target.name.is_some() {
                     return Err(ApiError::method_not_allowed());
                 }
-                let made = state.create(&def, namespace, decode(&request.body)?, options)?;
+                let made = state.create(&def, namespace, read_object(request, &def)?, options)?;
                 Ok(written(&def, &made, 201, trail))
             }
             Verb::Update => {
-                let (made, created) = state.update(&def, namespace, name, decode(&request.body)?, options)?;
+                let (made, created) = state.update(&def, namespace, name, read_object(request, &def)?, options)?;
                 Ok(written(&def, &made, if created { 201 } else { 200 }, trail))
             }
             Verb::Patch => {
@@ -386,6 +393,15 @@ impl Inner {
     }
 }
 
+/// What the real server says where no API is: plain text.
+fn page_not_found() -> Reply {
+    Reply::Body {
+        code: 404,
+        content_type: "text/plain; charset=utf-8",
+        body: Bytes::from_static(b"404 page not found\n"),
+    }
+}
+
 fn written(def: &ResourceDef, made: &Outcome, code: u16, trail: &mut Trail) -> Reply {
     trail.rv = made.rv();
     if let Outcome::Stored(stored) = made {
@@ -412,15 +428,24 @@ fn deletion(def: &ResourceDef, name: &str, deleted: &Deleted, trail: &mut Trail)
     }
 }
 
+fn read_object(request: &Incoming, def: &ResourceDef) -> Result<Value, ApiError> {
+    decode(&request.body).map_err(|mut error| {
+        if error.code == 400 {
+            error.message = format!(
+                "the object provided is unrecognized (must be of type {}): {}",
+                def.kind, error.message
+            );
+        }
+        error
+    })
+}
+
 fn read_patch(request: &Incoming, def: &ResourceDef) -> Result<Patch, ApiError> {
     let content_type = request.content_type.split(';').next().unwrap_or_default().trim();
     let patch = Patch::read(content_type, &request.body, def)?;
     if matches!(patch, Patch::Apply(_)) && !request.query.has("fieldManager") {
-        return Err(ApiError::new(
-            422,
-            "Invalid",
-            "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
-        ));
+        let missing = FieldError::required("fieldManager", "is required for apply patch");
+        return Err(ApiError::invalid_options("PatchOptions", &missing));
     }
     Ok(patch)
 }

@@ -237,6 +237,21 @@ impl ApiError {
         error
     }
 
+    /// 422 about the options of a request, such as `ListOptions`.
+    pub(crate) fn invalid_options(kind: &str, error: &FieldError) -> Self {
+        let mut refusal = Self::new(
+            422,
+            "Invalid",
+            format!("{kind}.meta.k8s.io \"\" is invalid: {}", error.sentence()),
+        );
+        refusal.details = Some(json!({
+            "group": "meta.k8s.io",
+            "kind": kind,
+            "causes": [{"reason": error.kind.reason(), "message": error.body(), "field": error.field}],
+        }));
+        refusal
+    }
+
     /// 410: the version asked for is no longer in the history.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)

@@ -145,13 +145,13 @@ fn columns(def: &ResourceDef) -> Vec<BuiltInColumn> {
     let mut rest = match def.kind.as_str() {
         "Namespace" => vec![column("Status", |o, _| o["status"]["phase"].clone()), AGE],
         "ConfigMap" => vec![
-            number("Data", |o, _| (entries(&o["data"]) + entries(&o["binaryData"])).into()),
+            column("Data", |o, _| (entries(&o["data"]) + entries(&o["binaryData"])).into()),
             AGE,
         ],
         "Secret" => {
             vec![
                 column("Type", |o, _| o["type"].clone()),
-                number("Data", |o, _| entries(&o["data"]).into()),
+                column("Data", |o, _| entries(&o["data"]).into()),
                 AGE,
             ]
         }
@@ -170,8 +170,8 @@ fn columns(def: &ResourceDef) -> Vec<BuiltInColumn> {
             column("Ready", |o, _| {
                 ready(&o["status"]["readyReplicas"], &o["spec"]["replicas"])
             }),
-            number("Up-to-date", |o, _| count(&o["status"]["updatedReplicas"])),
-            number("Available", |o, _| count(&o["status"]["availableReplicas"])),
+            column("Up-to-date", |o, _| count(&o["status"]["updatedReplicas"])),
+            column("Available", |o, _| count(&o["status"]["availableReplicas"])),
             AGE,
             wide("Containers", |o, _| containers(o, "name")),
             wide("Images", |o, _| containers(o, "image")),

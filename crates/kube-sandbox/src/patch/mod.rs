@@ -45,22 +45,20 @@ impl Patch {
                 Ok(Self::Json(patch))
             }
             _ => {
-                let mut accepted = vec![
-                    "application/json-patch+json",
-                    "application/merge-patch+json",
-                    "application/apply-patch+yaml",
-                ];
-                if !def.is_custom() {
-                    accepted.insert(2, "application/strategic-merge-patch+json");
-                }
-                Err(ApiError::new(
+                // The two servers behind the real one have their own words for this.
+                let mut error = ApiError::new(
                     415,
                     "UnsupportedMediaType",
-                    format!(
-                        "the body of the request was in an unknown format - accepted media types include: {}",
-                        accepted.join(", ")
-                    ),
-                ))
+                    if def.is_custom() {
+                        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+                    } else {
+                        "415: Unsupported Media Type"
+                    },
+                );
+                if !def.is_custom() {
+                    error.details = Some(serde_json::json!({}));
+                }
+                Err(error)
             }
         }
     }

@@ -115,13 +115,14 @@ fn merged_map<'p>(
         let (Some(Value::Array(items)), Some(order)) = (result.get_mut(field), order.as_array()) else {
             continue;
         };
-        let how = {
-            path.push(field);
-            let how = list_merge(path);
-            path.pop();
-            how
-        };
-        reorder(items, order, how);
+        path.push(field);
+        let how = list_merge(path);
+        path.pop();
+        let former = before
+            .get(field)
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
+        *items = ordered(std::mem::take(items), order, former, how);
     }
     result
 }
@@ -136,7 +137,7 @@ fn merged_list<'p>(before: &[Value], patch: &'p [Value], path: &mut Vec<&'p str>
                     result.push(item.clone());
                 }
             }
-            result
+            ordered(result, patch, before, ListMerge::Set)
         }
         ListMerge::ByKey(key) => {
             let directive = |item: &Value| item.get("$patch").and_then(Value::as_str).map(str::to_owned);
@@ -156,27 +157,39 @@ fn merged_list<'p>(before: &[Value], patch: &'p [Value], path: &mut Vec<&'p str>
                     (_, None) => result.push(merged(None, item, path)),
                 }
             }
-            result
+            ordered(result, patch, before, ListMerge::ByKey(key))
         }
     }
 }
 
-/// Puts the named items into the given order; others stay behind the item that they followed.
-fn reorder(items: &mut Vec<Value>, order: &[Value], how: ListMerge) {
-    let place = |item: &Value| match how {
-        ListMerge::ByKey(key) => order.iter().position(|o| o.get(key) == item.get(key)),
-        ListMerge::Set | ListMerge::Atomic => order.iter().position(|o| o == item),
+/// The order of a merged list: the items of the patch in the order that the patch (or its `$setElementOrder`) gives,
+/// the others as they were; where the two meet, the former order decides as far as it knows both, else the patch's
+/// item goes first. This is `normalizeElementOrder` of the real implementation.
+fn ordered(merged: Vec<Value>, order: &[Value], before: &[Value], how: ListMerge) -> Vec<Value> {
+    let place = |list: &[Value], item: &Value| match how {
+        ListMerge::ByKey(key) => list.iter().position(|o| o.get(key) == item.get(key)),
+        ListMerge::Set | ListMerge::Atomic => list.iter().position(|o| o == item),
     };
-    let mut blocks: Vec<(Option<usize>, Vec<Value>)> = vec![(None, Vec::new())];
-    for item in items.drain(..) {
-        match (place(&item), blocks.last_mut()) {
-            (Some(at), _) => blocks.push((Some(at), vec![item])),
-            (None, Some((_, followers))) => followers.push(item),
-            (None, None) => {}
+    let (mut named, mut others): (Vec<Value>, Vec<Value>) =
+        merged.into_iter().partition(|item| place(order, item).is_some());
+    named.sort_by_key(|item| place(order, item));
+    others.sort_by_key(|item| place(before, item));
+    let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
+    let mut result = Vec::new();
+    loop {
+        let other_first = match (others.peek(), named.peek()) {
+            (Some(other), Some(name)) => match (place(before, other), place(before, name)) {
+                (Some(o), Some(n)) => o < n,
+                _ => false,
+            },
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        match if other_first { others.next() } else { named.next() } {
+            Some(item) => result.push(item),
+            None => return result,
         }
     }
-    blocks.sort_by_key(|(at, _)| *at);
-    items.extend(blocks.into_iter().flat_map(|(_, block)| block));
 }
 
 #[cfg(test)]
@@ -191,6 +204,11 @@ mod tests {
         json!({"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}}}}),
         json!({"spec": {"template": {"spec": {"containers": [{"name": "b", "image": "2"}, {"name": "c", "image": "3"}]}}}}),
         json!({"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "2"}, {"name": "c", "image": "3"}]}}}})
+    )]
+    #[case::new_items_go_first(
+        json!({"spec": {"containers": [{"name": "a"}]}}),
+        json!({"spec": {"containers": [{"name": "b"}]}}),
+        json!({"spec": {"containers": [{"name": "b"}, {"name": "a"}]}})
     )]
     #[case::delete_directive(
         json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}),
@@ -215,7 +233,7 @@ mod tests {
     #[case::finalizers_are_a_set(
         json!({"metadata": {"finalizers": ["a", "b"]}}),
         json!({"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"], "finalizers": ["c"]}}),
-        json!({"metadata": {"finalizers": ["b", "c"]}})
+        json!({"metadata": {"finalizers": ["c", "b"]}})
     )]
     #[case::retain_keys(
         json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}}),

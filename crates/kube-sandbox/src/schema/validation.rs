@@ -61,10 +61,9 @@ impl Context<'_> {
         if value.is_null() && flag(schema, "nullable") {
             return;
         }
-        if !self.type_fits(value, schema, path) {
-            return;
-        }
+        let fits = self.type_fits(value, schema, path);
         match value {
+            _ if !fits => {}
             Value::Object(map) => self.object(map, value, old, schema, path),
             Value::Array(items) => self.array(items, value, old, schema, path),
             Value::String(text) => self.string(text, value, schema, path),
@@ -77,7 +76,9 @@ impl Context<'_> {
             self.errors
                 .push(FieldError::not_supported(shown(path), value.clone(), allowed));
         }
-        self.combinations(value, old, schema, path);
+        if fits {
+            self.combinations(value, old, schema, path);
+        }
     }
 
     fn type_fits(&mut self, value: &Value, schema: &Value, path: &str) -> bool {
