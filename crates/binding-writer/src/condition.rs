@@ -32,8 +32,16 @@ pub(crate) fn set(read: &Binding, say: Say<'_>, now: Timestamp) -> Option<Value>
 
 /// The patch that removes the condition, or `None` when it is not there.
 pub(crate) fn clear(read: &Binding, type_: &str) -> Option<Value> {
-    let index = read.status.as_ref()?.conditions.iter().position(|condition| condition.type_ == type_)?;
-    Some(conditional(read, vec![json!({"op": "remove", "path": format!("{CONDITIONS}/{index}")})]))
+    let index = read
+        .status
+        .as_ref()?
+        .conditions
+        .iter()
+        .position(|condition| condition.type_ == type_)?;
+    Some(conditional(
+        read,
+        vec![json!({"op": "remove", "path": format!("{CONDITIONS}/{index}")})],
+    ))
 }
 
 #[cfg(test)]
@@ -41,7 +49,7 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    fn binding(status: Value) -> Value {
+    fn binding(status: &Value) -> Value {
         json!({
             "metadata": {"name": "b", "uid": "u", "resourceVersion": "7", "generation": 3},
             "spec": {"resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "b"}},
@@ -54,7 +62,12 @@ mod tests {
     }
 
     fn say(status: &str) -> Say<'_> {
-        Say { type_: "EvictionPending", status, reason: "Ready", message: "soon" }
+        Say {
+            type_: "EvictionPending",
+            status,
+            reason: "Ready",
+            message: "soon",
+        }
     }
 
     #[rstest]
@@ -64,13 +77,20 @@ mod tests {
     #[case::replaced(json!({"conditions": [condition("EvictionPending", "False"), condition("Scheduled", "True")]}))]
     fn sets_one_and_clears_it_again(#[case] status: Value) {
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        let mut stored = binding(status.clone());
+        let mut stored = binding(&status);
         let read: Binding = serde_json::from_value(stored.clone()).unwrap();
         let patch: json_patch::Patch = serde_json::from_value(set(&read, say("True"), now).unwrap()).unwrap();
         json_patch::patch(&mut stored, &patch).unwrap();
         let after: Binding = serde_json::from_value(stored.clone()).unwrap();
         let written = after.condition("EvictionPending").unwrap();
-        assert_eq!((written.status.as_str(), written.observed_generation, written.last_transition_time.0), ("True", Some(3), now));
+        assert_eq!(
+            (
+                written.status.as_str(),
+                written.observed_generation,
+                written.last_transition_time.0
+            ),
+            ("True", Some(3), now)
+        );
         assert_eq!(set(&after, say("True"), now), None, "the same again is no write");
 
         let patch: json_patch::Patch = serde_json::from_value(clear(&after, "EvictionPending").unwrap()).unwrap();
@@ -78,8 +98,18 @@ mod tests {
         let cleared: Binding = serde_json::from_value(stored.clone()).unwrap();
         assert_eq!(clear(&cleared, "EvictionPending"), None);
         let others = |value: &Value| {
-            value["conditions"].as_array().into_iter().flatten().filter(|c| c["type"] == "Scheduled").cloned().collect::<Vec<_>>()
+            value["conditions"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|c| c["type"] == "Scheduled")
+                .cloned()
+                .collect::<Vec<_>>()
         };
-        assert_eq!(others(&stored["status"]), others(&status), "with the fields that are not known here");
+        assert_eq!(
+            others(&stored["status"]),
+            others(&status),
+            "with the fields that are not known here"
+        );
     }
 }

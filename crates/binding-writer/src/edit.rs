@@ -38,7 +38,11 @@ impl<'a> BindingEdit<'a> {
             read,
             clusters: spec.clusters.iter().map(|target| target.name.clone()).collect(),
             tasks: spec.graceful_eviction_tasks.clone(),
-            history: spec.active_eviction_history.iter().map(|item| item.cluster_name.clone()).collect(),
+            history: spec
+                .active_eviction_history
+                .iter()
+                .map(|item| item.cluster_name.clone())
+                .collect(),
             operations: Vec::new(),
         }
     }
@@ -65,7 +69,7 @@ impl<'a> BindingEdit<'a> {
             return false;
         }
         let item = json!(task);
-        self.append(TASKS, self.tasks.is_empty(), item);
+        self.append(TASKS, self.tasks.len(), &item);
         self.tasks.push(task.clone());
         true
     }
@@ -76,10 +80,13 @@ impl<'a> BindingEdit<'a> {
         self.forget(cluster);
         while self.history.len() >= HISTORY_LIMIT {
             self.history.remove(0);
-            self.remove(format!("{HISTORY}/0"));
+            self.remove(&format!("{HISTORY}/0"));
         }
-        let item = json!(EvictionHistoryItem { cluster_name: cluster.to_string(), creation_timestamp: Time(at) });
-        self.append(HISTORY, self.history.is_empty(), item);
+        let item = json!(EvictionHistoryItem {
+            cluster_name: cluster.to_string(),
+            creation_timestamp: Time(at)
+        });
+        self.append(HISTORY, self.history.len(), &item);
         self.history.push(cluster.to_string());
         true
     }
@@ -89,7 +96,7 @@ impl<'a> BindingEdit<'a> {
         let mut changed = false;
         while let Some(index) = self.history.iter().position(|name| name == cluster.as_str()) {
             self.history.remove(index);
-            self.remove(format!("{HISTORY}/{index}"));
+            self.remove(&format!("{HISTORY}/{index}"));
             changed = true;
         }
         changed
@@ -107,14 +114,16 @@ impl<'a> BindingEdit<'a> {
     /// Puts a cluster back as it was before the eviction: into `spec.clusters` with the task's replicas, the task and
     /// the cluster's history away. Changes nothing when there is no task.
     pub fn restore(&mut self, cluster: &ClusterName) -> bool {
-        let Some(task) = self.remove_task(cluster) else { return false };
+        let Some(task) = self.remove_task(cluster) else {
+            return false;
+        };
         if !self.clusters.iter().any(|name| name == cluster.as_str()) {
             let target = TargetCluster {
                 name: cluster.to_string(),
                 replicas: task.replicas.unwrap_or(0),
                 components: Vec::new(),
             };
-            self.append(CLUSTERS, self.clusters.is_empty(), json!(target));
+            self.append(CLUSTERS, self.clusters.len(), &json!(target));
             self.clusters.push(cluster.to_string());
         }
         self.forget(cluster);
@@ -124,9 +133,11 @@ impl<'a> BindingEdit<'a> {
     /// Takes a cluster out of `spec.clusters` and leaves its task: the mending of a cluster that stands in both lists
     /// while its cause stands.
     pub fn remove_target(&mut self, cluster: &ClusterName) -> bool {
-        let Some(index) = self.clusters.iter().position(|name| name == cluster.as_str()) else { return false };
+        let Some(index) = self.clusters.iter().position(|name| name == cluster.as_str()) else {
+            return false;
+        };
         self.clusters.remove(index);
-        self.remove(format!("{CLUSTERS}/{index}"));
+        self.remove(&format!("{CLUSTERS}/{index}"));
         true
     }
 
@@ -157,17 +168,17 @@ impl<'a> BindingEdit<'a> {
 
     fn remove_task(&mut self, cluster: &ClusterName) -> Option<GracefulEvictionTask> {
         let index = self.task_index(cluster)?;
-        self.remove(format!("{TASKS}/{index}"));
+        self.remove(&format!("{TASKS}/{index}"));
         Some(self.tasks.remove(index))
     }
 
-    fn remove(&mut self, path: String) {
+    fn remove(&mut self, path: &str) {
         self.operations.push(json!({"op": "remove", "path": path}));
     }
 
     /// An empty list may be absent in the object, so it is added whole.
-    fn append(&mut self, list: &str, list_is_empty: bool, item: Value) {
-        self.operations.push(if list_is_empty {
+    fn append(&mut self, list: &str, length_before: usize, item: &Value) {
+        self.operations.push(if length_before == 0 {
             json!({"op": "add", "path": list, "value": [item]})
         } else {
             json!({"op": "add", "path": format!("{list}/-"), "value": item})
@@ -233,9 +244,15 @@ mod tests {
         let mut edit = BindingEdit::of(&binding);
         assert!(edit.evict(&task("m1")));
         let after = written(&stored, &edit);
-        assert_eq!(after["spec"]["clusters"], json!([{"name": "m2", "replicas": 3, "newer": 2}]));
+        assert_eq!(
+            after["spec"]["clusters"],
+            json!([{"name": "m2", "replicas": 3, "newer": 2}])
+        );
         let tasks = after["spec"]["gracefulEvictionTasks"].as_array().unwrap();
-        assert_eq!(tasks[..2], stored["spec"]["gracefulEvictionTasks"].as_array().unwrap()[..]);
+        assert_eq!(
+            tasks[..2],
+            stored["spec"]["gracefulEvictionTasks"].as_array().unwrap()[..]
+        );
         assert_eq!(tasks[2]["fromCluster"], "m1");
         assert_eq!(after["spec"]["newer"], json!({"kept": true}));
     }
@@ -275,7 +292,10 @@ mod tests {
         let mut edit = BindingEdit::of(&binding);
         assert!(edit.remove_tasks(&[ClusterName::from("m3"), "m9".into()]));
         let after = written(&stored, &edit);
-        assert_eq!(after["spec"]["gracefulEvictionTasks"], json!([stored["spec"]["gracefulEvictionTasks"][1]]));
+        assert_eq!(
+            after["spec"]["gracefulEvictionTasks"],
+            json!([stored["spec"]["gracefulEvictionTasks"][1]])
+        );
         assert!(edit.remove_tasks(&["m4".into()]));
         assert_eq!(written(&stored, &edit)["spec"]["gracefulEvictionTasks"], json!([]));
     }
@@ -310,7 +330,10 @@ mod tests {
         assert!(edit.remove_target(&"m3".into()));
         let after = written(&stored, &edit);
         assert_eq!(after["spec"]["clusters"], json!([stored["spec"]["clusters"][1]]));
-        assert_eq!(after["spec"]["gracefulEvictionTasks"], stored["spec"]["gracefulEvictionTasks"]);
+        assert_eq!(
+            after["spec"]["gracefulEvictionTasks"],
+            stored["spec"]["gracefulEvictionTasks"]
+        );
     }
 
     #[test]
@@ -338,9 +361,16 @@ mod tests {
         edit.remember(&"c5".into(), "2026-01-02T00:00:00Z".parse().unwrap());
         edit.remember(&"new".into(), "2026-01-02T00:00:00Z".parse().unwrap());
         let after = written(&stored, &edit);
-        let names: Vec<_> =
-            after["spec"]["activeEvictionHistory"].as_array().unwrap().iter().map(|i| i["clusterName"].clone()).collect();
-        assert_eq!((names.len(), names.first(), names.last()), (32, Some(&json!("c1")), Some(&json!("new"))));
+        let names: Vec<_> = after["spec"]["activeEvictionHistory"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|i| i["clusterName"].clone())
+            .collect();
+        assert_eq!(
+            (names.len(), names.first(), names.last()),
+            (32, Some(&json!("c1")), Some(&json!("new")))
+        );
     }
 
     #[test]

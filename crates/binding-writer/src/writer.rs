@@ -131,7 +131,12 @@ impl BindingWriter {
     ///
     /// # Errors
     /// As [`BindingWriter::write`].
-    pub async fn set_condition(&self, read: &Binding, say: Say<'_>, now: Timestamp) -> Result<WriteOutcome, WriteError> {
+    pub async fn set_condition(
+        &self,
+        read: &Binding,
+        say: Say<'_>,
+        now: Timestamp,
+    ) -> Result<WriteOutcome, WriteError> {
         match condition::set(read, say, now) {
             None => Ok(WriteOutcome::NotNeeded),
             Some(patch) => self.send(read, patch, Part::Status).await,
@@ -151,8 +156,14 @@ impl BindingWriter {
 
     async fn send(&self, read: &Binding, patch: Value, part: Part) -> Result<WriteOutcome, WriteError> {
         let key = read.key();
-        let refused = |source| WriteError::Refused { binding: key.to_string(), source: Box::new(source) };
-        let unknown = |source| WriteError::Unknown { binding: key.to_string(), source: Box::new(source) };
+        let refused = |source| WriteError::Refused {
+            binding: key.to_string(),
+            source: Box::new(source),
+        };
+        let unknown = |source| WriteError::Unknown {
+            binding: key.to_string(),
+            source: Box::new(source),
+        };
         let patch = serde_json::from_value(patch).map_err(|error| refused(kube::Error::SerdeError(error)))?;
         let patch: Patch<()> = Patch::Json(patch);
         let api: Api<Binding> = match &key.namespace {

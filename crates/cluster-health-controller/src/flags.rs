@@ -9,6 +9,7 @@ use failover_core::cluster_health::Thresholds;
 /// Flags of the cluster-health-controller.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Cluster health")]
+#[group(skip)]
 pub struct Flags {
     /// Time between two probes of a member; also the longest that a probe may take.
     #[arg(long, env = "KARMADA_FAILOVER_CLUSTER_STATUS_UPDATE_FREQUENCY", value_name = "DURATION",

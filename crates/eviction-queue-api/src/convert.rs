@@ -362,10 +362,10 @@ mod tests {
         // Whatever bytes arrive as a message: understood or refused.
         #[test]
         fn no_message_makes_the_reader_fail_badly(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(entry) = <v1::PublishedEntry as prost::Message>::decode(bytes.as_slice()) {
-                if let Ok(published) = from_published(entry) {
-                    prop_assert_eq!(from_published(to_published(&published)), Ok(published));
-                }
+            if let Ok(entry) = <v1::PublishedEntry as prost::Message>::decode(bytes.as_slice())
+                && let Ok(published) = from_published(entry)
+            {
+                prop_assert_eq!(from_published(to_published(&published)), Ok(published));
             }
         }
     }

@@ -11,6 +11,7 @@ use failover_core::eviction::regime::RegimeSettings;
 
 /// Flags of the eviction queue.
 #[derive(Args, Clone, Debug)]
+#[group(skip)]
 pub struct Flags {
     /// Evictions per second while at most --unhealthy-cluster-threshold of the clusters are faulty; 0 stops.
     #[arg(

@@ -11,6 +11,7 @@ use failover_core::graceful::{EvictPlugins, LastCopy, Settings};
 /// Flags of the controller `gracefulEviction`.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Graceful eviction")]
+#[group(skip)]
 pub struct Flags {
     /// Plugins that may let a copy go; one that passes suffices. `*` = all, NAME = on, -NAME = off.
     #[arg(

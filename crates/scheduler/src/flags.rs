@@ -10,6 +10,7 @@ pub const DEFAULT_SCHEDULER_NAME: &str = "default-scheduler";
 /// Flags of the controller `scheduler`.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Scheduler")]
+#[group(skip)]
 pub struct Flags {
     /// Handle the bindings whose spec.schedulerName is this.
     #[arg(long, env = "KARMADA_FAILOVER_SCHEDULER_NAME", value_name = "NAME", default_value = DEFAULT_SCHEDULER_NAME)]

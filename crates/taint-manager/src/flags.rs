@@ -12,6 +12,7 @@ pub(crate) const NO_EXECUTE_FLAG: &str = "--enable-no-execute-taint-eviction";
 /// Flags of the controllers `taintManager` and `evictor`.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Evictions")]
+#[group(skip)]
 pub struct Flags {
     /// Whether NoExecute taints move workloads. PreferNoExecute taints and the deletion of a Cluster do either way; the
     /// feature gate Failover stands over all.

@@ -5,6 +5,7 @@ use clap::Args;
 /// Flags of the taint-policy-controller.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Taint policies")]
+#[group(skip)]
 pub struct Flags {
     /// How many Clusters are looked at at once.
     #[arg(

@@ -29,9 +29,8 @@ async fn read(
     mut up: Streaming<v1::LeaseRequest>,
     down: &mpsc::UnboundedSender<Result<v1::LeaseResponse, Status>>,
 ) -> Result<(), Status> {
-    let hello = match up.message().await?.and_then(|request| request.message) {
-        Some(Message::Hello(hello)) => hello,
-        _ => return Err(Status::invalid_argument("the first message of Lease must be hello")),
+    let Some(Message::Hello(hello)) = up.message().await?.and_then(|request| request.message) else {
+        return Err(Status::invalid_argument("the first message of Lease must be hello"));
     };
     let (stream, ended) = shell.open(Outlet::Consumer(down.clone()));
     tracing::info!(identity = hello.identity, stream, "a consumer takes leases");

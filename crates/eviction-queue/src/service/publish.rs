@@ -39,9 +39,8 @@ async fn read(
     mut up: Streaming<v1::PublishRequest>,
     down: &DownSender,
 ) -> Result<(), Status> {
-    let hello = match up.message().await?.and_then(|request| request.message) {
-        Some(Message::Hello(hello)) => hello,
-        _ => return Err(Status::invalid_argument("the first message of Publish must be hello")),
+    let Some(Message::Hello(hello)) = up.message().await?.and_then(|request| request.message) else {
+        return Err(Status::invalid_argument("the first message of Publish must be hello"));
     };
     if hello.producer.is_empty() {
         return Err(Status::invalid_argument("hello.producer is missing"));

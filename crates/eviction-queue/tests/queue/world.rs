@@ -32,7 +32,7 @@ pub fn paused(test: impl Future<Output = ()>) {
     runtime.block_on(async {
         tokio::time::timeout(Duration::from_secs(86_400), test)
             .await
-            .expect("stuck")
+            .expect("stuck");
     });
 }
 

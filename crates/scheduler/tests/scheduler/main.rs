@@ -447,3 +447,23 @@ fn an_unknown_plugin_is_an_error_that_lists_the_known_ones() {
         );
     });
 }
+
+// The write is stored, and nobody hears of it.
+#[test]
+fn a_lost_answer_is_found_out_by_reading() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let writes = Match::writes().resource("resourcebindings").client("scheduler");
+        bench.plane.faults().inject_times(writes, 0, 2, Effect::AnswerLost);
+        let _process = bench.start_scheduler("a").await;
+        bench.put_deployment(&json!({"placement": one_to_two()}));
+        bench.until(60).await;
+        let binding = bench.binding().await;
+        assert_eq!(shown(&binding), "member1:1 member2:2");
+        assert_eq!(binding.condition("Scheduled").unwrap().status, "True");
+        assert_eq!(
+            binding.status.unwrap().scheduler_observed_generation,
+            binding.metadata.generation
+        );
+    });
+}

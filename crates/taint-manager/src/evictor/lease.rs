@@ -113,6 +113,17 @@ impl Keeper {
         });
     }
 
+    /// The stream is gone: what it has not confirmed it will not confirm.
+    pub fn cut_off(&self) {
+        self.life.send_if_modified(|life| {
+            let waits = *life == Life::Asked;
+            if waits {
+                *life = Life::Over("the stream ended before the queue confirmed it".to_owned());
+            }
+            waits
+        });
+    }
+
     /// The lease must not be used any more.
     pub fn over(&self, why: &str) {
         self.life.send_replace(Life::Over(why.to_owned()));

@@ -122,7 +122,7 @@ mod tests {
     async fn an_error_is_the_asker_s_own() {
         let reads = SharedReads::<u32>::default();
         let failing = reads.get("m1", || async { Err::<u32, &str>("broken") });
-        let working = reads.get("m1", || async { Ok(1) });
+        let working = reads.get("m1", || async { Ok::<u32, &str>(1) });
         assert_eq!(tokio::join!(failing, working), (Err("broken"), Ok(1)));
     }
 }

@@ -105,6 +105,7 @@ impl Evictor {
         self.client.succeeded();
         link.up();
         let status = self.serve(&up, granted, hands).await;
+        hands.keepers.values().for_each(Keeper::cut_off);
         self.ended(&status)
     }
 
@@ -119,8 +120,6 @@ impl Evictor {
         mut granted: Streaming<eviction_queue_api::v1::LeaseResponse>,
         hands: &mut Hands<'a>,
     ) -> Status {
-        // Renewals are answered on the stream that asked for them: of an earlier stream's leases nothing more is heard,
-        // and what was confirmed stays confirmed.
         loop {
             let message = tokio::select! {
                 biased;

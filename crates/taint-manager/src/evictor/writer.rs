@@ -17,6 +17,9 @@ use crate::objects::{binding_api, binding_reference, template_reference};
 /// How long a record may take: the move is done, and graceful eviction makes up for a missing one.
 const RECORD_WITHIN: Duration = Duration::from_secs(5);
 
+/// How long it is tried, at least, to find out what became of a write.
+const READ_FOR: Duration = Duration::from_secs(5);
+
 /// Whether a record is kept of each move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Records {
@@ -75,6 +78,8 @@ impl Writer {
     async fn find_out(&self, read: &Binding, task: &GracefulEvictionTask, until: Instant, why: String) -> Written {
         let key = read.key();
         let api = binding_api(&self.ctx.client, &key);
+        // Reading is harmless, also when the lease is over.
+        let until = until.max(Instant::now() + READ_FOR);
         let mut wait = Duration::from_millis(100);
         loop {
             match timeout_at(until, api.get_opt(&key.name)).await {

@@ -187,10 +187,8 @@ impl Queue {
     /// The lanes, by cluster.
     pub fn lanes(&self) -> impl Iterator<Item = LaneView> {
         let next_due = |name: &ClusterName| {
-            self.entries()
-                .filter(|entry| entry.key().cluster == *name && entry.state == State::Waiting)
-                .map(|entry| entry.published.due_at)
-                .min()
+            let waiting = self.entries_on(name).filter(|(_, entry)| entry.state == State::Waiting);
+            waiting.map(|(_, entry)| entry.published.due_at).min()
         };
         self.lanes.iter().map(move |(name, lane)| {
             let view = self.clusters.get(name);

@@ -37,7 +37,7 @@ pub use lease::LeaseId;
 pub use model::Queue;
 pub use outcome::{ClusterStats, RecentOutcome};
 pub use producer::{EpochCheck, ProducerEpoch};
-pub use settings::QueueSettings;
+pub use settings::{BackOff, QueueSettings};
 pub use view::{ClusterView, PauseScopeView, PauseView};
 
 #[cfg(test)]

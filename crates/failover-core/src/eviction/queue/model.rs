@@ -138,7 +138,7 @@ impl Queue {
                 epoch,
                 identity,
             } => {
-                self.producer_hello(stream, producer.into(), epoch, identity, now);
+                self.producer_hello(stream, &producer.into(), epoch, identity, now);
             }
             Event::Upsert { stream, entries } => self.upsert(stream, entries, now),
             Event::Withdraw { stream, entries } => self.withdraw(stream, entries, now),
@@ -386,7 +386,7 @@ impl Queue {
     fn producer_hello(
         &mut self,
         stream: StreamId,
-        name: Arc<str>,
+        name: &Arc<str>,
         epoch: ProducerEpoch,
         identity: String,
         now: Moment,
@@ -401,7 +401,7 @@ impl Queue {
             self.effects.push(Effect::CloseStream { stream: old, reason });
         }
         if before.is_some_and(|producer| producer.is_gone()) {
-            for key in self.keys_of(&name) {
+            for key in self.keys_of(name) {
                 self.refresh(&key, now);
             }
         }
@@ -468,7 +468,7 @@ impl Queue {
             Aftermath::Wait { .. } => false,
         });
         let was_unneeded = matches!(known.aftermath, Some(Aftermath::NotNeeded { .. }));
-        let settings = self.settings.clone();
+        let back_off = self.settings.back_off;
         let producer = producer.clone();
         self.change(&key, now, |entry| {
             entry.producer = producer;
@@ -481,7 +481,7 @@ impl Queue {
             }
             if confirmed && was_unneeded {
                 entry.unneeded = entry.unneeded.saturating_add(1);
-                cool(entry, settings.back_off(entry.unneeded), now);
+                cool(entry, back_off.after(entry.unneeded), now);
             }
         });
         key
@@ -618,14 +618,14 @@ impl Queue {
             }
             return;
         }
-        let settings = self.settings.clone();
+        let (back_off, recheck) = (self.settings.back_off, self.settings.no_target_recheck);
         let message: Arc<str> = message.into();
         let mut first_without_target = false;
         self.after_lease(&lease.key, now, |entry| {
             entry.last_outcome = message.clone();
             if outcome == OutcomeKind::Failed {
                 entry.failures = entry.failures.saturating_add(1);
-                cool(entry, settings.back_off(entry.failures), now);
+                cool(entry, back_off.after(entry.failures), now);
             } else {
                 entry.failures = 0;
             }
@@ -641,7 +641,7 @@ impl Queue {
                 }),
                 OutcomeKind::NoTarget { recheck_at } => {
                     first_without_target = !std::mem::replace(&mut entry.had_no_target, true);
-                    let latest = later(now.wall, settings.no_target_recheck);
+                    let latest = later(now.wall, recheck);
                     Some(Aftermath::NoTarget {
                         until: recheck_at.map_or(latest, |at| at.min(latest)),
                         message,
@@ -818,6 +818,14 @@ impl Queue {
     // ---- entries: the one place where states are derived and indexes kept
 
     fn keys_on(&self, cluster: &ClusterName) -> Vec<Arc<EntryKey>> {
+        self.entries_on(cluster).map(|(key, _)| key.clone()).collect()
+    }
+
+    /// The entries on a cluster: neighbours, since keys sort by cluster first.
+    pub(super) fn entries_on<'a>(
+        &'a self,
+        cluster: &'a ClusterName,
+    ) -> impl Iterator<Item = (&'a Arc<EntryKey>, &'a Arc<Entry>)> {
         let first = EntryKey {
             cluster: cluster.clone(),
             cluster_uid: String::new(),
@@ -831,10 +839,7 @@ impl Queue {
         };
         self.entries
             .range(first..)
-            .map(|(key, _)| key)
-            .take_while(|key| key.cluster == *cluster)
-            .cloned()
-            .collect()
+            .take_while(move |(key, _)| key.cluster == *cluster)
     }
 
     fn keys_of(&self, producer: &str) -> Vec<Arc<EntryKey>> {

@@ -27,10 +27,8 @@ pub struct QueueSettings {
     pub max_entries: usize,
     /// After how long an entry without a target is looked at again at the latest. Default 5 min.
     pub no_target_recheck: Duration,
-    /// First back-off after a failure or an unneeded lease; doubles. Default 1 s.
-    pub back_off_first: Duration,
-    /// Longest back-off. Default 5 min.
-    pub back_off_longest: Duration,
+    /// How long an entry rests after a failure or an unneeded lease.
+    pub back_off: BackOff,
     /// How many changes are kept for watchers that reconnect. Default 65,536.
     pub changes_kept: usize,
     /// How many outcomes are kept. Default 10,000.
@@ -50,8 +48,7 @@ impl Default for QueueSettings {
             starvation_limit: Duration::from_secs(600),
             max_entries: 1_000_000,
             no_target_recheck: Duration::from_secs(300),
-            back_off_first: Duration::from_secs(1),
-            back_off_longest: Duration::from_secs(300),
+            back_off: BackOff::default(),
             changes_kept: 65_536,
             outcomes_kept: 10_000,
         }
@@ -70,13 +67,31 @@ impl QueueSettings {
         let two_seconds_worth = (2.0 * evictions_per_second) as usize;
         self.max_outstanding_leases.unwrap_or_else(|| two_seconds_worth.max(1))
     }
+}
 
-    /// The back-off after so many tries in a row, from 1.
+/// Waiting longer after each try in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackOff {
+    /// After the first. Default 1 s.
+    pub first: Duration,
+    /// At the most. Default 5 min.
+    pub longest: Duration,
+}
+
+impl Default for BackOff {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_secs(1),
+            longest: Duration::from_secs(300),
+        }
+    }
+}
+
+impl BackOff {
+    /// After so many tries, from 1: doubled for each further one.
     #[must_use]
-    pub fn back_off(&self, tries: u32) -> Duration {
+    pub fn after(self, tries: u32) -> Duration {
         let doublings = tries.saturating_sub(1).min(30);
-        self.back_off_first
-            .saturating_mul(1_u32 << doublings)
-            .min(self.back_off_longest)
+        self.first.saturating_mul(1_u32 << doublings).min(self.longest)
     }
 }

@@ -1,3 +1,5 @@
+#![allow(clippy::needless_pass_by_value, reason = "rows of tables are values")]
+
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
 use api_types::work::Binding;

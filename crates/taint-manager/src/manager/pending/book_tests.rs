@@ -1,0 +1,108 @@
+use rstest::rstest;
+
+use super::*;
+
+fn published(name: &str) -> v1::PublishedEntry {
+    v1::PublishedEntry {
+        key: Some(v1::EntryKey {
+            cause: "k:NoExecute@2026-01-01T00:00:00Z".into(),
+            cluster: "m1".into(),
+            cluster_uid: "c".into(),
+            namespace: "n".into(),
+            name: name.into(),
+            uid: "b".into(),
+        }),
+        due_at: Some(convert::to_time("2026-01-01T00:00:00Z".parse().unwrap())),
+        reason: "cause".into(),
+        ..v1::PublishedEntry::default()
+    }
+}
+
+fn entry(name: &str, state: v1::EntryState, hold: Option<v1::HoldReason>) -> v1::Entry {
+    v1::Entry {
+        published: Some(published(name)),
+        state: state.into(),
+        hold: hold.map(|reason| v1::Hold {
+            reason: reason.into(),
+            message: "why".into(),
+            until: None,
+        }),
+        ..v1::Entry::default()
+    }
+}
+
+fn live() -> Book {
+    let mut book = Book::default();
+    book.begin();
+    book.synced();
+    book
+}
+
+fn happened(book: &mut Book, step: Step) -> Option<Happened> {
+    book.take(step).unwrap().unwrap().happened
+}
+
+#[test]
+fn a_life_is_told_step_by_step() {
+    let mut book = live();
+    let mut next = |state, hold| happened(&mut book, Step::Changed(entry("web", state, hold)));
+    assert_eq!(next(v1::EntryState::Waiting, None), Some(Happened::Queued));
+    assert_eq!(next(v1::EntryState::Ready, None), None);
+    assert_eq!(next(v1::EntryState::Leased, None), Some(Happened::Released));
+    let no_target = Held {
+        reason: v1::HoldReason::NoTarget,
+        message: "why".into(),
+    };
+    let held = Some(v1::HoldReason::NoTarget);
+    assert_eq!(next(v1::EntryState::Held, held), Some(Happened::Held(no_target)));
+    assert_eq!(next(v1::EntryState::Held, held), None, "the same again is no news");
+    assert_eq!(next(v1::EntryState::Held, Some(v1::HoldReason::NotNeeded)), None, "that passes");
+    assert_eq!(next(v1::EntryState::Leased, None), Some(Happened::Released));
+    let removed = v1::EntryRemoved {
+        entry: Some(entry("web", v1::EntryState::Leased, None)),
+        reason: v1::RemovedReason::Evicted.into(),
+        message: String::new(),
+    };
+    assert_eq!(happened(&mut book, Step::Removed(removed)), None, "the evictor tells of it");
+    assert_eq!(book.of(&BindingKey::namespaced("n", "web")), None);
+}
+
+#[rstest]
+#[case(v1::RemovedReason::ClusterRecovered, Some("ClusterRecovered"))]
+#[case(v1::RemovedReason::Tolerated, Some("Tolerated"))]
+#[case(v1::RemovedReason::BindingGone, Some("BindingGone"))]
+#[case(v1::RemovedReason::ProducerGone, Some("ProducerGone"))]
+#[case(v1::RemovedReason::Replaced, None)]
+#[case(v1::RemovedReason::Leaving, None)]
+fn what_left_without_an_eviction_was_abandoned(#[case] reason: v1::RemovedReason, #[case] expected: Option<&str>) {
+    let removed = v1::EntryRemoved {
+        entry: Some(entry("web", v1::EntryState::Ready, None)),
+        reason: reason.into(),
+        message: "words".into(),
+    };
+    let word = match happened(&mut live(), Step::Removed(removed)) {
+        Some(Happened::Abandoned { word, .. }) => Some(word),
+        _ => None,
+    };
+    assert_eq!(word, expected);
+}
+
+#[test]
+fn what_a_new_watch_does_not_tell_is_gone_and_no_news() {
+    let mut book = live();
+    happened(&mut book, Step::Changed(entry("web", v1::EntryState::Ready, None)));
+    happened(&mut book, Step::Changed(entry("other", v1::EntryState::Ready, None)));
+    book.begin();
+    assert!(!book.is_live());
+    assert_eq!(happened(&mut book, Step::Changed(entry("web", v1::EntryState::Leased, None))), None);
+    assert_eq!(book.synced(), BTreeSet::from([BindingKey::namespaced("n", "other")]));
+    assert!(book.is_live() && book.of(&BindingKey::namespaced("n", "web")).is_some());
+}
+
+#[test]
+fn what_cannot_be_understood_is_named() {
+    let mut nameless = entry("", v1::EntryState::Ready, None);
+    assert_eq!(live().take(Step::Changed(nameless.clone())).unwrap_err().to_string(), "field key.name is missing");
+    nameless.published = None;
+    assert_eq!(live().take(Step::Changed(nameless)).unwrap_err().to_string(), "field published is missing");
+}
