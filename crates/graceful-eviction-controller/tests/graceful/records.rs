@@ -1,0 +1,115 @@
+//! FailoverRecords: closed when their move ends, whoever ended it, and pruned.
+
+use graceful_eviction_controller::Flags;
+use kube_sandbox::Match;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, one_to_two, paused, task};
+use crate::{COMPONENT, copy, leaving, scheduled, start, start_with};
+
+/// The record that the evictor writes beside a task of now.
+async fn put_record(bench: &Bench) -> String {
+    let uid = bench.binding().await.metadata.uid.unwrap();
+    let name = api_types::names::failover_record_name(&uid, &"member1".into(), bench.clock.now());
+    bench.put(json!({
+        "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverRecord", "metadata": {"namespace": "default", "name": name},
+        "spec": {
+            "binding": {"namespace": "default", "name": "nginx-deployment", "uid": uid},
+            "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "nginx"},
+            "from": "member1", "cause": {"type": "Taint", "verdict": "v"}, "requestedBy": "t", "evictedAt": bench.clock.now(),
+        },
+    }));
+    name
+}
+
+fn record_of(bench: &Bench, name: &str) -> Option<Value> {
+    bench
+        .plane
+        .get("failover.karmada.io/v1alpha1", "FailoverRecord", Some("default"), name)
+}
+
+/// member1 left and member2 holds all; the record of the move is there.
+async fn leave_member1(bench: &Bench) -> String {
+    bench.fail_cluster("member1");
+    bench.put_deployment(&json!({
+        "placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}],
+        "gracefulEvictionTasks": [task("member1", 1, bench.clock.now())],
+    }));
+    let record = put_record(bench).await;
+    scheduled(bench, "True").await;
+    record
+}
+
+#[test]
+fn a_record_tells_how_its_move_ended_and_goes_when_its_time_is_over() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let flags = Flags {
+            record_retention: std::time::Duration::from_secs(7200),
+            ..Flags::default()
+        };
+        let _graceful = start_with(&bench, "g", flags).await;
+        let record = leave_member1(&bench).await;
+        bench.until(10).await;
+        assert_eq!(
+            record_of(&bench, &record).unwrap()["status"]["outcome"],
+            Value::Null,
+            "it goes on"
+        );
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member2", "Healthy", 3)]}))
+            .await;
+        bench.until(11).await;
+        let status = record_of(&bench, &record).unwrap()["status"].clone();
+        assert_eq!(status["outcome"], "Completed");
+        assert_eq!(status["reason"], "ResourceHealth: the workload is healthy on member2");
+        assert_eq!(status["to"], json!([{"name": "member2", "replicas": 3}]));
+        bench.until(7200).await;
+        assert!(record_of(&bench, &record).is_some());
+        bench.until(7212).await;
+        assert!(record_of(&bench, &record).is_none());
+    });
+}
+
+#[test]
+fn a_record_tells_that_a_person_removed_the_task_or_the_binding() {
+    for (by_hand, expected) in [(true, "RemovedByHand"), (false, "BindingGone")] {
+        paused(async {
+            let bench = Bench::new(&["member1", "member2"]);
+            let _graceful = start(&bench).await;
+            let record = leave_member1(&bench).await;
+            bench.until(10).await;
+            if by_hand {
+                bench.patch(json!({"spec": {"gracefulEvictionTasks": null}})).await;
+            } else {
+                bench.delete().await;
+            }
+            bench.until(11).await;
+            assert_eq!(record_of(&bench, &record).unwrap()["status"]["outcome"], expected);
+        });
+    }
+}
+
+// The process dies after the task went and before the record was closed: the next one reads off how it ended.
+#[test]
+fn a_record_left_open_by_a_crash_is_closed_by_the_next_process() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let records = Match::writes().resource("failoverrecords").client(COMPONENT);
+        bench.plane.faults().freeze_after_write(records, 0);
+        let first = start(&bench).await;
+        let record = leave_member1(&bench).await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member2", "Healthy", 3)]}))
+            .await;
+        bench.until(70).await;
+        assert_eq!(leaving(&bench.binding().await), [""; 0]);
+        first.crash();
+        bench.plane.faults().thaw();
+        bench.plane.faults().clear();
+        scheduled(&bench, "True").await;
+        let _second = start_with(&bench, "h", Flags::default()).await;
+        bench.until(120).await;
+        assert_eq!(record_of(&bench, &record).unwrap()["status"]["outcome"], "Completed");
+    });
+}
