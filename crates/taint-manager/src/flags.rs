@@ -83,11 +83,7 @@ pub struct Flags {
     pub failover_records: bool,
 
     /// Where the eviction queue is. Unset: where its Lease says.
-    #[arg(
-        long,
-        env = "KARMADA_FAILOVER_EVICTION_QUEUE_ADDRESS",
-        value_name = "HOST:PORT"
-    )]
+    #[arg(long, env = "KARMADA_FAILOVER_EVICTION_QUEUE_ADDRESS", value_name = "HOST:PORT")]
     pub eviction_queue_address: Option<String>,
 }
 
@@ -162,8 +158,9 @@ impl Flags {
             warnings.push(format!("{NO_EXECUTE_FLAG}=false: NoExecute taints move no workload"));
         }
         if self.pre_eviction_check == PreCheck::Off {
-            warnings
-                .push("--pre-eviction-check=off: workloads leave faulty clusters also when nothing can take them".into());
+            warnings.push(
+                "--pre-eviction-check=off: workloads leave faulty clusters also when nothing can take them".into(),
+            );
         }
         warnings
     }
@@ -182,7 +179,9 @@ mod tests {
 
     fn parse(args: &[&str]) -> Result<Flags, String> {
         let args = std::iter::once("taint-manager").chain(args.iter().copied());
-        Cli::try_parse_from(args).map(|cli| cli.flags).map_err(|e| e.to_string())
+        Cli::try_parse_from(args)
+            .map(|cli| cli.flags)
+            .map_err(|e| e.to_string())
     }
 
     #[test]
@@ -194,7 +193,11 @@ mod tests {
         .unwrap();
         assert!(!flags.enable_no_execute_taint_eviction);
         assert_eq!(flags.no_execute_taint_eviction_purge_mode, DefaultPurgeMode::Gracefully);
-        assert!(parse(&["--enable-no-execute-taint-eviction"]).unwrap().enable_no_execute_taint_eviction);
+        assert!(
+            parse(&["--enable-no-execute-taint-eviction"])
+                .unwrap()
+                .enable_no_execute_taint_eviction
+        );
         let error = parse(&["--no-execute-taint-eviction-purge-mode=Soon"]).unwrap_err();
         assert!(error.contains("Gracefully, Directly, Never"), "{error}");
     }

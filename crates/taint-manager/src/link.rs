@@ -22,10 +22,11 @@ impl Link {
     pub fn new(ctx: &Context, stream: &'static str) -> Self {
         let problem = Arc::new(Mutex::new(Some("not connected yet".to_owned())));
         let for_check = problem.clone();
-        ctx.readiness.check(check_name(stream), move || match &*for_check.lock() {
-            None => Ok(()),
-            Some(problem) => Err(problem.clone()),
-        });
+        ctx.readiness
+            .check(check_name(stream), move || match &*for_check.lock() {
+                None => Ok(()),
+                Some(problem) => Err(problem.clone()),
+            });
         let for_metric = problem.clone();
         ctx.metrics.collector(check_name(stream), move || {
             let up = if for_metric.lock().is_none() { 1.0 } else { 0.0 };
@@ -49,7 +50,10 @@ impl Link {
     pub fn down(&self, why: &str) {
         let before = self.problem.lock().replace(why.to_owned());
         if before.as_deref().is_none_or(|before| before == "not connected yet") {
-            warn!(stream = self.stream, "no stream to the eviction queue, trying again: {why}");
+            warn!(
+                stream = self.stream,
+                "no stream to the eviction queue, trying again: {why}"
+            );
         }
     }
 }

@@ -86,11 +86,19 @@ pub(crate) fn judge(live: &Live<'_>) -> Decision {
     }
     if affected.due_at > now {
         let until = affected.due_at;
-        return end(OutcomeKind::Wait { until }, "NotDue", format!("it is due at {until} now"));
+        return end(
+            OutcomeKind::Wait { until },
+            "NotDue",
+            format!("it is due at {until} now"),
+        );
     }
     if let Some(recovering) = taint_of(&affected.cause).and_then(|id| live.recovering.get(&id)) {
         let until = now.saturating_add(RECOVERING_AGAIN).unwrap_or(Timestamp::MAX);
-        return end(OutcomeKind::Wait { until }, "Recovering", recovering_message(recovering));
+        return end(
+            OutcomeKind::Wait { until },
+            "Recovering",
+            recovering_message(recovering),
+        );
     }
     place(live, binding, cluster, affected)
 }

@@ -20,7 +20,10 @@ fn cluster(name: &str, taints: &Value) -> Cluster {
 }
 
 fn tainted() -> Cluster {
-    cluster("m1", &json!([{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]))
+    cluster(
+        "m1",
+        &json!([{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]),
+    )
 }
 
 fn binding(change: impl FnOnce(&mut Value)) -> Binding {
@@ -60,7 +63,9 @@ impl Case {
     fn judge(&self) -> Decision {
         let switches = Switches::all_on(PurgeMode::Gracefully);
         let published = wanted(Some(&binding(|_| ())), Some(&tainted()), &BTreeMap::new(), &switches);
-        let Wanted::Entry(entry) = published else { panic!("{published:?}") };
+        let Wanted::Entry(entry) = published else {
+            panic!("{published:?}")
+        };
         let fleet: Fleet = self.others.iter().cloned().chain(self.cluster.clone()).collect();
         judge(&Live {
             entry: &entry,
@@ -89,7 +94,10 @@ fn said(outcome: &str, reason: &str) -> (String, String) {
 
 #[test]
 fn what_still_holds_is_carried_out() {
-    assert_eq!(Case::default().ends(), said("Evict", "k:NoExecute@2026-01-01T00:00:00Z"));
+    assert_eq!(
+        Case::default().ends(),
+        said("Evict", "k:NoExecute@2026-01-01T00:00:00Z")
+    );
 }
 
 #[rstest]
@@ -137,7 +145,9 @@ fn not_needed_names_the_versions_that_were_read() {
         cluster: Some(cluster("m1", &json!([]))),
         ..Case::default()
     };
-    let Decision::End(completion) = case.judge() else { panic!() };
+    let Decision::End(completion) = case.judge() else {
+        panic!()
+    };
     let outcome = OutcomeKind::NotNeeded {
         binding_version: "10".into(),
         cluster_version: "20".into(),
@@ -152,9 +162,14 @@ fn what_is_due_later_now_waits_until_then() {
         binding: Some(binding(|b| b["spec"]["placement"]["clusterTolerations"] = tolerations)),
         ..Case::default()
     };
-    let Decision::End(completion) = case.judge() else { panic!() };
+    let Decision::End(completion) = case.judge() else {
+        panic!()
+    };
     let until = "2026-01-01T01:00:00Z".parse().unwrap();
-    assert_eq!((completion.outcome, completion.reason.as_str()), (OutcomeKind::Wait { until }, "NotDue"));
+    assert_eq!(
+        (completion.outcome, completion.reason.as_str()),
+        (OutcomeKind::Wait { until }, "NotDue")
+    );
 }
 
 #[test]
@@ -208,5 +223,8 @@ fn what_somebody_else_has_to_carry_out_is_left() {
         now: NOW.parse().unwrap(),
     });
     let Decision::End(completion) = decision else { panic!() };
-    assert_eq!((completion.outcome, completion.reason.as_str()), (OutcomeKind::Failed, "UnknownCause"));
+    assert_eq!(
+        (completion.outcome, completion.reason.as_str()),
+        (OutcomeKind::Failed, "UnknownCause")
+    );
 }

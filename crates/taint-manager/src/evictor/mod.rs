@@ -65,6 +65,12 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
 fn describe(ctx: &Context) {
     let metrics = &ctx.metrics;
     metrics.describe("evictor_leases_total", "Leases that ended here, by outcome and reason.");
-    metrics.describe("evictor_conflicts_total", "Evictions tried again because somebody else wrote the binding.");
-    metrics.describe("evictor_records_missed_total", "FailoverRecords that could not be written.");
+    metrics.describe(
+        "evictor_conflicts_total",
+        "Evictions tried again because somebody else wrote the binding.",
+    );
+    metrics.describe(
+        "evictor_records_missed_total",
+        "FailoverRecords that could not be written.",
+    );
 }

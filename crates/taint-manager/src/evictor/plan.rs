@@ -20,7 +20,10 @@ pub(crate) fn task(binding: &Binding, lease: &Lease, affected: &Affected, now: T
     GracefulEvictionTask {
         from_cluster: cluster.to_string(),
         purge_mode: Some(affected.purge_mode.clone()),
-        replicas: spec.target(cluster).map(|target| target.replicas).filter(|replicas| *replicas > 0),
+        replicas: spec
+            .target(cluster)
+            .map(|target| target.replicas)
+            .filter(|replicas| *replicas > 0),
         reason: task::TAINT_UNTOLERATED.to_owned(),
         message: Some(shorten(affected.reason())),
         producer: task::TAINT_MANAGER.to_owned(),
@@ -67,7 +70,10 @@ pub(crate) fn record(
         released_at: Some(Time(lease.released_at)),
         evicted_at: evicted_at.clone(),
     };
-    let mut record = FailoverRecord::new(&failover_record_name(&key.binding_uid, &key.cluster, evicted_at.0), spec);
+    let mut record = FailoverRecord::new(
+        &failover_record_name(&key.binding_uid, &key.cluster, evicted_at.0),
+        spec,
+    );
     record.metadata.namespace = Some(
         key.binding
             .namespace

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use eviction_queue_api::status::Advice;
 use eviction_queue_api::v1::{
     CompleteRequest, LeaseCredit, LeaseHello, LeaseRenewal, LeaseRequest, Outcome, lease_request, lease_response,
 };
-use eviction_queue_api::status::Advice;
 use eviction_queue_api::{QueueClient, convert};
 use failover_core::eviction::queue::{Completion, OutcomeKind};
 use futures::StreamExt;
@@ -217,7 +217,11 @@ impl Evictor {
 
     fn count(&self, outcome: &str, reason: &str) {
         let labels = [("outcome", outcome), ("reason", reason)];
-        self.bench.ctx.metrics.counter("evictor_leases_total", &labels).increment(1);
+        self.bench
+            .ctx
+            .metrics
+            .counter("evictor_leases_total", &labels)
+            .increment(1);
     }
 }
 

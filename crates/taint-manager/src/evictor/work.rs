@@ -71,7 +71,10 @@ impl Bench {
                 return done;
             }
         }
-        Done::failed("Conflict", format!("others changed the binding {TRIES} times meanwhile"))
+        Done::failed(
+            "Conflict",
+            format!("others changed the binding {TRIES} times meanwhile"),
+        )
     }
 
     /// One try; nothing comes of it when somebody else wrote the binding meanwhile.
@@ -150,6 +153,8 @@ impl Bench {
     fn recovering(&self, cluster: Option<&Cluster>) -> BTreeMap<TaintId, Recovering> {
         let policies = self.policies.list();
         let policies: Vec<&ClusterTaintPolicy> = policies.iter().map(AsRef::as_ref).collect();
-        cluster.map(|cluster| recovering(cluster, &policies)).unwrap_or_default()
+        cluster
+            .map(|cluster| recovering(cluster, &policies))
+            .unwrap_or_default()
     }
 }

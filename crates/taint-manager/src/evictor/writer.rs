@@ -114,7 +114,10 @@ impl Writer {
         };
         let name = record.metadata.name.as_deref().unwrap_or_default();
         warn!("FailoverRecord {namespace}/{name} not written, graceful eviction makes up for it: {why}");
-        self.ctx.metrics.counter("evictor_records_missed_total", &[]).increment(1);
+        self.ctx
+            .metrics
+            .counter("evictor_records_missed_total", &[])
+            .increment(1);
     }
 
     /// Says on the binding and on its template that the workload leaves.
@@ -127,7 +130,11 @@ impl Writer {
         );
         info!(binding = %key.binding, cluster = %key.cluster, cause = %key.cause, "evicted");
         let about = binding_reference(&key.binding, &key.binding_uid);
-        self.ctx.events.publish(&about, EventType::Normal, "Evicted", note.clone());
-        self.ctx.events.publish(&template_reference(binding), EventType::Normal, "Evicted", note);
+        self.ctx
+            .events
+            .publish(&about, EventType::Normal, "Evicted", note.clone());
+        self.ctx
+            .events
+            .publish(&template_reference(binding), EventType::Normal, "Evicted", note);
     }
 }

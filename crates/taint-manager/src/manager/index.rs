@@ -146,7 +146,12 @@ impl Index {
     }
 
     /// A Cluster changed. What changed is only looked at when it can matter for an eviction.
-    pub fn cluster_changed(&mut self, name: &ClusterName, before: Option<&Cluster>, after: Option<&Cluster>) -> Touched {
+    pub fn cluster_changed(
+        &mut self,
+        name: &ClusterName,
+        before: Option<&Cluster>,
+        after: Option<&Cluster>,
+    ) -> Touched {
         match (before, after) {
             (Some(before), Some(after)) if same_for_evictions(before, after) => self.confirm_on(name),
             _ => self.judge_cluster(name),

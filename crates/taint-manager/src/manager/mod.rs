@@ -132,4 +132,3 @@ fn metrics(ctx: &Context, shared: &Arc<Shared>) {
         vec![shared.index.lock().published.counts().into_iter().fold(family, with)]
     });
 }
-

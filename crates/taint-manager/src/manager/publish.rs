@@ -76,7 +76,10 @@ async fn tell(shared: &Shared, up: &mpsc::Sender<PublishRequest>) {
     let snapshot = shared.index.lock().snapshot();
     for chunk in snapshot.chunks(ENTRIES_PER_MESSAGE) {
         let entries = chunk.iter().map(|entry| convert::to_published(entry)).collect();
-        if send(up, publish_request::Message::Upserts(Upserts { entries })).await.is_err() {
+        if send(up, publish_request::Message::Upserts(Upserts { entries }))
+            .await
+            .is_err()
+        {
             return;
         }
     }
@@ -106,7 +109,11 @@ async fn tell(shared: &Shared, up: &mpsc::Sender<PublishRequest>) {
                 return;
             }
         }
-        if !entries.is_empty() && send(up, publish_request::Message::Upserts(Upserts { entries })).await.is_err() {
+        if !entries.is_empty()
+            && send(up, publish_request::Message::Upserts(Upserts { entries }))
+                .await
+                .is_err()
+        {
             return;
         }
     }

@@ -93,8 +93,14 @@ impl PublishedSet {
             }
         }
         self.untold.insert(entry.key.clone(), None);
-        self.clusters_of.entry(binding.clone()).or_default().insert(cluster.clone());
-        self.entries.entry(cluster).or_default().insert(binding, Arc::new(entry));
+        self.clusters_of
+            .entry(binding.clone())
+            .or_default()
+            .insert(cluster.clone());
+        self.entries
+            .entry(cluster)
+            .or_default()
+            .insert(binding, Arc::new(entry));
         Changed::Yes
     }
 
@@ -142,7 +148,9 @@ impl PublishedSet {
         }
         let mut delta = Delta::default();
         for _ in 0..limit {
-            let Some((key, withdrawn)) = self.untold.pop_first() else { break };
+            let Some((key, withdrawn)) = self.untold.pop_first() else {
+                break;
+            };
             match (withdrawn, self.get(&key.cluster, &key.binding)) {
                 (Some(reason), _) => delta.withdrawals.push((key, reason)),
                 (None, Some(entry)) => delta.upserts.push(entry.clone()),

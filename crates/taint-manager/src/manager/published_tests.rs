@@ -11,7 +11,9 @@ fn entry(cluster: &str, name: &str, cause_second: u32, priority: i32) -> Publish
             cluster_uid: "c".into(),
             binding: BindingKey::namespaced("n", name),
             binding_uid: "b".into(),
-            cause: format!("k:NoExecute@2026-01-01T00:00:{cause_second:02}Z").parse().unwrap(),
+            cause: format!("k:NoExecute@2026-01-01T00:00:{cause_second:02}Z")
+                .parse()
+                .unwrap(),
         },
         due_at: "2026-01-01T00:00:00Z".parse().unwrap(),
         priority,
@@ -41,7 +43,10 @@ fn only_changes_are_told_and_the_last_one_counts() {
     assert_eq!(put(&mut set, &first), Changed::No);
     assert_eq!(put(&mut set, &second), Changed::Yes);
     let delta = set.next_delta(10).unwrap();
-    assert_eq!((delta.withdrawals.len(), delta.upserts), (0, vec![Arc::new(second.clone())]));
+    assert_eq!(
+        (delta.withdrawals.len(), delta.upserts),
+        (0, vec![Arc::new(second.clone())])
+    );
     assert_eq!(set.next_delta(10), None);
     assert_eq!(set.put(second, Resend::Always, replaced), Changed::Yes);
     assert_eq!(set.next_delta(10).unwrap().upserts.len(), 1, "when asked for it");
@@ -69,7 +74,9 @@ fn a_snapshot_leaves_nothing_untold() {
     let mut set = PublishedSet::default();
     put(&mut set, &entry("m1", "a", 0, 0));
     put(&mut set, &entry("m2", "a", 0, 0));
-    let gone = set.take(&"m2".into(), &BindingKey::namespaced("n", "a"), |_| WithdrawReason::BindingGone);
+    let gone = set.take(&"m2".into(), &BindingKey::namespaced("n", "a"), |_| {
+        WithdrawReason::BindingGone
+    });
     assert_eq!(gone, Changed::Yes);
     assert_eq!(set.snapshot().len(), 1);
     assert_eq!(set.next_delta(10), None);

@@ -49,14 +49,27 @@ fn entry(wanted: Wanted) -> Published {
 fn an_entry_has_all_that_the_queue_and_people_need() {
     let entry = entry(judged(&binding(|_| ()), &cluster("c1", json!([taint("k")]))));
     assert_eq!(entry.key.to_string(), format!("default/web on m1 ({KEY})"));
-    assert_eq!((entry.key.cluster_uid.as_str(), entry.key.binding_uid.as_str()), ("c1", "b1"));
-    assert_eq!((entry.priority, entry.replicas, entry.purge_mode), (7, 2, PurgeMode::Directly));
+    assert_eq!(
+        (entry.key.cluster_uid.as_str(), entry.key.binding_uid.as_str()),
+        ("c1", "b1")
+    );
+    assert_eq!(
+        (entry.priority, entry.replicas, entry.purge_mode),
+        (7, 2, PurgeMode::Directly)
+    );
     assert_eq!(entry.template.kind_label(), "apps/v1/Deployment");
     assert_eq!(entry.hold, None);
-    assert_eq!(entry.reason, "taint k:NoExecute, added at 2026-01-01T00:00:00Z, is not tolerated");
+    assert_eq!(
+        entry.reason,
+        "taint k:NoExecute, added at 2026-01-01T00:00:00Z, is not tolerated"
+    );
     let versions = entry.versions;
     assert_eq!(
-        (versions.binding_generation, versions.binding.as_str(), versions.cluster.as_str()),
+        (
+            versions.binding_generation,
+            versions.binding.as_str(),
+            versions.cluster.as_str()
+        ),
         (4, "10", "20")
     );
 }
@@ -87,7 +100,7 @@ fn holds(#[case] stay: &str, #[case] recovers: bool, #[case] expected: Option<Ho
 type Change = fn(&mut Value);
 
 #[rstest]
-#[case::the_taint_is_gone(|_| (), json!([]), WithdrawReason::ClusterRecovered)]
+#[case::the_taint_is_gone(|_: &mut Value| (), json!([]), WithdrawReason::ClusterRecovered)]
 #[case::it_is_tolerated(
     |b: &mut Value| b["spec"]["placement"] = json!({"clusterTolerations": [{"operator": "Exists"}]}),
     json!([taint("k")]), WithdrawReason::Tolerated
@@ -96,7 +109,7 @@ type Change = fn(&mut Value);
     |b: &mut Value| b["spec"]["placement"] = json!({"clusterTolerations": [{"key": "other", "operator": "Exists"}]}),
     json!([taint("other")]), WithdrawReason::ClusterRecovered
 )]
-#[case::another_came_in_its_place(|_| (), json!([taint("other")]), WithdrawReason::Replaced)]
+#[case::another_came_in_its_place(|_: &mut Value| (), json!([taint("other")]), WithdrawReason::Replaced)]
 #[case::the_binding_left(|b: &mut Value| b["spec"]["clusters"] = json!([]), json!([taint("k")]), WithdrawReason::BindingGone)]
 #[case::the_binding_is_being_deleted(
     |b: &mut Value| b["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
@@ -120,7 +133,10 @@ fn what_is_gone_altogether_withdraws_too() {
     let before = entry(judged(&binding(|_| ()), &tainted)).key;
     let reason = |instead: &Wanted| withdraw_reason(&before, instead, None);
     let none = BTreeMap::new();
-    assert_eq!(reason(&wanted(None, Some(&tainted), &none, &switches())), WithdrawReason::BindingGone);
+    assert_eq!(
+        reason(&wanted(None, Some(&tainted), &none, &switches())),
+        WithdrawReason::BindingGone
+    );
     assert_eq!(
         reason(&wanted(Some(&binding(|_| ())), None, &none, &switches())),
         WithdrawReason::ClusterRecovered

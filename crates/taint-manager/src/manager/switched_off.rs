@@ -62,7 +62,9 @@ impl SwitchedOff {
         let note = format!("no workload moves because of {what}: {switch} is off");
         warn!(cluster = %name, "{note}");
         let about = cluster_reference(&name, &uid);
-        self.ctx.events.publish(&about, EventType::Warning, "EvictionSwitchedOff", note);
+        self.ctx
+            .events
+            .publish(&about, EventType::Warning, "EvictionSwitchedOff", note);
     }
 }
 
@@ -81,7 +83,9 @@ fn switch_that_is_off(cluster: &Cluster, switches: &Switches) -> Option<(&'stati
             .map(|taint| format!("taint {}:{}", taint.key, taint.effect))
     };
     if switches.failover == FailoverGate::Off {
-        let deleted = cluster.is_being_deleted().then(|| "the deletion of the Cluster".to_owned());
+        let deleted = cluster
+            .is_being_deleted()
+            .then(|| "the deletion of the Cluster".to_owned());
         let cause = taint_with(&[effect::NO_EXECUTE, effect::PREFER_NO_EXECUTE]).or(deleted)?;
         return Some((GATE, cause));
     }

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use api_types::BindingKey;
-use eviction_queue_api::v1::{self, watch_entries_response::Message as Step};
 use eviction_queue_api::convert::{self, Malformed};
+use eviction_queue_api::v1::{self, watch_entries_response::Message as Step};
 use failover_core::eviction::queue::EntryKey;
 use jiff::Timestamp;
 
@@ -161,7 +161,9 @@ impl Book {
 
 /// What an entry's change means for people. Of one that enters the queue only that is told.
 fn news(before: Option<&Seen>, now: &Seen) -> Option<Happened> {
-    let Some(before) = before else { return Some(Happened::Queued) };
+    let Some(before) = before else {
+        return Some(Happened::Queued);
+    };
     if now.state == v1::EntryState::Leased && before.state != v1::EntryState::Leased {
         return Some(Happened::Released);
     }
@@ -179,7 +181,10 @@ fn read(entry: v1::Entry) -> Result<(EntryKey, Seen), Malformed> {
         message: hold.message,
     });
     let published = entry.published.ok_or(Malformed::Missing { field: "published" })?;
-    let due_at = published.due_at.as_ref().ok_or(Malformed::Missing { field: "due_at" })?;
+    let due_at = published
+        .due_at
+        .as_ref()
+        .ok_or(Malformed::Missing { field: "due_at" })?;
     let seen = Seen {
         state,
         hold,

@@ -56,14 +56,22 @@ fn a_life_is_told_step_by_step() {
     let held = Some(v1::HoldReason::NoTarget);
     assert_eq!(next(v1::EntryState::Held, held), Some(Happened::Held(no_target)));
     assert_eq!(next(v1::EntryState::Held, held), None, "the same again is no news");
-    assert_eq!(next(v1::EntryState::Held, Some(v1::HoldReason::NotNeeded)), None, "that passes");
+    assert_eq!(
+        next(v1::EntryState::Held, Some(v1::HoldReason::NotNeeded)),
+        None,
+        "that passes"
+    );
     assert_eq!(next(v1::EntryState::Leased, None), Some(Happened::Released));
     let removed = v1::EntryRemoved {
         entry: Some(entry("web", v1::EntryState::Leased, None)),
         reason: v1::RemovedReason::Evicted.into(),
         message: String::new(),
     };
-    assert_eq!(happened(&mut book, Step::Removed(removed)), None, "the evictor tells of it");
+    assert_eq!(
+        happened(&mut book, Step::Removed(removed)),
+        None,
+        "the evictor tells of it"
+    );
     assert_eq!(book.of(&BindingKey::namespaced("n", "web")), None);
 }
 
@@ -94,7 +102,10 @@ fn what_a_new_watch_does_not_tell_is_gone_and_no_news() {
     happened(&mut book, Step::Changed(entry("other", v1::EntryState::Ready, None)));
     book.begin();
     assert!(!book.is_live());
-    assert_eq!(happened(&mut book, Step::Changed(entry("web", v1::EntryState::Leased, None))), None);
+    assert_eq!(
+        happened(&mut book, Step::Changed(entry("web", v1::EntryState::Leased, None))),
+        None
+    );
     assert_eq!(book.synced(), BTreeSet::from([BindingKey::namespaced("n", "other")]));
     assert!(book.is_live() && book.of(&BindingKey::namespaced("n", "web")).is_some());
 }
@@ -102,7 +113,13 @@ fn what_a_new_watch_does_not_tell_is_gone_and_no_news() {
 #[test]
 fn what_cannot_be_understood_is_named() {
     let mut nameless = entry("", v1::EntryState::Ready, None);
-    assert_eq!(live().take(Step::Changed(nameless.clone())).unwrap_err().to_string(), "field key.name is missing");
+    assert_eq!(
+        live().take(Step::Changed(nameless.clone())).unwrap_err().to_string(),
+        "field key.name is missing"
+    );
     nameless.published = None;
-    assert_eq!(live().take(Step::Changed(nameless)).unwrap_err().to_string(), "field published is missing");
+    assert_eq!(
+        live().take(Step::Changed(nameless)).unwrap_err().to_string(),
+        "field published is missing"
+    );
 }

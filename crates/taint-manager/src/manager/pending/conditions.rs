@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use api_types::conditions::Say;
-use api_types::work::condition::EVICTION_PENDING;
 use api_types::work::Binding;
+use api_types::work::condition::EVICTION_PENDING;
 use binding_writer::{BindingWriter, WriteError, WriteOutcome};
 use jiff::Timestamp;
 use tokio::sync::Mutex;

@@ -240,10 +240,12 @@ impl Pending {
     /// The whole queue is known: conditions of what it does not hold go, but not before its producers had time.
     fn synced(&self) {
         let gone = self.book.lock().synced();
-        let stale = self.stores.bindings().filter(|binding| binding.condition(EVICTION_PENDING).is_some());
+        let stale = self
+            .stores
+            .bindings()
+            .filter(|binding| binding.condition(EVICTION_PENDING).is_some());
         for key in stale.map(|binding| binding.key()).chain(gone) {
             self.work.add_after(key, CLEAR_AFTER);
         }
     }
 }
-

@@ -40,7 +40,10 @@ pub(crate) fn saying(entries: &BTreeMap<EntryKey, Seen>) -> Option<Saying> {
         },
         None => Saying {
             reason: "Ready",
-            message: format!("leaves {cluster} when its turn comes; due since {due_at}: {}", seen.reason),
+            message: format!(
+                "leaves {cluster} when its turn comes; due since {due_at}: {}",
+                seen.reason
+            ),
         },
     };
     Some(Saying {

@@ -40,12 +40,20 @@ impl Teller {
             Happened::Released => (
                 EventType::Normal,
                 "EvictionReleased",
-                format!("the eviction queue releases the eviction from {}: {}", key.cluster, noted.seen.reason),
+                format!(
+                    "the eviction queue releases the eviction from {}: {}",
+                    key.cluster, noted.seen.reason
+                ),
             ),
             Happened::Held(held) => (
                 EventType::Normal,
                 "EvictionHeld",
-                format!("stays on {} for now ({}): {}", key.cluster, hold_word(held.reason), held.message),
+                format!(
+                    "stays on {} for now ({}): {}",
+                    key.cluster,
+                    hold_word(held.reason),
+                    held.message
+                ),
             ),
             Happened::Abandoned { word, message } => (
                 EventType::Normal,
@@ -79,7 +87,13 @@ impl Teller {
     pub fn due(&self) -> Option<Instant> {
         self.queued
             .values()
-            .map(|queued| if queued.count > 0 { queued.tell_at } else { queued.counts_from })
+            .map(|queued| {
+                if queued.count > 0 {
+                    queued.tell_at
+                } else {
+                    queued.counts_from
+                }
+            })
             .min()
     }
 
@@ -94,7 +108,10 @@ impl Teller {
                 let about = cluster_reference(cluster, &queued.cluster_uid);
                 let note = match queued.count {
                     1 => format!("1 workload is queued to leave: {}", queued.reason),
-                    count => format!("{count} workloads are queued to leave, the last because {}", queued.reason),
+                    count => format!(
+                        "{count} workloads are queued to leave, the last because {}",
+                        queued.reason
+                    ),
                 };
                 ctx.events.publish(&about, EventType::Normal, "EvictionsQueued", note);
                 queued.count = 0;

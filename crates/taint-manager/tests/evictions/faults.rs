@@ -1,0 +1,140 @@
+//! Conflicts, lost answers, refusals and silence of the API server at the moment of the write.
+
+use std::time::Duration;
+
+use kube_sandbox::{Effect, Match, Verb};
+use serde_json::json;
+
+use super::scene::{CLIENT, NOT_READY, Scene, paused};
+
+/// The evictor's write of a binding.
+fn the_write() -> Match {
+    Match::default()
+        .verb(Verb::Patch)
+        .resource("resourcebindings")
+        .subresource("")
+        .client(CLIENT)
+}
+
+async fn evicting(scene: &Scene, effect: Effect, times: u64) -> (controller_kit::Running, controller_kit::Running) {
+    scene.binding("web", &["m1"], json!({}));
+    let queue = scene.queue("queue-0", 1.0).await;
+    let manager = scene.manager("manager-0").await;
+    scene.until(20).await;
+    scene.plane.faults().inject_times(the_write(), 0, times, effect);
+    scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+    (queue, manager)
+}
+
+/// A conflict goes back to the live read at once, and costs no lease.
+#[test]
+fn a_conflict_is_tried_again_inline() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let rules = scene.rules(1.0);
+        let (_queue, manager) = evicting(&scene, Effect::Conflict, 3).await;
+        scene.until(21).await;
+        assert_eq!(scene.evicted_at("default/web", "m1").await, Some(20));
+        assert_eq!(scene.spec_writes().len(), 1);
+        assert_eq!(manager.metrics().value("evictor_conflicts_total", &[]), Some(3.0));
+        assert_eq!(rules.finish(), []);
+    });
+}
+
+/// Conflicts without end give the lease back, and the queue tries again later.
+#[test]
+fn conflicts_without_end_give_the_lease_back() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let (_queue, manager) = evicting(&scene, Effect::Conflict, 7).await;
+        scene.until(30).await;
+        assert_eq!(scene.spec_writes().len(), 1);
+        let failed = [("outcome", "Failed"), ("reason", "Conflict")];
+        assert_eq!(manager.metrics().value("evictor_leases_total", &failed), Some(1.0));
+    });
+}
+
+/// The write was stored and its answer lost: it is read again, counted once, and not done twice.
+#[test]
+fn a_lost_answer_is_found_out() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let rules = scene.rules(1.0);
+        let (_queue, manager) = evicting(&scene, Effect::AnswerLost, 1).await;
+        scene.until(40).await;
+        assert_eq!(scene.spec_writes().len(), 1);
+        assert!(scene.entries().await.is_empty());
+        let evicted = [("outcome", "Evicted"), ("reason", "Evicted")];
+        assert_eq!(manager.metrics().value("evictor_leases_total", &evicted), Some(1.0));
+        assert_eq!(
+            scene.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord").len(),
+            1
+        );
+        assert_eq!(rules.finish(), []);
+    });
+}
+
+/// What the server refuses is tried again with a growing wait, and others go on.
+#[test]
+fn a_refusal_backs_off_and_holds_nobody_up() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("good", &["m1"], json!({}));
+        let denied = Effect::Error {
+            code: 403,
+            reason: "Forbidden".into(),
+            message: "denied by a webhook".into(),
+        };
+        scene.plane.faults().inject(the_write().name("web"), denied);
+        let (_queue, manager) = evicting(&scene, Effect::Latency(Duration::ZERO), 0).await;
+        scene.until(80).await;
+        assert_eq!(scene.evicted(), 1);
+        let refused = [("outcome", "Failed"), ("reason", "Refused")];
+        let tries = manager.metrics().value("evictor_leases_total", &refused).unwrap();
+        assert!((4.0..=7.0).contains(&tries), "{tries}");
+        let entries = scene.entries().await;
+        assert!(entries[0].last_outcome.contains("denied by a webhook"), "{entries:?}");
+    });
+}
+
+/// A server that does not answer the write holds the lease until it ends, and no longer.
+#[test]
+fn silence_ends_with_the_lease() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let rules = scene.rules(1.0);
+        let (_queue, _manager) = evicting(&scene, Effect::Hang, 1).await;
+        scene.until(49).await;
+        assert_eq!(scene.evicted(), 0);
+        scene.until(120).await;
+        assert_eq!(scene.evicted(), 1);
+        assert_eq!(scene.spec_writes().len(), 1);
+        assert_eq!(rules.finish(), []);
+    });
+}
+
+/// A queue that lost its Lease to another one is not obeyed.
+#[test]
+fn an_older_term_of_the_queue_is_fenced_off() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let queue = scene.queue("queue-0", 1.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        // Another term begins in the Lease, and the old leader has not noticed yet.
+        let leases: kube::Api<k8s_openapi::api::coordination::v1::Lease> =
+            kube::Api::namespaced(scene.plane.observer(), "karmada-system");
+        let taken = json!({"spec": {"leaseTransitions": 7, "holderIdentity": "somebody-else"}});
+        leases
+            .patch("eviction-queue", &Default::default(), &kube::api::Patch::Merge(taken))
+            .await
+            .unwrap();
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(22).await;
+        assert_eq!(scene.spec_writes(), []);
+        let fenced = [("outcome", "Failed"), ("reason", "Fenced")];
+        assert!(manager.metrics().value("evictor_leases_total", &fenced) >= Some(1.0));
+        drop(queue);
+    });
+}

@@ -1,0 +1,181 @@
+//! What is held, why, and what releases it.
+
+use eviction_queue_api::v1::{EntryState, HoldReason};
+use serde_json::{Value, json};
+
+use super::scene::{NOT_READY, Scene, paused};
+
+async fn hold(scene: &Scene) -> Option<(HoldReason, String)> {
+    let entries = scene.entries().await;
+    let [entry] = entries.as_slice() else {
+        panic!("{entries:?}");
+    };
+    (entry.state() == EntryState::Held).then(|| {
+        let hold = entry.hold.clone().unwrap();
+        (hold.reason(), hold.message)
+    })
+}
+
+/// Without another cluster the workload stays, visibly, and goes as soon as one appears.
+#[test]
+fn without_a_place_it_waits_for_one() {
+    paused(async {
+        let scene = Scene::new(&["m1"]);
+        scene.binding("web", &["m1"], json!({}));
+        scene.cluster("full", &json!({}), &json!([{"key": "full", "effect": "NoSchedule"}]));
+        let rules = scene.rules(1.0);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(40).await;
+        let (reason, message) = hold(&scene).await.unwrap();
+        assert_eq!(reason, HoldReason::NoTarget, "{message}");
+        assert!(message.starts_with("no other cluster can take it"), "{message}");
+        let condition = scene
+            .get("default/web")
+            .await
+            .condition("EvictionPending")
+            .cloned()
+            .unwrap();
+        assert_eq!(condition.reason, "NoTarget");
+        assert!(
+            condition.message.starts_with("stays on m1 for now: no other cluster"),
+            "{}",
+            condition.message
+        );
+        let held = scene.events("EvictionHeld").await;
+        assert!(
+            held[0].starts_with("ResourceBinding/web: stays on m1 for now (NoTarget)"),
+            "{held:?}"
+        );
+        assert_eq!(scene.spec_writes(), []);
+
+        scene.cluster("m2", &json!({}), &json!([]));
+        scene.until(42).await;
+        assert_eq!(scene.evicted(), 1);
+        scene.until(60).await;
+        assert!(scene.get("default/web").await.condition("EvictionPending").is_none());
+        assert_eq!(rules.finish(), []);
+    });
+}
+
+/// A binding whose spec changes is looked at again too.
+#[test]
+fn another_placement_is_another_chance() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding(
+            "web",
+            &["m1"],
+            json!({"placement": {"clusterAffinity": {"clusterNames": ["m1"]}}}),
+        );
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(40).await;
+        assert_eq!(hold(&scene).await.unwrap().0, HoldReason::NoTarget);
+        let both = json!({"spec": {"placement": {"clusterAffinity": {"clusterNames": ["m1", "m2"]}}}});
+        scene.patch("default/web", both).await;
+        scene.until(42).await;
+        assert_eq!(scene.evicted(), 1);
+    });
+}
+
+/// The annotation keeps it there, and is seen; without it the eviction goes on.
+#[test]
+fn a_person_s_word_holds() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let stay = |value: Value| json!({"metadata": {"annotations": {"failover.karmada.io/stay": value}}});
+        scene.patch("default/web", stay(json!(r#"[{"cluster": "m1"}]"#))).await;
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(100).await;
+        assert_eq!(hold(&scene).await.unwrap().0, HoldReason::Stay);
+        assert_eq!(
+            scene
+                .get("default/web")
+                .await
+                .condition("EvictionPending")
+                .unwrap()
+                .reason,
+            "Stay"
+        );
+        scene.patch("default/web", stay(Value::Null)).await;
+        scene.until(102).await;
+        assert_eq!(scene.evicted(), 1);
+    });
+}
+
+/// Put on at the last moment, it still counts: the evictor reads the binding before it writes, and the producer answers
+/// with the hold.
+#[test]
+fn a_late_word_holds_too() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        let late = kube_sandbox::Match::any().resource("resourcebindings");
+        let delay = kube_sandbox::EventEffect::Delay(std::time::Duration::from_secs(3));
+        scene.plane.faults().disturb_events(late, 0, 1, delay);
+        let stay = json!({"metadata": {"annotations": {"failover.karmada.io/stay": r#"[{"cluster": "m1"}]"#}}});
+        scene.patch("default/web", stay).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(22).await;
+        assert_eq!(hold(&scene).await.unwrap().0, HoldReason::NotNeeded);
+        scene.until(24).await;
+        assert_eq!(hold(&scene).await.unwrap().0, HoldReason::Stay);
+        scene.until(100).await;
+        assert_eq!(scene.spec_writes(), []);
+    });
+}
+
+/// While every policy behind the taint has stopped matching, what rests on it waits for the taint to go.
+#[test]
+fn a_taint_that_is_about_to_go_moves_nobody() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let policy = json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": "not-ready"},
+            "spec": {
+                "matchConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
+                "taintsToAdd": [{"key": NOT_READY, "effect": "NoExecute", "addOnMatchSeconds": 5, "removeOnMismatchSeconds": 60}],
+            },
+        });
+        let policy = scene.plane.put(policy).unwrap();
+        let (uid, cluster) = (&policy["metadata"]["uid"], scene.clusters().get("m1").await.unwrap());
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        let id = format!("{NOT_READY}:NoExecute");
+        let taint = scene.no_execute(NOT_READY);
+        let managed = json!({"cluster": cluster.metadata.uid, "taints": {
+            id: {"policies": {"not-ready": uid}, "timeAdded": taint["timeAdded"]}}});
+        let windows = |matching: bool| {
+            json!({"cluster": cluster.metadata.uid, "windows": {
+                uid.as_str().unwrap(): {"policy": "not-ready", "matching": matching, "since": "2026-01-01T00:00:10Z"}}})
+        };
+        let annotated = |matching: bool| {
+            json!({"failover.karmada.io/managed-taints": managed.to_string(),
+                   "failover.karmada.io/taint-windows": windows(matching).to_string()})
+        };
+        scene.cluster("m1", &annotated(false), &json!([taint]));
+        scene.until(80).await;
+        let (reason, message) = hold(&scene).await.unwrap();
+        assert_eq!(reason, HoldReason::Recovering);
+        assert!(message.contains("conditions of not-ready no longer match"), "{message}");
+        assert_eq!(scene.spec_writes(), []);
+
+        scene.patch_policy(json!({"spec": {"suspended": true}})).await;
+        scene.until(82).await;
+        assert_eq!(scene.evicted(), 1, "a suspended policy removes no taint: it stands");
+    });
+}

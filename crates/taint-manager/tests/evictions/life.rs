@@ -1,0 +1,245 @@
+//! One eviction, its fields, and what people see of it; recovery.
+
+use serde_json::json;
+
+use super::scene::{NOT_READY, Scene, paused};
+
+#[test]
+fn an_eviction_is_one_write_with_everything_in_it() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let rules = scene.rules(0.5);
+        let _queue = scene.queue("queue-0", 0.5).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        assert_eq!(scene.spec_writes(), [], "nothing happens while nothing is wrong");
+
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(30).await;
+        let binding = scene.get("default/web").await;
+        assert!(binding.spec.clusters.is_empty());
+        assert_eq!(
+            serde_json::to_value(&binding.spec.graceful_eviction_tasks).unwrap(),
+            json!([{
+                "fromCluster": "m1", "purgeMode": "Gracefully", "replicas": 2, "reason": "TaintUntolerated",
+                "message": "taint cluster.karmada.io/not-ready:NoExecute, added at 2026-01-01T00:00:20Z, is not tolerated",
+                "producer": "TaintManager", "creationTimestamp": "2026-01-01T00:00:20Z",
+                "clustersBeforeFailover": ["m1"],
+            }])
+        );
+        assert_eq!(scene.spec_writes().len(), 1);
+        assert_eq!(scene.status_writes(), [], "what goes at once needs no condition");
+        let record = &scene.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord")[0];
+        assert_eq!(
+            record["spec"],
+            json!({
+                "binding": {"namespace": "default", "name": "web", "uid": binding.metadata.uid},
+                "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web", "uid": "t"},
+                "from": "m1", "replicas": 2,
+                "cause": {
+                    "type": "Taint", "verdict": "cluster.karmada.io/not-ready:NoExecute@2026-01-01T00:00:20Z",
+                    "message": "taint cluster.karmada.io/not-ready:NoExecute, added at 2026-01-01T00:00:20Z, is not tolerated",
+                },
+                "requestedBy": "taintManager", "affectedAt": "2026-01-01T00:00:20Z", "dueAt": "2026-01-01T00:00:20Z",
+                "queuedAt": "2026-01-01T00:00:20Z", "releasedAt": "2026-01-01T00:00:20Z", "evictedAt": "2026-01-01T00:00:20Z",
+            })
+        );
+        let note =
+            "leaves m1: taint cluster.karmada.io/not-ready:NoExecute, added at 2026-01-01T00:00:20Z, is not tolerated";
+        assert_eq!(
+            scene.events("Evicted").await,
+            [
+                format!("Deployment/web: {note}"),
+                format!("ResourceBinding/web: {note}")
+            ]
+        );
+        assert_eq!(scene.events("EvictionReleased").await.len(), 1);
+        assert_eq!(scene.events("EvictionsQueued").await.len(), 1);
+        assert!(scene.entries().await.is_empty());
+        assert_eq!(rules.finish(), []);
+    });
+}
+
+/// A cluster-scoped binding moves by the same code: purge mode, grace and priority are honoured for both (C22).
+#[test]
+fn bindings_of_both_scopes_get_equal_tasks() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let spec = json!({"replicas": null, "failover": {"cluster": {"purgeMode": "Directly"}}});
+        scene.binding("web", &["m1"], spec.clone());
+        scene
+            .patch("default/web", json!({"spec": {"clusters": [{"name": "m1"}]}}))
+            .await;
+        scene.cluster_binding("reader", &["m1"], spec);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(15).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(20).await;
+        let mut task = scene.task("default/web", "m1").await.unwrap();
+        let mut other = scene.task("reader", "m1").await.unwrap();
+        assert_eq!(task.purge_mode, Some(api_types::policy::PurgeMode::Directly));
+        for task in [&mut task, &mut other] {
+            task.creation_timestamp = None;
+        }
+        assert_eq!(task, other);
+        let records = scene.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord");
+        let namespaces: Vec<_> = records
+            .iter()
+            .map(|record| record["metadata"]["namespace"].clone())
+            .collect();
+        assert_eq!(namespaces, ["default", "karmada-system"]);
+    });
+}
+
+/// What is queued for a cluster that recovers is thrown away, without spending the rate (C50).
+#[test]
+fn recovery_abandons_what_is_queued() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        for n in 0..100 {
+            scene.binding(&format!("web-{n:03}"), &["m1"], json!({}));
+        }
+        let rules = scene.rules(1.0);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(29).await;
+        let published = || {
+            manager
+                .metrics()
+                .value("taint_manager_published_entries", &[("cluster_name", "m1")])
+        };
+        assert!((89.0..=91.0).contains(&published().unwrap()), "{:?}", published());
+        scene.taint("m1", &json!([])).await;
+        scene.until(30).await;
+        let done = scene.evicted();
+        assert!((9..=10).contains(&done), "{done}");
+        assert!(scene.entries().await.is_empty());
+        scene.until(200).await;
+        assert_eq!(scene.evicted(), done);
+        assert_eq!(published(), None);
+        let abandoned = scene.events("EvictionAbandoned").await;
+        assert_eq!(abandoned.len(), 100 - done);
+        assert_eq!(abandoned[0].split(": ").nth(1), Some("stays on m1 (ClusterRecovered)"));
+        let pending = (0..100).map(|n| format!("default/web-{n:03}"));
+        for key in pending {
+            assert!(scene.get(&key).await.condition("EvictionPending").is_none(), "{key}");
+        }
+        // The taint was put there and removed by the test itself.
+        let broken: Vec<_> = rules
+            .finish()
+            .into_iter()
+            .filter(|violation| violation.rule != 7)
+            .collect();
+        assert_eq!(broken, []);
+    });
+}
+
+#[test]
+fn a_binding_that_waits_for_its_turn_says_so() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        for n in 0..30 {
+            scene.binding(&format!("web-{n:03}"), &["m1"], json!({}));
+        }
+        let _queue = scene.queue("queue-0", 0.1).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(21).await;
+        // Half a second to settle, then twenty a second.
+        let early = scene.status_writes().len();
+        assert!((9..=11).contains(&early), "{early}");
+        scene.until(25).await;
+        let condition = scene
+            .get("default/web-029")
+            .await
+            .condition("EvictionPending")
+            .cloned()
+            .unwrap();
+        assert_eq!(
+            (condition.status.as_str(), condition.reason.as_str()),
+            ("True", "Ready")
+        );
+        assert_eq!(
+            condition.message,
+            "leaves m1 when its turn comes; due since 2026-01-01T00:00:20Z: taint \
+             cluster.karmada.io/not-ready:NoExecute, added at 2026-01-01T00:00:20Z, is not tolerated"
+        );
+        let written = scene.status_writes().len();
+        assert_eq!(written, 29, "the one that went at once had none");
+        scene.until(28).await;
+        assert_eq!(
+            scene.status_writes().len(),
+            written,
+            "nothing is written that changes nothing"
+        );
+        scene.until(41).await;
+        assert_eq!(scene.evicted(), 3);
+        assert_eq!(scene.status_writes().len(), written + 2, "cleared where it is done");
+        assert_eq!(
+            scene.events("EvictionsQueued").await,
+            ["Cluster/m1: 30 workloads are queued to leave, the last because taint \
+              cluster.karmada.io/not-ready:NoExecute, added at 2026-01-01T00:00:20Z, is not tolerated"]
+        );
+    });
+}
+
+/// A condition that an earlier process left behind goes at the start (and only there where there is no entry).
+#[test]
+fn stale_conditions_are_cleared_at_the_start() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let mut binding = scene
+            .plane
+            .get("work.karmada.io/v1alpha2", "ResourceBinding", Some("default"), "web")
+            .unwrap();
+        let at = "2026-01-01T00:00:00Z";
+        binding["status"] = json!({"conditions": [
+            {"type": "EvictionPending", "status": "True", "reason": "Ready", "message": "old", "lastTransitionTime": at},
+            {"type": "Scheduled", "status": "True", "reason": "Success", "message": "", "lastTransitionTime": at},
+        ]});
+        scene.plane.put(binding).unwrap();
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(30).await;
+        let binding = scene.get("default/web").await;
+        assert!(binding.condition("EvictionPending").is_none());
+        assert!(binding.condition("Scheduled").is_some());
+        assert_eq!(scene.status_writes().len(), 1);
+    });
+}
+
+/// A second NoExecute taint makes no second task and changes nothing of the first (C10).
+#[test]
+fn a_cluster_is_never_twice_in_the_tasks() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding(
+            "web",
+            &["m1", "m2"],
+            json!({"placement": {"clusterAffinity": {"clusterNames": ["m1", "m2", "m3"]}}}),
+        );
+        scene.cluster("m3", &json!({}), &json!([]));
+        let rules = scene.rules(1.0);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        let first = scene.no_execute(NOT_READY);
+        scene.taint("m1", &json!([first])).await;
+        scene.until(30).await;
+        let task = scene.task("default/web", "m1").await.unwrap();
+        assert_eq!(task.clusters_before_failover, ["m1", "m2"]);
+        scene.taint("m1", &json!([first, scene.no_execute("second")])).await;
+        scene.until(60).await;
+        let binding = scene.get("default/web").await;
+        assert_eq!(binding.spec.graceful_eviction_tasks, [task]);
+        assert_eq!(binding.spec.clusters.len(), 1);
+        assert_eq!(scene.spec_writes().len(), 1);
+        assert_eq!(rules.finish(), []);
+    });
+}

@@ -1,0 +1,16 @@
+//! Evictions end to end: taints on Clusters, the real eviction queue, and what is written on bindings.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests count as tests"
+)]
+
+mod faults;
+mod held;
+mod life;
+mod restarts;
+mod scene;
+mod switches;
+mod windows;

@@ -1,0 +1,108 @@
+//! Crashes of the producer, the evictor and the queue, and a queue that is not there.
+
+use serde_json::json;
+
+use super::scene::{NOT_READY, Scene, paused};
+
+fn many(scene: &Scene, count: usize) {
+    for n in 0..count {
+        scene.binding(&format!("web-{n:03}"), &["m1"], json!({}));
+    }
+}
+
+/// Whoever crashes, everything is evicted exactly once, in the order in which it was due, and not faster.
+#[test]
+fn nothing_is_lost_or_done_twice() {
+    paused(async {
+        for who in ["manager", "queue", "both"] {
+            let scene = Scene::new(&["m1", "m2"]);
+            many(&scene, 20);
+            let rules = scene.rules(0.5);
+            let mut queue = scene.queue("queue-0", 0.5).await;
+            let mut manager = scene.manager("manager-0").await;
+            scene.until(20).await;
+            scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+            scene.until(31).await;
+            let before = scene.evicted();
+            assert!((5..=6).contains(&before), "{who}: {before}");
+            if who != "queue" {
+                manager.crash();
+                manager = scene.manager("manager-1").await;
+            }
+            if who != "manager" {
+                queue.crash();
+                queue = scene.queue("queue-1", 0.5).await;
+            }
+            scene.until(150).await;
+            assert_eq!(scene.evicted(), 20, "{who}");
+            assert_eq!(scene.spec_writes().len(), 20, "{who}");
+            let order: Vec<String> = rules.evictions().into_iter().map(|(_, key, _)| key.name).collect();
+            assert!(order.is_sorted(), "{who}: {order:?}");
+            assert!(scene.entries().await.is_empty(), "{who}");
+            assert_eq!(rules.finish(), [], "{who}");
+            drop((manager, queue));
+        }
+    });
+}
+
+/// Without a queue nothing moves; readiness says so, and it goes on when the queue comes.
+#[test]
+fn a_queue_that_is_not_there_is_waited_for() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        many(&scene, 2);
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(60).await;
+        let missing = manager.readiness().missing();
+        for stream in ["lease", "publish", "watch"] {
+            let named = missing
+                .iter()
+                .find(|text| text.starts_with(&format!("eviction queue ({stream})")));
+            assert!(
+                named.is_some_and(|text| text.contains("is the eviction-queue running?")),
+                "{missing:?}"
+            );
+            assert_eq!(
+                manager
+                    .metrics()
+                    .value("failover_eviction_queue_stream_up", &[("stream", stream)]),
+                Some(0.0)
+            );
+        }
+        let _queue = scene.queue("queue-0", 1.0).await;
+        scene.until(90).await;
+        assert_eq!(scene.evicted(), 2);
+        assert_eq!(manager.readiness().missing(), [""; 0]);
+        assert_eq!(
+            manager
+                .metrics()
+                .value("failover_eviction_queue_stream_up", &[("stream", "publish")]),
+            Some(1.0)
+        );
+    });
+}
+
+/// A network that breaks in between costs time and nothing else.
+#[test]
+fn broken_connections_are_made_good() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        many(&scene, 10);
+        let rules = scene.rules(1.0);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        for second in 21..26 {
+            scene.until(second).await;
+            scene.network.cut("memory:queue-0");
+        }
+        // Leases that were lost on their way lapse first.
+        scene.until(150).await;
+        assert_eq!(scene.evicted(), 10);
+        assert_eq!(scene.spec_writes().len(), 10);
+        assert!(scene.entries().await.is_empty());
+        assert_eq!(rules.finish(), []);
+    });
+}

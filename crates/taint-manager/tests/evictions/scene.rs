@@ -1,0 +1,312 @@
+//! Clusters and bindings on the sandbox, a real eviction queue and the controllers of this crate, under paused time.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::work::{Binding, GracefulEvictionTask};
+use api_types::{BindingKey, ClusterName};
+use controller_kit::{Clock, KitFlags, Process, Running};
+use eviction_queue_api::QueueClient;
+use eviction_queue_api::memory::MemoryNetwork;
+use eviction_queue_api::v1::{Entry, ListEntriesRequest};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Event;
+use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube_sandbox::rules::{Settings, Watching};
+use kube_sandbox::{Now, Sandbox, SandboxOptions, WriteRecord};
+use serde_json::{Value, json};
+use taint_manager::{Flags, Wiring, controllers_with};
+
+/// Name under which the requests of the controllers under test are known.
+pub const CLIENT: &str = "taint-manager";
+pub const NOT_READY: &str = "cluster.karmada.io/not-ready";
+
+pub struct Scene {
+    pub clock: Clock,
+    pub plane: Sandbox,
+    pub network: MemoryNetwork,
+    pub started: Timestamp,
+}
+
+/// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
+pub fn paused(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        tokio::time::timeout(Duration::from_secs(86_400), test)
+            .await
+            .expect("stuck");
+    });
+}
+
+impl Scene {
+    /// Healthy clusters of these names.
+    pub fn new(clusters: &[&str]) -> Self {
+        let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let clock = Clock::simulated(started);
+        let shown = clock.clone();
+        let now: Now = Arc::new(move || shown.now());
+        let plane = Sandbox::new(SandboxOptions::new(now));
+        for crd in api_types::crds() {
+            plane.apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
+        }
+        plane
+            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}))
+            .unwrap();
+        let scene = Self {
+            clock,
+            plane,
+            network: MemoryNetwork::default(),
+            started,
+        };
+        for name in clusters {
+            scene.cluster(name, &json!({}), &json!([]));
+        }
+        scene
+    }
+
+    pub fn cluster(&self, name: &str, annotations: &Value, taints: &Value) {
+        let enabled = json!([
+            {"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]},
+            {"groupVersion": "rbac.authorization.k8s.io/v1", "resources": [{"name": "clusterroles", "kind": "ClusterRole"}]},
+        ]);
+        let ready = json!({"type": "Ready", "status": "True", "reason": "ClusterReady", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        self.plane
+            .put(json!({
+                "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+                "metadata": {"name": name, "annotations": annotations},
+                "spec": {"syncMode": "Push", "apiEndpoint": format!("http://{name}.sandbox"), "taints": taints},
+                "status": {"conditions": [ready], "apiEnablements": enabled},
+            }))
+            .unwrap();
+    }
+
+    /// Sets the taints of a cluster.
+    pub async fn taint(&self, cluster: &str, taints: &Value) {
+        let patch = json!({"spec": {"taints": taints}});
+        self.clusters()
+            .patch(cluster, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap();
+    }
+
+    /// A NoExecute taint, added now.
+    pub fn no_execute(&self, key: &str) -> Value {
+        json!({"key": key, "effect": "NoExecute", "timeAdded": self.now_text()})
+    }
+
+    pub fn now_text(&self) -> String {
+        Timestamp::from_second(self.clock.now().as_second())
+            .unwrap()
+            .to_string()
+    }
+
+    pub fn clusters(&self) -> Api<Cluster> {
+        Api::all(self.plane.observer())
+    }
+
+    /// A Duplicated Deployment with two replicas on each of these clusters; `spec` is merged over.
+    pub fn binding(&self, name: &str, clusters: &[&str], spec: Value) {
+        let targets: Vec<Value> = clusters.iter().map(|c| json!({"name": c, "replicas": 2})).collect();
+        let mut binding = json!({
+            "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
+            "metadata": {"namespace": "default", "name": name},
+            "spec": {
+                "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": name, "uid": "t"},
+                "replicas": 2, "clusters": targets, "placement": {"clusterAffinity": {}},
+            },
+        });
+        merge(&mut binding["spec"], spec);
+        self.plane.put(binding).unwrap();
+    }
+
+    /// The same of cluster scope, of a ClusterRole.
+    pub fn cluster_binding(&self, name: &str, clusters: &[&str], spec: Value) {
+        let targets: Vec<Value> = clusters.iter().map(|c| json!({"name": c})).collect();
+        let mut binding = json!({
+            "apiVersion": "work.karmada.io/v1alpha2", "kind": "ClusterResourceBinding",
+            "metadata": {"name": name},
+            "spec": {
+                "resource": {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": name, "uid": "t"},
+                "clusters": targets, "placement": {"clusterAffinity": {}},
+            },
+        });
+        merge(&mut binding["spec"], spec);
+        self.plane.put(binding).unwrap();
+    }
+
+    pub fn api(&self, key: &BindingKey) -> Api<Binding> {
+        match &key.namespace {
+            Some(namespace) => Api::namespaced_with(self.plane.observer(), namespace, &key.kind()),
+            None => Api::all_with(self.plane.observer(), &key.kind()),
+        }
+    }
+
+    pub async fn get(&self, key: &str) -> Binding {
+        let key: BindingKey = key.parse().unwrap();
+        self.api(&key).get(&key.name).await.unwrap()
+    }
+
+    pub async fn patch(&self, key: &str, patch: Value) {
+        let key: BindingKey = key.parse().unwrap();
+        self.api(&key)
+            .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap();
+    }
+
+    pub async fn patch_policy(&self, patch: Value) {
+        let policies: Api<ClusterTaintPolicy> = Api::all(self.plane.observer());
+        policies
+            .patch("not-ready", &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap();
+    }
+
+    pub async fn task(&self, key: &str, cluster: &str) -> Option<GracefulEvictionTask> {
+        self.get(key).await.spec.task(&ClusterName::from(cluster)).cloned()
+    }
+
+    /// Second, since the start, at which the task was written.
+    pub async fn evicted_at(&self, key: &str, cluster: &str) -> Option<i64> {
+        let created = self.task(key, cluster).await?.creation_timestamp?;
+        Some(created.0.as_second() - self.started.as_second())
+    }
+
+    /// How many of the namespaced bindings have a task.
+    pub fn evicted(&self) -> usize {
+        self.plane
+            .list("work.karmada.io/v1alpha2", "ResourceBinding")
+            .iter()
+            .filter(|binding| {
+                binding["spec"]["gracefulEvictionTasks"]
+                    .as_array()
+                    .is_some_and(|t| !t.is_empty())
+            })
+            .count()
+    }
+
+    /// Waits until so many seconds after the start, and a little.
+    pub async fn until(&self, second: u64) {
+        let at = self.started + SignedDuration::from_secs(second.try_into().unwrap()) + SignedDuration::from_millis(1);
+        self.clock.sleep_until(at).await;
+    }
+
+    pub async fn queue(&self, identity: &str, evictions_per_second: f64) -> Running {
+        let flags = eviction_queue::Flags {
+            resource_eviction_rate: evictions_per_second,
+            transport: eviction_queue::Transport::Memory(self.network.clone()),
+            ..eviction_queue::Flags::default()
+        };
+        Process::builder("eviction-queue", self.plane.client_named("eviction-queue"))
+            .clock(self.clock.clone())
+            .identity(identity)
+            .controllers(eviction_queue::controllers(flags))
+            .start()
+            .await
+            .unwrap()
+    }
+
+    pub async fn manager(&self, identity: &str) -> Running {
+        self.manager_with(identity, Flags::default(), "Failover=true").await
+    }
+
+    pub async fn manager_with(&self, identity: &str, flags: Flags, gates: &str) -> Running {
+        let network = self.network.clone();
+        let wiring = Wiring {
+            queue: Arc::new(move |ctx| {
+                QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity).through(network.clone())
+            }),
+            ..Wiring::by_flags(&flags)
+        };
+        Process::builder("taint-manager", self.plane.client_named(CLIENT))
+            .clock(self.clock.clone())
+            .identity(identity)
+            .flags(KitFlags::default().with_feature_gates(gates))
+            .controllers(controllers_with(flags, wiring))
+            .start()
+            .await
+            .unwrap()
+    }
+
+    /// What the queue holds.
+    pub async fn entries(&self) -> Vec<Entry> {
+        let client =
+            QueueClient::by_lease(self.plane.observer(), "karmada-system", "test").through(self.network.clone());
+        let request = ListEntriesRequest {
+            page_size: 1000,
+            ..ListEntriesRequest::default()
+        };
+        client
+            .inspect(Duration::from_secs(20), |mut service| {
+                let request = request.clone();
+                async move { service.list_entries(request).await }
+            })
+            .await
+            .unwrap()
+            .entries
+    }
+
+    /// Writes of the spec of bindings by the controllers under test that were stored.
+    pub fn spec_writes(&self) -> Vec<WriteRecord> {
+        self.binding_writes(None)
+    }
+
+    /// Writes of the status of bindings, likewise.
+    pub fn status_writes(&self) -> Vec<WriteRecord> {
+        self.binding_writes(Some("status"))
+    }
+
+    fn binding_writes(&self, subresource: Option<&str>) -> Vec<WriteRecord> {
+        let writes = self.plane.faults().writes().into_iter();
+        writes
+            .filter(|write| write.client == CLIENT && write.changed)
+            .filter(|write| matches!(write.resource.as_str(), "resourcebindings" | "clusterresourcebindings"))
+            .filter(|write| write.subresource.as_deref() == subresource)
+            .collect()
+    }
+
+    /// Events as `KIND/name Reason: message`, in order of their times.
+    pub async fn events(&self, reason: &str) -> Vec<String> {
+        let events: Api<Event> = Api::all(self.plane.observer());
+        let mut events = events.list(&ListParams::default()).await.unwrap().items;
+        events.sort_by_key(|event| event.first_timestamp.clone().map(|time| time.0));
+        events
+            .into_iter()
+            .filter(|event| event.reason.as_deref() == Some(reason))
+            .map(|event| {
+                let about = event.involved_object;
+                format!(
+                    "{}/{}: {}",
+                    about.kind.unwrap_or_default(),
+                    about.name.unwrap_or_default(),
+                    event.message.unwrap_or_default()
+                )
+            })
+            .collect()
+    }
+
+    /// Watches over the rules; to be finished at the end of a test.
+    pub fn rules(&self, evictions_per_second: f64) -> Watching {
+        let clock = self.clock.clone();
+        Watching::start(
+            &self.plane.observer(),
+            Settings::exact(evictions_per_second),
+            Arc::new(move || clock.now()),
+        )
+    }
+}
+
+fn merge(into: &mut Value, from: Value) {
+    let Value::Object(from) = from else { return };
+    for (field, value) in from {
+        into[field] = value;
+    }
+}
