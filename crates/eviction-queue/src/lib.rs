@@ -2,11 +2,12 @@
 //!
 //! Every decision is the pure model `failover_core::eviction::queue`; here are its sockets, its clock and its eyes:
 //! [`shell`] holds the model and carries out what it wants, [`service`] translates gRPC, [`eyes`] tells it about
-//! Clusters and FailoverPauses, [`server`] listens on every replica and answers for the leader.
+//! Clusters and FailoverPauses, [`pauses`] writes what a pause holds back, [`server`] listens on every replica and answers for the leader.
 
 pub mod eyes;
 pub mod flags;
 pub mod metrics;
+pub mod pauses;
 pub mod server;
 pub mod service;
 pub mod shell;
@@ -47,6 +48,7 @@ async fn lead(ctx: Context, flags: Flags, server: Arc<Server>) -> anyhow::Result
         biased;
         () = ctx.shutdown.cancelled() => {}
         () = eyes::watch(&ctx, &shell) => {}
+        () = pauses::report(&ctx, &shell) => {}
         () = shell.run() => {}
     }
     // Streams end first, or those who hold them would wait for a server that does not answer any more.

@@ -49,6 +49,7 @@ pub struct Shell {
     metrics: Metrics,
     tasks: Tasks,
     revision: watch::Sender<u64>,
+    beat: watch::Sender<u64>,
     again: Notify,
     closed: CancellationToken,
     lease_duration: Duration,
@@ -88,6 +89,7 @@ impl Shell {
             metrics: ctx.metrics.clone(),
             tasks: ctx.tasks.clone(),
             revision: watch::Sender::new(0),
+            beat: watch::Sender::new(0),
             again: Notify::new(),
             closed: CancellationToken::new(),
         })
@@ -121,6 +123,12 @@ impl Shell {
     #[must_use]
     pub fn revisions(&self) -> watch::Receiver<u64> {
         self.revision.subscribe()
+    }
+
+    /// Counts everything that the queue is told, for those who look at all of it.
+    #[must_use]
+    pub fn beats(&self) -> watch::Receiver<u64> {
+        self.beat.subscribe()
     }
 
     /// The moment now.
@@ -175,6 +183,7 @@ impl Shell {
         self.again.notify_one();
         let revision = inner.queue.changes().revision();
         drop(inner);
+        self.beat.send_modify(|count| *count += 1);
         self.revision
             .send_if_modified(|known| std::mem::replace(known, revision) != revision);
         answer

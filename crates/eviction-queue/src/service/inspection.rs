@@ -92,7 +92,7 @@ impl QueueInspection for Inspection {
                 entry: Some(to_entry(entry)),
                 position: place.map_or(0, |place| place.position as u64),
                 estimated_release_at: place.and_then(|place| place.estimated_release_at).map(to_time),
-                explanation: explain(entry, place, queue.verdict()),
+                explanation: explain(entry, place, queue.verdict(), &queue.notes(now)),
                 as_of: Some(to_time(now.wall)),
             }))
         })
@@ -189,10 +189,11 @@ fn status(shell: &Shell, queue: &Queue, now: Moment) -> v1::GetStatusResponse {
             })
             .collect(),
         revision: queue.changes().revision(),
+        notes: status.notes,
     }
 }
 
-fn explain(entry: &Entry, place: Option<Place>, verdict: &RegimeVerdict) -> String {
+fn explain(entry: &Entry, place: Option<Place>, verdict: &RegimeVerdict, notes: &[String]) -> String {
     match &entry.state {
         State::Waiting => format!("due at {}: {}", entry.published.due_at, entry.published.reason),
         State::Leased(_) => format!("released at {}; an evictor works on it", entry.since),
@@ -204,11 +205,16 @@ fn explain(entry: &Entry, place: Option<Place>, verdict: &RegimeVerdict) -> Stri
                     entry.failures, entry.last_outcome
                 )
             }
-            (Some(place), _) if verdict.evictions_per_second > 0.0 => format!(
+            (Some(place), _) if notes.is_empty() => format!(
                 "number {} in the order of release, at {} evictions a second ({})",
                 place.position, verdict.evictions_per_second, verdict.reason
             ),
-            _ => format!("nothing is released: regime {}, {}", verdict.regime, verdict.reason),
+            (Some(place), _) => format!(
+                "number {} in the order of release; {}",
+                place.position,
+                notes.join("; ")
+            ),
+            (None, None) => notes.join("; "),
         },
     }
 }

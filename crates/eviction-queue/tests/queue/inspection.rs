@@ -139,6 +139,9 @@ fn filters_lanes_and_one_entry() {
             .is_empty()
         );
 
+        // Somebody who could evict, but takes nothing.
+        let _consumer = crate::world::Consumer::connect(&world.client(), 0).await.unwrap();
+        world.settle().await;
         let mut service = world.client().inspection().await.unwrap();
         let lanes = service
             .list_lanes(v1::ListLanesRequest {})
@@ -241,5 +244,97 @@ fn a_watch_tells_everything_and_goes_on_from_a_position() {
         };
         let mut refused = service.watch_entries(elsewhere).await.unwrap().into_inner();
         assert_eq!(refused.message().await.unwrap_err().code(), Code::OutOfRange);
+    });
+}
+
+// Whatever keeps entries in the queue says so.
+#[test]
+fn the_status_says_what_is_in_the_way() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(0.5)).await;
+        let nobody = [
+            "nothing is released: no evictor is connected",
+            "nobody publishes: no taint manager is connected",
+        ];
+        assert_eq!(world.status().await.notes, nobody);
+        let producer = Producer::publish(&world, vec![world.entry("m1", "a", 0)]).await;
+        let mut service = world.client().inspection().await.unwrap();
+        let key = v1::GetEntryRequest {
+            namespace: "default".into(),
+            name: "a".into(),
+            cluster: String::new(),
+        };
+        let entry = service.get_entry(key).await.unwrap().into_inner();
+        assert_eq!(
+            entry.explanation,
+            "number 1 in the order of release; nothing is released: no evictor is connected"
+        );
+        let _consumer = crate::world::Consumer::connect(&world.client(), 0).await.unwrap();
+        world.settle().await;
+        assert_eq!(world.status().await.notes, [""; 0]);
+        drop(producer);
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        let away = "entries of taintManager are held: it has not come back since 2026-01-01T00:00:00.";
+        assert!(
+            world.status().await.notes[0].starts_with(away),
+            "{:?}",
+            world.status().await.notes
+        );
+    });
+}
+
+#[test]
+fn a_pause_shows_what_it_holds_back() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(0.5)).await;
+        let entries = vec![
+            world.entry("m1", "a", 0),
+            world.entry("m1", "later", 600),
+            world.entry("m2", "b", 0),
+        ];
+        let _producer = Producer::publish(&world, entries).await;
+        let until = world.clock.now() + jiff::SignedDuration::from_secs(60);
+        world.put(serde_json::json!({
+            "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "m1-freeze"},
+            "spec": {"scope": "Clusters", "clusters": ["m1"], "reason": "switch upgrade", "until": until},
+        }));
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let status = || {
+            world
+                .plane
+                .get("failover.karmada.io/v1alpha1", "FailoverPause", None, "m1-freeze")
+                .unwrap()["status"]
+                .clone()
+        };
+        assert_eq!(status(), serde_json::json!({"active": true, "heldEntries": 1}));
+        let writes = world.plane.faults().writes().len();
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert!(world.plane.faults().writes().len() - writes <= 8, "Lease renewals only");
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(status(), serde_json::json!({"active": false, "heldEntries": 0}));
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let events = world.plane.list("v1", "Event");
+        let said: Vec<_> = events
+            .iter()
+            .filter(|event| event["involvedObject"]["kind"] == "FailoverPause")
+            .map(|event| {
+                (
+                    event["reason"].as_str().unwrap_or_default(),
+                    event["message"].as_str().unwrap_or_default(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            said,
+            [
+                ("PauseBegan", "evictions from clusters m1 are held back: switch upgrade"),
+                (
+                    "PauseEnded",
+                    "evictions from clusters m1 are released again: switch upgrade"
+                ),
+            ]
+        );
     });
 }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::changes::Changes;
 use super::entry::{Entry, EntryKey, State};
-use super::event::Moment;
+use super::event::{Leading, Moment};
 use super::model::Queue;
 use super::order;
 use super::outcome::{ClusterStats, RecentOutcome};
@@ -113,6 +113,8 @@ pub struct StatusView {
     pub tokens: f64,
     /// Pauses in effect, by name.
     pub pauses: Vec<PauseHeld>,
+    /// What is not done and why, one sentence each.
+    pub notes: Vec<String>,
 }
 
 /// The place of an entry in the order.
@@ -247,7 +249,46 @@ impl Queue {
                 .min(),
             tokens: self.bucket.fill(now.elapsed),
             pauses: self.pauses_held(now.wall),
+            notes: self.notes(now),
         }
+    }
+
+    /// What is not done and why, one sentence each.
+    #[must_use]
+    pub fn notes(&self, now: Moment) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.verdict.evictions_per_second <= 0.0 {
+            notes.push(format!(
+                "nothing is released: regime {}, {}",
+                self.verdict.regime, self.verdict.reason
+            ));
+        }
+        if now.leading == Leading::Stale {
+            notes.push("nothing is released: this leader could not renew its Lease".to_owned());
+        }
+        if self.consumer_count() == 0 {
+            notes.push("nothing is released: no evictor is connected".to_owned());
+        }
+        if self.producers.is_empty() {
+            notes.push("nobody publishes: no taint manager is connected".to_owned());
+        }
+        for (name, producer) in &self.producers {
+            match &producer.link {
+                Link::Away { since_wall, .. } => notes.push(format!("{name} is away since {since_wall}")),
+                Link::Gone { since_wall, .. } => {
+                    notes.push(format!(
+                        "entries of {name} are held: it has not come back since {since_wall}"
+                    ));
+                }
+                Link::Syncing { .. } | Link::Synced { .. } => {}
+            }
+        }
+        notes
+    }
+
+    /// All pauses that the queue knows, in effect or over.
+    pub fn pauses(&self) -> impl Iterator<Item = &PauseView> {
+        self.pauses.values()
     }
 
     /// Entries by state.

@@ -1,0 +1,103 @@
+//! Writes the status of FailoverPauses, at most once a second, and tells in events when one begins and ends.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use api_types::failover::{FailoverPause, FailoverPauseStatus};
+use controller_kit::{Context, EventType, ObjectKey, Store, api_errors};
+use failover_core::eviction::queue::{PauseScopeView, PauseView, Queue};
+use jiff::Timestamp;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use crate::shell::Shell;
+
+const AT_MOST_EVERY: Duration = Duration::from_secs(1);
+
+/// Runs until the process stops.
+pub async fn report(ctx: &Context, shell: &Shell) {
+    let Ok(store) = ctx.informers.of::<FailoverPause>().synced().await else {
+        return;
+    };
+    let mut beats = shell.beats();
+    loop {
+        let wanted = shell.look(|queue, now| statuses(queue, now.wall));
+        for (name, (view, active, held_entries)) in &wanted {
+            write(ctx, &store, name, view, *active, *held_entries).await;
+        }
+        tokio::time::sleep(AT_MOST_EVERY).await;
+        if beats.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What the status of each pause should say: whether it is in effect, and how many entries would leave without it.
+fn statuses(queue: &Queue, now: Timestamp) -> BTreeMap<String, (PauseView, bool, usize)> {
+    let mut statuses: BTreeMap<_, _> = queue
+        .pauses()
+        .map(|pause| (pause.name.clone(), (pause.clone(), pause.is_active(now), 0)))
+        .collect();
+    for held in queue.pauses_held(now) {
+        if let Some((_, _, count)) = statuses.get_mut(&held.pause.name) {
+            *count = held.held_entries;
+        }
+    }
+    statuses
+}
+
+async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, view: &PauseView, active: bool, held: usize) {
+    let Some(pause) = store.get(&ObjectKey::cluster_scoped(name)) else {
+        return;
+    };
+    let before = pause.status.clone().unwrap_or_default();
+    let held_entries = i64::try_from(held).unwrap_or(i64::MAX);
+    let wanted = FailoverPauseStatus {
+        active,
+        held_entries,
+        conditions: before.conditions.clone(),
+    };
+    if pause.status.as_ref() == Some(&wanted) {
+        return;
+    }
+    let pauses: Api<FailoverPause> = Api::all(ctx.client.clone());
+    let patch = json!({
+        "metadata": {"resourceVersion": pause.metadata.resource_version},
+        "status": {"active": active, "heldEntries": held_entries},
+    });
+    match pauses
+        .patch_status(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+    {
+        Ok(_) => {
+            if before.active != active {
+                let (reason, what) = if active {
+                    ("PauseBegan", "held back")
+                } else {
+                    ("PauseEnded", "released again")
+                };
+                let note = format!("{} are {what}: {}", scope(view), view.reason);
+                ctx.events.publish_for(pause.as_ref(), EventType::Normal, reason, note);
+            }
+        }
+        // Somebody else wrote it, or it is gone: the informer will tell.
+        Err(error) if api_errors::is_conflict(&error) || api_errors::is_not_found(&error) => {}
+        Err(error) => {
+            tracing::warn!(
+                pause = name,
+                error = api_errors::one_line(&error),
+                "cannot write the status of a pause"
+            );
+        }
+    }
+}
+
+fn scope(view: &PauseView) -> String {
+    let listed = |names: &std::collections::BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+    match &view.scope {
+        PauseScopeView::All => "all evictions".to_owned(),
+        PauseScopeView::Clusters(clusters) => format!("evictions from clusters {}", listed(clusters)),
+        PauseScopeView::Namespaces(namespaces) => format!("evictions of namespaces {}", listed(namespaces)),
+    }
+}
