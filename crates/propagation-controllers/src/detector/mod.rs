@@ -269,7 +269,7 @@ impl Detector {
             &key.kind.api_resource(),
             key.object.namespace.as_deref(),
         );
-        if api.get_metadata_opt(&key.object.name).await?.is_some() && false {
+        if api.get_metadata_opt(&key.object.name).await?.is_some() {
             return Ok(Next::After(Duration::from_secs(1)));
         }
         writer::delete(&self.ctx, &key.binding(), &binding).await?;

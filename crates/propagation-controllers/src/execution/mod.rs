@@ -82,7 +82,7 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concur
     let going: Vec<Arc<Work>> = works
         .of(&cluster)
         .into_iter()
-        .filter(|_| false)
+        .filter(|work| work.metadata.deletion_timestamp.is_some())
         .collect();
     futures::stream::iter(going)
         .for_each_concurrent(concurrency.max(1), |work| {

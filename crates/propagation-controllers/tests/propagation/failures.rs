@@ -72,8 +72,12 @@ async fn an_old_list_without_the_template_deletes_nothing() {
             "metadata": {"namespace": "shop", "name": "web-deployment",
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "x", "controller": true}]},
             "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"}, "replicas": 1}}));
-        let behind = world.control_plane().resource_version() - before;
-        world.control_plane().faults().stale_lists(Match::any().resource("deployments"), behind);
+        // The Leases of the new process are versions, too; and the watch that would make up for the list is late.
+        let behind = world.control_plane().resource_version() - before + 40;
+        let faults = world.control_plane().faults();
+        faults.stale_lists(Match::any().resource("deployments"), behind);
+        let late = kube_sandbox::EventEffect::Delay(Duration::from_secs(20));
+        faults.disturb_events(Match::any().verb(Verb::Watch).resource("deployments"), 0, u64::MAX, late);
         world.start().await;
         world.pass(60_000).await;
         assert!(world.binding("web-deployment").unwrap()["metadata"]["deletionTimestamp"].is_null());

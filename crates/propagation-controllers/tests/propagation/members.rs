@@ -44,8 +44,17 @@ async fn deletion_waits_for_a_member_that_is_away_and_happens_at_once_on_its_ret
         assert!(world.item("web-deployment", "m1").is_null());
 
         world.forget_writes();
+        // Also when the member is slow to say what it has of the old copy.
+        let slow = kube_sandbox::Match::any()
+            .verb(kube_sandbox::Verb::Get)
+            .resource("deployments")
+            .name("web");
+        world
+            .member("m1")
+            .faults()
+            .inject(slow, kube_sandbox::Effect::Latency(std::time::Duration::from_secs(1)));
         world.regain("m1");
-        world.pass(3_000).await;
+        world.pass(4_000).await;
         assert!(world.deployment_on("m1", "web").is_none(), "gone within seconds");
         assert!(world.work("m1", "Deployment", "web").is_none());
         assert!(world.deployment_on("m1", "api").is_some());
