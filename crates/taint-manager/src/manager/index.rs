@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use api_types::cluster::Cluster;
+use api_types::cluster::{Cluster, effect};
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
 use api_types::{BindingKey, ClusterName};
@@ -15,6 +15,7 @@ use controller_kit::{Changes, Context, Informer, ObjectKey, Scope, Store};
 use failover_core::eviction::Switches;
 use failover_core::eviction::queue::{EntryKey, Published};
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
+use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::published::{Changed, PublishedSet, Resend};
@@ -213,12 +214,14 @@ impl Index {
         };
         let mut touched = Touched::new();
         let mut seen = BTreeSet::new();
-        for binding in self.stores.bindings_on(name).collect::<Vec<_>>() {
-            let key = binding.key();
-            self.judge_on(name, cluster.as_deref(), &key, Some(&binding), &mut touched);
-            seen.insert(key);
+        if cluster.as_deref().is_some_and(shows_a_cause) {
+            for binding in self.stores.bindings_on(name).collect::<Vec<_>>() {
+                let key = binding.key();
+                self.judge_on(name, cluster.as_deref(), &key, Some(&binding), &mut touched);
+                seen.insert(key);
+            }
         }
-        // Those that have left the cluster meanwhile.
+        // Those that have left the cluster meanwhile, or have nothing to leave it for.
         for key in self.published.bindings_on(name) {
             if !seen.contains(&key) {
                 let binding = self.stores.binding(&key);
@@ -332,6 +335,12 @@ fn at_least_as_new(have: &str, asked: &str) -> bool {
         (Ok(have), Ok(asked)) => have >= asked,
         _ => have == asked,
     }
+}
+
+/// Whether anything on the Cluster can make a binding leave. Where nothing can, its bindings need not be asked.
+fn shows_a_cause(cluster: &Cluster) -> bool {
+    let moves = |taint: &Taint| matches!(taint.effect.as_str(), effect::NO_EXECUTE | effect::PREFER_NO_EXECUTE);
+    cluster.is_being_deleted() || cluster.spec.taints.iter().any(moves)
 }
 
 /// Heartbeats and resource figures change nothing.

@@ -145,14 +145,13 @@ pub(crate) fn withdraw_reason(key: &EntryKey, instead: &Wanted, cluster: Option<
         Wanted::Entry(entry) if entry.key.cluster_uid != key.cluster_uid => WithdrawReason::ClusterRecovered,
         Wanted::Entry(_) => WithdrawReason::Replaced,
         Wanted::Nothing(Nothing::BindingGone) => WithdrawReason::BindingGone,
-        Wanted::Nothing(Nothing::NoCause) => WithdrawReason::ClusterRecovered,
         Wanted::Nothing(Nothing::Leaving) => WithdrawReason::Leaving,
         Wanted::Nothing(Nothing::SwitchedOff) => WithdrawReason::SwitchedOff,
         // Something else that is tolerated stays behind: what this entry rests on may be gone all the same.
         Wanted::Nothing(Nothing::Tolerated) if cluster.is_some_and(|c| stands(&key.cause, c)) => {
             WithdrawReason::Tolerated
         }
-        Wanted::Nothing(Nothing::Tolerated) => WithdrawReason::ClusterRecovered,
+        Wanted::Nothing(Nothing::Tolerated | Nothing::NoCause) => WithdrawReason::ClusterRecovered,
     }
 }
 

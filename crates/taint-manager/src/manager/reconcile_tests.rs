@@ -7,7 +7,7 @@ use super::*;
 
 const KEY: &str = "k:NoExecute@2026-01-01T00:00:00Z";
 
-fn cluster(uid: &str, taints: Value) -> Cluster {
+fn cluster(uid: &str, taints: &Value) -> Cluster {
     serde_json::from_value(json!({
         "metadata": {"name": "m1", "uid": uid, "resourceVersion": "20"}, "spec": {"syncMode": "Push", "taints": taints},
     }))
@@ -47,7 +47,7 @@ fn entry(wanted: Wanted) -> Published {
 
 #[test]
 fn an_entry_has_all_that_the_queue_and_people_need() {
-    let entry = entry(judged(&binding(|_| ()), &cluster("c1", json!([taint("k")]))));
+    let entry = entry(judged(&binding(|_| ()), &cluster("c1", &json!([taint("k")]))));
     assert_eq!(entry.key.to_string(), format!("default/web on m1 ({KEY})"));
     assert_eq!(
         (entry.key.cluster_uid.as_str(), entry.key.binding_uid.as_str()),
@@ -92,7 +92,7 @@ fn holds(#[case] stay: &str, #[case] recovers: bool, #[case] expected: Option<Ho
         policies: vec!["p".to_owned()],
     };
     let recovering = BTreeMap::from([(id, found)]);
-    let cluster = cluster("c1", json!([taint("k")]));
+    let cluster = cluster("c1", &json!([taint("k")]));
     let entry = entry(wanted(Some(&binding), Some(&cluster), &recovering, &switches()));
     assert_eq!(entry.hold.map(|hold| hold.reason), expected);
 }
@@ -121,15 +121,15 @@ type Change = fn(&mut Value);
     json!([taint("k")]), WithdrawReason::Leaving
 )]
 fn why_an_entry_goes(#[case] change: Change, #[case] taints: Value, #[case] expected: WithdrawReason) {
-    let before = entry(judged(&binding(|_| ()), &cluster("c1", json!([taint("k")])))).key;
-    let cluster = cluster("c1", taints);
+    let before = entry(judged(&binding(|_| ()), &cluster("c1", &json!([taint("k")])))).key;
+    let cluster = cluster("c1", &taints);
     let instead = judged(&binding(change), &cluster);
     assert_eq!(withdraw_reason(&before, &instead, Some(&cluster)), expected);
 }
 
 #[test]
 fn what_is_gone_altogether_withdraws_too() {
-    let tainted = cluster("c1", json!([taint("k")]));
+    let tainted = cluster("c1", &json!([taint("k")]));
     let before = entry(judged(&binding(|_| ()), &tainted)).key;
     let reason = |instead: &Wanted| withdraw_reason(&before, instead, None);
     let none = BTreeMap::new();
@@ -141,7 +141,7 @@ fn what_is_gone_altogether_withdraws_too() {
         reason(&wanted(Some(&binding(|_| ())), None, &none, &switches())),
         WithdrawReason::ClusterRecovered
     );
-    let rejoined = judged(&binding(|_| ()), &cluster("c2", json!([taint("k")])));
+    let rejoined = judged(&binding(|_| ()), &cluster("c2", &json!([taint("k")])));
     assert_eq!(reason(&rejoined), WithdrawReason::ClusterRecovered);
 }
 
@@ -154,14 +154,14 @@ fn a_switch_that_is_off_leaves_nothing(#[case] failover: FailoverGate, #[case] n
         no_execute,
         default_purge_mode: PurgeMode::Gracefully,
     };
-    let (binding, cluster) = (binding(|_| ()), cluster("c1", json!([taint("k")])));
+    let (binding, cluster) = (binding(|_| ()), cluster("c1", &json!([taint("k")])));
     let wanted = wanted(Some(&binding), Some(&cluster), &BTreeMap::new(), &switches);
     assert_eq!(wanted, Wanted::Nothing(Nothing::SwitchedOff));
 }
 
 #[test]
 fn heartbeats_are_no_news() {
-    let before = entry(judged(&binding(|_| ()), &cluster("c1", json!([taint("k")]))));
+    let before = entry(judged(&binding(|_| ()), &cluster("c1", &json!([taint("k")]))));
     let mut now = before.clone();
     now.versions.cluster = "21".into();
     now.versions.binding = "11".into();

@@ -7,9 +7,8 @@ use super::scene::{NOT_READY, Scene, paused};
 
 async fn hold(scene: &Scene) -> Option<(HoldReason, String)> {
     let entries = scene.entries().await;
-    let [entry] = entries.as_slice() else {
-        panic!("{entries:?}");
-    };
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    let entry = &entries[0];
     (entry.state() == EntryState::Held).then(|| {
         let hold = entry.hold.clone().unwrap();
         (hold.reason(), hold.message)

@@ -219,6 +219,11 @@ impl Scene {
     }
 
     pub async fn manager_with(&self, identity: &str, flags: Flags, gates: &str) -> Running {
+        self.start(identity, flags, KitFlags::default().with_feature_gates(gates))
+            .await
+    }
+
+    pub async fn start(&self, identity: &str, flags: Flags, kit: KitFlags) -> Running {
         let network = self.network.clone();
         let wiring = Wiring {
             queue: Arc::new(move |ctx| {
@@ -229,7 +234,7 @@ impl Scene {
         Process::builder("taint-manager", self.plane.client_named(CLIENT))
             .clock(self.clock.clone())
             .identity(identity)
-            .flags(KitFlags::default().with_feature_gates(gates))
+            .flags(kit)
             .controllers(controllers_with(flags, wiring))
             .start()
             .await

@@ -1,5 +1,6 @@
 //! What a switch keeps from happening is said, once for each cluster.
 
+use controller_kit::KitFlags;
 use serde_json::json;
 use taint_manager::Flags;
 
@@ -82,5 +83,63 @@ fn the_switch_that_is_off_is_named() {
         scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
         scene.until(621).await;
         assert_eq!(scene.evicted(), 1);
+    });
+}
+
+/// Without an evictor the queue still shows what would go, and the bindings say that they wait.
+#[test]
+fn without_an_evictor_everything_waits_visibly() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let kit = || KitFlags::default().with_feature_gates("Failover=true");
+        let _manager = scene
+            .start("manager-0", Flags::default(), kit().with_controllers("*,-evictor"))
+            .await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(120).await;
+        assert_eq!(scene.spec_writes(), []);
+        assert_eq!(scene.entries().await.len(), 1);
+        assert_eq!(
+            scene
+                .get("default/web")
+                .await
+                .condition("EvictionPending")
+                .unwrap()
+                .reason,
+            "Ready"
+        );
+        let _evictor = scene
+            .start("evictor-0", Flags::default(), kit().with_controllers("evictor"))
+            .await;
+        scene.until(123).await;
+        assert_eq!(scene.evicted(), 1);
+    });
+}
+
+/// Records can be switched off.
+#[test]
+fn without_records_none_is_written() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let flags = Flags {
+            failover_records: false,
+            ..Flags::default()
+        };
+        let _manager = scene.manager_with("manager-0", flags, "Failover=true").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(30).await;
+        assert_eq!(scene.evicted(), 1);
+        assert!(
+            scene
+                .plane
+                .list("failover.karmada.io/v1alpha1", "FailoverRecord")
+                .is_empty()
+        );
     });
 }
