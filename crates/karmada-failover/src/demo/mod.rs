@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use tokio::signal::unix::{SignalKind, signal};
 
 use self::stage::Stage;
 use crate::story::example::Pace;
@@ -44,20 +45,14 @@ impl Scenario {
     }
 }
 
-/// Runs the demo. The exit code is 0 only if the story came out right, or when a person ended it.
+/// Runs the demo. The exit code is 0 only if the story came out right, with `--keep` when it is ended after that.
 #[must_use]
 pub fn main(flags: &DemoFlags) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&anyhow::anyhow!("cannot start threads: {error}")),
     };
-    let outcome = runtime.block_on(async {
-        tokio::select! {
-            biased;
-            outcome = tell(flags) => outcome,
-            interrupted = tokio::signal::ctrl_c() => interrupted.map(|()| ExitCode::from(130)).context("cannot listen for Ctrl-C"),
-        }
-    });
+    let outcome = runtime.block_on(tell(flags));
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome.unwrap_or_else(|error| complain(&error))
 }
@@ -68,6 +63,19 @@ fn complain(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// What a shell expects of a command that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Ctrl-C, or SIGTERM as a supervisor sends it.
+async fn interruption() -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    tokio::select! {
+        biased;
+        pressed = tokio::signal::ctrl_c() => pressed.context("cannot listen for Ctrl-C"),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
 async fn tell(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     let pace = if flags.fast { Pace::FAST } else { Pace::WATCHABLE };
     let printer = Printer::new(flags.output);
@@ -76,14 +84,22 @@ async fn tell(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     let mut observer = Observer::start(stage.sources()?);
     let rules = stage.watch_rules(&pace);
 
-    let mut problems = script::play_worked_example(&mut stage, &pace, &mut observer, &printer).await?;
+    let told = tokio::select! {
+        biased;
+        problems = script::play_worked_example(&mut stage, &pace, &mut observer, &printer) => Some(problems?),
+        interrupted = interruption() => interrupted.map(|()| None)?,
+    };
+    let Some(mut problems) = told else {
+        stage.strike().await;
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
     let evictions = rules.evictions().len();
     problems.extend(rules.finish().iter().map(ToString::to_string));
     let summary = script::summary(&observer, evictions, problems);
     printer.summary(&summary)?;
     if flags.keep {
-        printer.act("it stays up until you press Ctrl-C")?;
-        tokio::signal::ctrl_c().await.context("cannot listen for Ctrl-C")?;
+        printer.act("everything stays up until you press Ctrl-C")?;
+        interruption().await?;
     }
     let ended = stage.strike().await;
     anyhow::ensure!(ended == controller_kit::Ended::Stopped, "the controllers did not end in order: {ended:?}");

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use api_types::work::Binding;
 
-use super::line::{Line, Step};
+use super::line::Step;
+use super::teller::Teller;
 
 /// The binding of the example.
 pub const BINDING: &str = "default/nginx-deployment";
@@ -32,13 +33,15 @@ const ORDER: [Step; 13] = [
 
 /// Whether the last thing that the example waits for has happened.
 #[must_use]
-pub fn is_over(lines: &[Line]) -> bool {
-    [Step::TaintRemoved, Step::OldCopyRemoved].iter().all(|last| lines.iter().any(|line| line.step == *last))
+pub fn is_over(teller: &Teller) -> bool {
+    let has_told = |step: &Step| teller.told().iter().any(|line| line.step == *step);
+    [Step::TaintRemoved, Step::OldCopyRemoved].iter().all(has_told) && !teller.sees_taints()
 }
 
 /// What went wrong; empty if nothing did.
 #[must_use]
-pub fn problems(lines: &[Line], bindings: &BTreeMap<String, Binding>) -> Vec<String> {
+pub fn problems(teller: &Teller) -> Vec<String> {
+    let (lines, bindings) = (teller.told(), teller.bindings());
     let first = |step: Step| lines.iter().position(|line| line.step == step);
     let mut problems = Vec::new();
     for step in ORDER {
@@ -57,6 +60,9 @@ pub fn problems(lines: &[Line], bindings: &BTreeMap<String, Binding>) -> Vec<Str
         if line.cluster.as_deref() != Some(FAILING) || line.binding.as_deref() != Some(BINDING) {
             problems.push(format!("{:?} left {:?}, which nobody asked for", line.binding, line.cluster));
         }
+    }
+    if teller.sees_taints() {
+        problems.push("a cluster still carries a taint".to_owned());
     }
     match bindings.get(BINDING) {
         None => problems.push(format!("there is no binding {BINDING}")),

@@ -39,8 +39,10 @@ pub struct Line {
     /// What.
     pub step: Step,
     /// Seconds since the start.
+    #[serde(serialize_with = "to_milliseconds")]
     pub at: f64,
-    /// Where, if it happened to a cluster.
+    /// Where, if it happened to a cluster: the one that is left, or of Rescheduled and ReplacementHealthy the one (or,
+    /// joined by commas, those) that the binding goes to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     /// To which binding, if it happened to one.
@@ -48,4 +50,10 @@ pub struct Line {
     pub binding: Option<String>,
     /// Why, in the words of the object that it was read off.
     pub why: String,
+}
+
+/// What is finer than a millisecond is noise.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's serialize_with passes a reference")]
+pub(super) fn to_milliseconds<S: serde::Serializer>(seconds: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((seconds * 1000.0).round() / 1000.0)
 }

@@ -38,6 +38,7 @@ pub struct Summary {
     /// Whether everything came out right.
     pub ok: bool,
     /// Seconds since the start.
+    #[serde(serialize_with = "super::line::to_milliseconds")]
     pub at: f64,
     /// Replicas by cluster of each binding.
     pub bindings: BTreeMap<String, BTreeMap<String, i32>>,
@@ -161,10 +162,10 @@ fn headline(line: &Line) -> String {
         Step::EvictionReleased => format!("{binding} may leave {cluster} now: the rate and the brakes allow it"),
         Step::ClusterEvicted => format!("{binding} leaves {cluster}: no longer a target, but its old copy is not deleted"),
         Step::Rescheduled => format!("{binding} has a new placement"),
-        Step::ReplacementHealthy => format!("{binding} is complete again without {cluster}"),
+        Step::ReplacementHealthy => format!("{binding} is complete again on {cluster}"),
         Step::OldCopyKept => format!("the old copy on {cluster} may go, and will when {cluster} can be asked to"),
         Step::ClusterReturned => format!("{cluster} is Ready again"),
-        Step::TaintRemoved => format!("{cluster} has a taint less"),
+        Step::TaintRemoved => format!("{cluster} loses a taint: the policy's conditions did not match for its whole removal window"),
         Step::OldCopyRemoved => format!("the old copy of {binding} on {cluster} is gone; nothing moves back by itself"),
     }
 }

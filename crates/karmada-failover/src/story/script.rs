@@ -34,7 +34,7 @@ pub async fn play_worked_example(
 ) -> anyhow::Result<Vec<String>> {
     let late = play(theatre, pace, observer, printer).await?;
     let mut problems: Vec<String> = late.into_iter().collect();
-    problems.extend(observer.look(|teller| expect::problems(teller.told(), teller.bindings())));
+    problems.extend(observer.look(expect::problems));
     Ok(problems)
 }
 
@@ -70,7 +70,7 @@ async fn play(
     }
     printer.act("member1's API server comes back")?;
     theatre.start_member(expect::FAILING).await?;
-    while !observer.look(|teller| expect::is_over(teller.told())) {
+    while !observer.look(expect::is_over) {
         let is_last = |told| told == Step::TaintRemoved || told == Step::OldCopyRemoved;
         if !tell_until(observer, printer, limit, is_last).await? {
             return Ok(Some(format!("the return was not complete within {} s", limit.as_secs())));

@@ -9,6 +9,7 @@ use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
 use api_types::names;
 use api_types::work::{Binding, ResourceHealth, Work, condition as binding_condition};
+use failover_core::taint_policy::ManagedTaints;
 use kube::ResourceExt;
 use kube_sandbox::rules::Seen;
 
@@ -55,6 +56,12 @@ impl Teller {
         &self.told
     }
 
+    /// Whether some Cluster still carries a taint.
+    #[must_use]
+    pub fn sees_taints(&self) -> bool {
+        self.clusters.values().any(|cluster| !cluster.spec.taints.is_empty())
+    }
+
     /// The latest version of each binding, by `namespace/name`.
     #[must_use]
     pub fn bindings(&self) -> &BTreeMap<String, Binding> {
@@ -87,13 +94,11 @@ impl Teller {
             cluster.spec.taints.iter().map(|taint| format!("{}:{}", taint.key, taint.effect)).collect()
         };
         let (old, new) = (taints(&before), taints(&cluster));
-        let owners = cluster.annotations().get(names::annotation::MANAGED_TAINTS).or(before.annotations().get(names::annotation::MANAGED_TAINTS));
-        let owner = owners.map(|owners| format!(" (ours, by policy: {owners})")).unwrap_or_default();
         for taint in new.difference(&old) {
-            self.say(Step::TaintAdded, at, Some(&name), None, format!("taint {taint}{owner}"));
+            self.say(Step::TaintAdded, at, Some(&name), None, format!("taint {taint}{}", behind(&cluster, taint)));
         }
         for taint in old.difference(&new) {
-            self.say(Step::TaintRemoved, at, Some(&name), None, format!("taint {taint}{owner}"));
+            self.say(Step::TaintRemoved, at, Some(&name), None, format!("taint {taint}{}", behind(&before, taint)));
         }
     }
 
@@ -127,11 +132,12 @@ impl Teller {
             && binding.spec.clusters.iter().all(|target| target.name != left)
             && has_every_replica(&binding)
         {
-            if !self.knows(Step::Rescheduled, &left, &key) {
-                self.say(Step::Rescheduled, at, Some(&left), Some(&key), format!("now {}", result(&binding)));
+            let goes_to = binding.spec.clusters.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(",");
+            if !self.has_happened_since_eviction(Step::Rescheduled, &key) {
+                self.say(Step::Rescheduled, at, Some(&goes_to), Some(&key), format!("now {}", result(&binding)));
             }
-            if is_available(&binding) && !self.knows(Step::ReplacementHealthy, &left, &key) {
-                self.say(Step::ReplacementHealthy, at, Some(&left), Some(&key), format!("{} replicas available on {}", binding.replicas(), result(&binding)));
+            if is_available(&binding) && !self.has_happened_since_eviction(Step::ReplacementHealthy, &key) {
+                self.say(Step::ReplacementHealthy, at, Some(&goes_to), Some(&key), format!("{} replicas available on {}", binding.replicas(), result(&binding)));
             }
         }
         if placed && is_available(&binding) && !self.told.iter().any(|line| line.step == Step::WorkloadRunning && line.binding.as_deref() == Some(key.as_str())) {
@@ -169,6 +175,14 @@ impl Teller {
         evictions.last().and_then(|line| line.cluster.clone())
     }
 
+    fn has_happened_since_eviction(&self, step: Step, binding: &str) -> bool {
+        let of_binding = self.told.iter().chain(&self.waiting).filter(|line| line.binding.as_deref() == Some(binding));
+        of_binding.fold(false, |happened, line| match line.step {
+            Step::ClusterEvicted => false,
+            other => happened || other == step,
+        })
+    }
+
     fn has_told(&self, step: Step, cluster: &str) -> bool {
         self.told.iter().any(|line| line.step == step && line.cluster.as_deref() == Some(cluster))
     }
@@ -203,7 +217,22 @@ impl Teller {
             Step::OldCopyRemoved => Step::OldCopyKept,
             Step::WorkloadRunning | Step::ClusterFailed => return true,
         };
-        line.cluster.as_deref().is_none_or(|cluster| self.has_told(cause, cluster))
+        let is_of_same = |told: &Line| match (&told.binding, &line.binding) {
+            (Some(told), Some(this)) => told == this,
+            _ => told.cluster == line.cluster,
+        };
+        self.told.iter().any(|told| told.step == cause && is_of_same(told))
+    }
+}
+
+/// Who put the taint there, as the annotation on the Cluster says.
+fn behind(cluster: &Cluster, taint: &str) -> String {
+    let managed = ManagedTaints::read(cluster.metadata.annotations.as_ref()).unwrap_or_default();
+    let policies = managed.taints.iter().filter(|(id, _)| id.to_string() == taint).flat_map(|(_, taint)| taint.policies.keys());
+    match policies.cloned().collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        [policy] => format!(", by ClusterTaintPolicy {policy}"),
+        policies => format!(", by ClusterTaintPolicies {}", policies.join(", ")),
     }
 }
 
