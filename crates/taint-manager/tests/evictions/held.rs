@@ -96,14 +96,12 @@ fn a_person_s_word_holds() {
         scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
         scene.until(100).await;
         assert_eq!(hold(&scene).await.unwrap().0, HoldReason::Stay);
-        assert_eq!(
-            scene
-                .get("default/web")
-                .await
-                .condition("EvictionPending")
-                .unwrap()
-                .reason,
-            "Stay"
+        let condition = scene.get("default/web").await.condition("EvictionPending").cloned();
+        assert_eq!(condition.unwrap().reason, "Stay");
+        let held = scene.events("EvictionHeld").await;
+        assert!(
+            held[0].starts_with("ResourceBinding/web: stays on m1 for now (Stay)"),
+            "{held:?}"
         );
         scene.patch("default/web", stay(Value::Null)).await;
         scene.until(102).await;

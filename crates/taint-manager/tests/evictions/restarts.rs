@@ -1,8 +1,9 @@
 //! Crashes of the producer, the evictor and the queue, and a queue that is not there.
 
+use kube_sandbox::Match;
 use serde_json::json;
 
-use super::scene::{NOT_READY, Scene, paused};
+use super::scene::{CLIENT, NOT_READY, Scene, paused};
 
 fn many(scene: &Scene, count: usize) {
     for n in 0..count {
@@ -104,5 +105,47 @@ fn broken_connections_are_made_good() {
         assert_eq!(scene.spec_writes().len(), 10);
         assert!(scene.entries().await.is_empty());
         assert_eq!(rules.finish(), []);
+    });
+}
+
+/// Dies right after each of its writes in turn, leases, events and conditions included: the end is always the same.
+#[test]
+fn a_crash_after_any_write_changes_nothing_but_time() {
+    paused(async {
+        let by_us = || Match::writes().client(CLIENT);
+        let mut k = 0;
+        loop {
+            k += 1;
+            let scene = Scene::new(&["m1", "m2"]);
+            many(&scene, 4);
+            let rules = scene.rules(0.5);
+            let _queue = scene.queue("queue-0", 0.5).await;
+            scene.plane.faults().freeze_after_write(by_us(), k);
+            let manager = scene.manager("manager-0").await;
+            scene.until(20).await;
+            scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+            let faults = scene.plane.faults();
+            let all_done = tokio::select! {
+                biased;
+                () = faults.frozen() => false,
+                () = scene.until(60) => true,
+            };
+            manager.crash();
+            faults.thaw();
+            let _manager = scene.manager("manager-1").await;
+            scene.until(150).await;
+            assert_eq!(scene.evicted(), 4, "after write {k}");
+            assert_eq!(scene.spec_writes().len(), 4, "after write {k}");
+            assert!(scene.entries().await.is_empty(), "after write {k}");
+            for n in 0..4 {
+                let binding = scene.get(&format!("default/web-{n:03}")).await;
+                assert!(binding.condition("EvictionPending").is_none(), "after write {k}: {n}");
+            }
+            assert_eq!(rules.finish(), [], "after write {k}");
+            if all_done {
+                break;
+            }
+        }
+        assert!(k > 25, "{k} writes");
     });
 }

@@ -57,8 +57,8 @@ pub(crate) struct Noted {
     pub key: EntryKey,
     /// As it is now, or was last.
     pub seen: Seen,
-    /// What is worth telling.
-    pub happened: Option<Happened>,
+    /// What is worth telling, in order.
+    pub happened: Vec<Happened>,
 }
 
 /// Whether steps are news.
@@ -138,6 +138,7 @@ impl Book {
                     }
                 }
                 let happened = word.map(|word| Happened::Abandoned { word, message });
+                let happened = happened.into_iter().collect();
                 Ok(Some(Noted { key, seen, happened }))
             }
             Step::Synced(_) => Ok(None),
@@ -151,7 +152,7 @@ impl Book {
         let happened = match &mut self.phase {
             Phase::Listing(listed) => {
                 listed.insert(key.clone());
-                None
+                Vec::new()
             }
             Phase::Live => news(before.as_ref(), &seen),
         };
@@ -159,19 +160,20 @@ impl Book {
     }
 }
 
-/// What an entry's change means for people. Of one that enters the queue only that is told.
-fn news(before: Option<&Seen>, now: &Seen) -> Option<Happened> {
-    let Some(before) = before else {
-        return Some(Happened::Queued);
-    };
-    if now.state == v1::EntryState::Leased && before.state != v1::EntryState::Leased {
-        return Some(Happened::Released);
-    }
-    let held = now.hold.as_ref()?;
-    let as_before = before.hold.as_ref().is_some_and(|hold| hold.reason == held.reason);
-    // The queue asks the producer, or its own view of the cluster is a moment behind: neither is for people.
-    let passing = matches!(held.reason, v1::HoldReason::NotNeeded | v1::HoldReason::CauseNotSeen);
-    (!as_before && !passing).then(|| Happened::Held(held.clone()))
+/// What an entry's change means for people.
+fn news(before: Option<&Seen>, now: &Seen) -> Vec<Happened> {
+    let queued = before.is_none().then_some(Happened::Queued);
+    let was_leased = before.is_some_and(|before| before.state == v1::EntryState::Leased);
+    let released = (now.state == v1::EntryState::Leased && !was_leased).then_some(Happened::Released);
+    let held_before = before.and_then(|before| before.hold.as_ref()).map(|hold| hold.reason);
+    let held = now
+        .hold
+        .as_ref()
+        .filter(|hold| held_before != Some(hold.reason))
+        // The queue asks the producer, or its own view of the cluster is a moment behind: neither is for people.
+        .filter(|hold| !matches!(hold.reason, v1::HoldReason::NotNeeded | v1::HoldReason::CauseNotSeen))
+        .map(|hold| Happened::Held(hold.clone()));
+    queued.into_iter().chain(released).chain(held).collect()
 }
 
 fn read(entry: v1::Entry) -> Result<(EntryKey, Seen), Malformed> {

@@ -38,7 +38,7 @@ fn live() -> Book {
     book
 }
 
-fn happened(book: &mut Book, step: Step) -> Option<Happened> {
+fn happened(book: &mut Book, step: Step) -> Vec<Happened> {
     book.take(step).unwrap().unwrap().happened
 }
 
@@ -46,22 +46,22 @@ fn happened(book: &mut Book, step: Step) -> Option<Happened> {
 fn a_life_is_told_step_by_step() {
     let mut book = live();
     let mut next = |state, hold| happened(&mut book, Step::Changed(entry("web", state, hold)));
-    assert_eq!(next(v1::EntryState::Waiting, None), Some(Happened::Queued));
-    assert_eq!(next(v1::EntryState::Ready, None), None);
-    assert_eq!(next(v1::EntryState::Leased, None), Some(Happened::Released));
+    assert_eq!(next(v1::EntryState::Waiting, None), [Happened::Queued]);
+    assert_eq!(next(v1::EntryState::Ready, None), []);
+    assert_eq!(next(v1::EntryState::Leased, None), [Happened::Released]);
     let no_target = Held {
         reason: v1::HoldReason::NoTarget,
         message: "why".into(),
     };
     let held = Some(v1::HoldReason::NoTarget);
-    assert_eq!(next(v1::EntryState::Held, held), Some(Happened::Held(no_target)));
-    assert_eq!(next(v1::EntryState::Held, held), None, "the same again is no news");
+    assert_eq!(next(v1::EntryState::Held, held), [Happened::Held(no_target)]);
+    assert_eq!(next(v1::EntryState::Held, held), [], "the same again is no news");
     assert_eq!(
         next(v1::EntryState::Held, Some(v1::HoldReason::NotNeeded)),
-        None,
+        [],
         "that passes"
     );
-    assert_eq!(next(v1::EntryState::Leased, None), Some(Happened::Released));
+    assert_eq!(next(v1::EntryState::Leased, None), [Happened::Released]);
     let removed = v1::EntryRemoved {
         entry: Some(entry("web", v1::EntryState::Leased, None)),
         reason: v1::RemovedReason::Evicted.into(),
@@ -69,7 +69,7 @@ fn a_life_is_told_step_by_step() {
     };
     assert_eq!(
         happened(&mut book, Step::Removed(removed)),
-        None,
+        [],
         "the evictor tells of it"
     );
     assert_eq!(book.of(&BindingKey::namespaced("n", "web")), None);
@@ -88,8 +88,8 @@ fn what_left_without_an_eviction_was_abandoned(#[case] reason: v1::RemovedReason
         reason: reason.into(),
         message: "words".into(),
     };
-    let word = match happened(&mut live(), Step::Removed(removed)) {
-        Some(Happened::Abandoned { word, .. }) => Some(word),
+    let word = match happened(&mut live(), Step::Removed(removed)).as_slice() {
+        [Happened::Abandoned { word, .. }] => Some(*word),
         _ => None,
     };
     assert_eq!(word, expected);
@@ -104,7 +104,7 @@ fn what_a_new_watch_does_not_tell_is_gone_and_no_news() {
     assert!(!book.is_live());
     assert_eq!(
         happened(&mut book, Step::Changed(entry("web", v1::EntryState::Leased, None))),
-        None
+        []
     );
     assert_eq!(book.synced(), BTreeSet::from([BindingKey::namespaced("n", "other")]));
     assert!(book.is_live() && book.of(&BindingKey::namespaced("n", "web")).is_some());
@@ -121,5 +121,18 @@ fn what_cannot_be_understood_is_named() {
     assert_eq!(
         live().take(Step::Changed(nameless)).unwrap_err().to_string(),
         "field published is missing"
+    );
+}
+
+#[test]
+fn what_enters_the_queue_held_is_told_as_both() {
+    let stay = entry("web", v1::EntryState::Held, Some(v1::HoldReason::Stay));
+    let held = Held {
+        reason: v1::HoldReason::Stay,
+        message: "why".into(),
+    };
+    assert_eq!(
+        happened(&mut live(), Step::Changed(stay)),
+        [Happened::Queued, Happened::Held(held)]
     );
 }

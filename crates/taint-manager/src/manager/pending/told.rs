@@ -33,7 +33,12 @@ struct Queued {
 impl Teller {
     /// Takes in what happened to an entry.
     pub fn note(&mut self, ctx: &Context, noted: &Noted) {
-        let Some(happened) = &noted.happened else { return };
+        for happened in &noted.happened {
+            self.note_one(ctx, noted, happened);
+        }
+    }
+
+    fn note_one(&mut self, ctx: &Context, noted: &Noted, happened: &Happened) {
         let key = &noted.key;
         let (event_type, reason, note) = match happened {
             Happened::Queued => return self.count(noted),
