@@ -123,6 +123,8 @@ impl Queue {
             Event::ClusterSeen(view) => self.cluster_seen(view, now),
             Event::ClusterGone(name) => self.cluster_gone(&name, now),
             Event::ClustersSynced => self.clusters_synced = Synced::Yes,
+            // Our own word on its status is no news.
+            Event::PauseSeen(view) if self.pauses.get(&view.name) == Some(&view) => {}
             Event::PauseSeen(view) => {
                 self.pauses.insert(view.name.clone(), view);
                 self.pauses_changed(now);

@@ -68,7 +68,8 @@ impl ClusterView {
     }
 }
 
-/// Taints, labels, deletion, readiness, API enablements and resources, as one number.
+/// Taints, labels, provider, region, zones, deletion, readiness and API enablements, as one number. Not resources: they
+/// change all the time, and the pre-check does not judge them.
 fn as_a_place(cluster: &Cluster) -> u64 {
     let mut hasher = DefaultHasher::new();
     for taint in &cluster.spec.taints {
@@ -81,17 +82,6 @@ fn as_a_place(cluster: &Cluster) -> u64 {
         (&api.group_version, &api.resources.len()).hash(&mut hasher);
         for resource in &api.resources {
             (&resource.name, &resource.kind).hash(&mut hasher);
-        }
-    }
-    if let Some(summary) = cluster
-        .status
-        .as_ref()
-        .and_then(|status| status.resource_summary.as_ref())
-    {
-        for amounts in [&summary.allocatable, &summary.allocated, &summary.allocating] {
-            for (name, amount) in amounts {
-                (name, &amount.0).hash(&mut hasher);
-            }
         }
     }
     hasher.finish()
@@ -154,5 +144,71 @@ impl PauseView {
                 namespaces.contains(key.binding.namespace.as_deref().unwrap_or("-"))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    fn cluster(change: impl FnOnce(&mut Value)) -> Cluster {
+        let mut object = json!({
+            "metadata": {"name": "m1", "uid": "u", "resourceVersion": "1", "labels": {"a": "b"}},
+            "spec": {"syncMode": "Push", "taints": [{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]},
+            "status": {"apiEnablements": [{"groupVersion": "v1", "resources": [{"name": "pods", "kind": "Pod"}]}]},
+        });
+        change(&mut object);
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn place(change: impl FnOnce(&mut Value)) -> u64 {
+        ClusterView::of(&cluster(change), &BTreeSet::new()).as_a_place
+    }
+
+    #[rstest]
+    #[case::taints(|c: &mut Value| c["spec"]["taints"] = json!([]))]
+    #[case::labels(|c: &mut Value| c["metadata"]["labels"]["a"] = json!("c"))]
+    #[case::ready(|c: &mut Value| c["status"]["conditions"] = json!([{"type": "Ready", "status": "True", "reason": "", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]))]
+    #[case::deletion(|c: &mut Value| c["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"))]
+    #[case::apis(|c: &mut Value| c["status"]["apiEnablements"][0]["resources"][0]["kind"] = json!("X"))]
+    #[case::region(|c: &mut Value| c["spec"]["region"] = json!("r"))]
+    fn another_place(#[case] change: fn(&mut Value)) {
+        assert_ne!(place(change), place(|_| {}));
+    }
+
+    // A heartbeat must not send every entry without a target through the evictor again.
+    #[rstest]
+    #[case::version(|c: &mut Value| c["metadata"]["resourceVersion"] = json!("2"))]
+    #[case::resources(|c: &mut Value| c["status"]["resourceSummary"] = json!({"allocated": {"cpu": "3"}}))]
+    #[case::time_added(|c: &mut Value| c["spec"]["taints"][0]["timeAdded"] = json!("2026-01-02T00:00:00Z"))]
+    fn the_same_place(#[case] change: fn(&mut Value)) {
+        assert_eq!(place(change), place(|_| {}));
+    }
+
+    #[test]
+    fn causes_are_stamped_taints_and_deletion() {
+        let view = ClusterView::of(
+            &cluster(|c| {
+                c["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:09Z");
+                c["spec"]["taints"] = json!([
+                    {"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"},
+                    {"key": "p", "effect": "PreferNoExecute", "timeAdded": "2026-01-01T00:00:01Z"},
+                    {"key": "unstamped", "effect": "NoExecute"},
+                    {"key": "s", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"},
+                ]);
+            }),
+            &BTreeSet::new(),
+        );
+        let causes: Vec<_> = view.causes.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            causes,
+            [
+                "k:NoExecute@2026-01-01T00:00:00Z",
+                "p:PreferNoExecute@2026-01-01T00:00:01Z",
+                "deletion@2026-01-01T00:00:09Z"
+            ]
+        );
     }
 }
