@@ -34,13 +34,11 @@ pub struct Flags {
     #[arg(
         long,
         env = "KARMADA_FAILOVER_MEMBER_OBJECT_TIMEOUT",
-        id = "member-object-timeout",
-        long = "member-object-timeout",
         value_name = "DURATION",
         value_parser = parse_duration,
         default_value = "10s"
     )]
-    pub member_request_timeout: Duration,
+    pub member_object_timeout: Duration,
     /// Templates matched with policies at the same time.
     #[arg(
         long,
@@ -73,7 +71,7 @@ impl Default for Flags {
             // The flag's default, which a test reads with the parser.
             skipped_propagating_namespaces: Regex::new("kube-.*").into_iter().collect(),
             directly_unreachable_wait: Duration::from_secs(30),
-            member_request_timeout: Duration::from_secs(10),
+            member_object_timeout: Duration::from_secs(10),
             concurrent_resource_template_syncs: 5,
             concurrent_binding_syncs: 5,
             concurrent_work_syncs: 5,

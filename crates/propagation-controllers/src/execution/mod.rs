@@ -43,7 +43,7 @@ pub async fn run(ctx: Context, flags: Flags, pool: Arc<Pool>) -> anyhow::Result<
     };
     let index = WorkIndex::new(store.clone());
     index.dispatch(&ctx, informer.changes(), changes_objects);
-    let members = per_ready_member(ctx.clone(), "execution members", pool, flags.member_request_timeout, {
+    let members = per_ready_member(ctx.clone(), "execution members", pool, flags.member_object_timeout, {
         let index = index.clone();
         move |ctx, session| on_member(ctx, session, index.clone(), flags.concurrent_work_syncs)
     });

@@ -48,7 +48,7 @@ pub async fn run(ctx: Context, flags: Flags, pool: Arc<Pool>) -> anyhow::Result<
         ctx.clone(),
         "workStatus members",
         pool,
-        flags.member_request_timeout,
+        flags.member_object_timeout,
         move |ctx, session| on_member(ctx, session, index.clone(), concurrency),
     )
     .await;
