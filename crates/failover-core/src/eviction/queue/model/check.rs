@@ -1,0 +1,52 @@
+//! Every index and count compared with what the entries say, for tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Queue;
+use super::book::look_again_at;
+use crate::eviction::queue::entry::State;
+
+impl Queue {
+    /// Compares every index and count with what the entries say.
+    pub(in crate::eviction::queue) fn check(&self) {
+        let mut due = BTreeSet::new();
+        let mut looks = BTreeSet::new();
+        let mut cooling = BTreeSet::new();
+        let mut eligible = BTreeMap::<_, BTreeSet<_>>::new();
+        let mut counts = BTreeMap::<_, usize>::new();
+        for (key, entry) in &self.entries {
+            assert_eq!(**key, entry.published.key);
+            *counts.entry(&key.cluster).or_default() += 1;
+            match &entry.state {
+                State::Waiting => drop(due.insert((entry.published.due_at, key.clone()))),
+                State::Ready => match entry.cooling_until {
+                    Some(until) => drop(cooling.insert((until, key.clone()))),
+                    None => drop(
+                        eligible
+                            .entry(&key.cluster)
+                            .or_default()
+                            .insert((entry.published.due_at, key.clone())),
+                    ),
+                },
+                State::Held { .. } => {
+                    if let Some(until) = look_again_at(entry) {
+                        looks.insert((until, key.clone()));
+                    }
+                }
+                State::Leased(id) => assert_eq!(self.leases[id].key, *key),
+            }
+        }
+        assert_eq!((&self.due, &self.looks, &self.cooling), (&due, &looks, &cooling));
+        for (name, lane) in &self.lanes {
+            assert_eq!(lane.by_age, eligible.remove(name).unwrap_or_default());
+            assert_eq!(lane.by_priority.len(), lane.by_age.len());
+            assert_eq!(lane.totals.sum(), counts.remove(name).unwrap_or_default());
+            assert_eq!(lane.kinds.values().sum::<usize>(), lane.totals.sum());
+        }
+        assert!(eligible.is_empty() && counts.is_empty(), "every entry has a lane");
+        assert_eq!(self.lease_ends.len(), self.leases.len());
+        for (id, lease) in &self.leases {
+            assert!(self.lease_ends.contains(&(lease.ends, *id)));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What consumers say: renewals and outcomes.
+
+use std::sync::Arc;
+
+use super::{Queue, cool, later};
+use crate::eviction::queue::changes::Removed;
+use crate::eviction::queue::entry::{Aftermath, Entry, EntryKey};
+use crate::eviction::queue::event::{CompleteResult, Completion, Effect, Moment, OutcomeKind, StreamId};
+use crate::eviction::queue::lease::{Lease, LeaseId};
+use crate::eviction::queue::outcome::RecentOutcome;
+
+impl Queue {
+    pub(super) fn renew(&mut self, stream: StreamId, leases: &[LeaseId], now: Moment) {
+        let ends = now.elapsed + self.settings.lease_duration + self.settings.lease_margin;
+        let mut renewed = Vec::new();
+        for id in leases {
+            if let Some(lease) = self.leases.get_mut(id).filter(|lease| !lease.revoked) {
+                self.lease_ends.remove(&(lease.ends, *id));
+                lease.ends = ends;
+                self.lease_ends.insert((ends, *id));
+                renewed.push(*id);
+            }
+        }
+        self.effects.push(Effect::Renewed {
+            consumer: stream,
+            leases: renewed,
+        });
+    }
+
+    pub(super) fn complete(&mut self, id: LeaseId, key: &EntryKey, completion: Completion, now: Moment) {
+        let Some(lease) = self.end_lease(id) else {
+            let evicted_late = completion.outcome == OutcomeKind::Evicted && self.lapsed.contains(&id);
+            let known = self
+                .entries
+                .get_key_value(key)
+                .map(|(key, entry)| (key.clone(), entry.lease));
+            if let Some((key, None)) = known.filter(|_| evicted_late) {
+                self.remove(&key, Removed::Evicted);
+            }
+            self.effects.push(Effect::Completed(CompleteResult::Late));
+            return;
+        };
+        let Completion {
+            outcome,
+            reason,
+            message,
+        } = completion;
+        if outcome == OutcomeKind::Evicted {
+            self.bucket.spend(id);
+        } else {
+            self.bucket.give_back(id);
+        }
+        self.finished(&lease, outcome.as_str(), reason, message.clone(), now);
+        self.effects.push(Effect::Completed(CompleteResult::Accepted));
+        if outcome == OutcomeKind::Evicted {
+            if let Some((key, _)) = self.entries.get_key_value(&lease.key) {
+                let key = key.clone();
+                self.remove(&key, Removed::Evicted);
+            }
+            return;
+        }
+        let (back_off, recheck) = (self.settings.back_off, self.settings.no_target_recheck);
+        let message: Arc<str> = message.into();
+        let mut first_without_target = false;
+        self.after_lease(&lease.key, now, |entry| {
+            entry.last_outcome = message.clone();
+            if outcome == OutcomeKind::Failed {
+                entry.failures = entry.failures.saturating_add(1);
+                cool(entry, back_off.after(entry.failures), now);
+            } else {
+                entry.failures = 0;
+            }
+            entry.aftermath = match outcome {
+                OutcomeKind::Evicted | OutcomeKind::Failed => None,
+                OutcomeKind::NotNeeded {
+                    binding_version,
+                    cluster_version,
+                } => Some(Aftermath::NotNeeded {
+                    binding_version,
+                    cluster_version,
+                    message,
+                }),
+                OutcomeKind::NoTarget { recheck_at } => {
+                    first_without_target = !std::mem::replace(&mut entry.had_no_target, true);
+                    let latest = later(now.wall, recheck);
+                    Some(Aftermath::NoTarget {
+                        until: recheck_at.map_or(latest, |at| at.min(latest)),
+                        message,
+                    })
+                }
+                OutcomeKind::Wait { until } => Some(Aftermath::Wait { until, message }),
+            };
+        });
+        if first_without_target {
+            self.stats
+                .entry(lease.key.cluster.clone())
+                .or_default()
+                .missed(now.elapsed);
+        }
+        self.ask_to_confirm(&lease.key);
+    }
+
+    pub(super) fn end_lease(&mut self, id: LeaseId) -> Option<Lease> {
+        let lease = self.leases.remove(&id)?;
+        self.lease_ends.remove(&(lease.ends, id));
+        Some(lease)
+    }
+
+    /// The lease of an entry ended without an eviction: it goes on, or goes if it was taken back meanwhile.
+    pub(super) fn after_lease(&mut self, key: &Arc<EntryKey>, now: Moment, then: impl FnOnce(&mut Entry)) {
+        let Some(entry) = self.entries.get(key) else { return };
+        if let Some(reason) = entry.withdrawn {
+            self.remove(key, Removed::Withdrawn(reason));
+        } else {
+            self.change(key, now, |entry| {
+                entry.lease = None;
+                then(entry);
+            });
+        }
+    }
+
+    pub(super) fn finished(
+        &mut self,
+        lease: &Lease,
+        outcome: &'static str,
+        reason: String,
+        message: String,
+        now: Moment,
+    ) {
+        let stats = self.stats.entry(lease.key.cluster.clone()).or_default();
+        match outcome {
+            "Evicted" => stats.evicted(now.elapsed),
+            "Failed" => stats.missed(now.elapsed),
+            _ => {}
+        }
+        let recent = RecentOutcome {
+            key: lease.key.clone(),
+            template: lease.published.template.clone(),
+            outcome,
+            reason,
+            message,
+            due_at: lease.published.due_at,
+            released_at: lease.released_at,
+            ended_at: now.wall,
+            consumer: lease.consumer_identity.clone(),
+        };
+        if self.recent.len() == self.settings.outcomes_kept {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(recent.clone());
+        self.effects.push(Effect::Finished(Box::new(recent)));
+    }
+}

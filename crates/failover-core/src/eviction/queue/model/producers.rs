@@ -1,0 +1,195 @@
+//! What producers say: their terms, their sets, and what they are asked to confirm.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{Queue, Synced, cool};
+use crate::eviction::queue::entry::{Aftermath, Entry, EntryKey, Published, WithdrawReason};
+use crate::eviction::queue::event::{Effect, Moment, StreamId};
+use crate::eviction::queue::producer::{Link, Producer, ProducerEpoch};
+
+impl Queue {
+    pub(super) fn producer_hello(
+        &mut self,
+        stream: StreamId,
+        name: &Arc<str>,
+        epoch: ProducerEpoch,
+        identity: String,
+        now: Moment,
+    ) {
+        let link = Link::Syncing {
+            stream,
+            seen: BTreeSet::new(),
+        };
+        let before = self.producers.insert(name.clone(), Producer { epoch, identity, link });
+        if let Some(old) = before.as_ref().and_then(Producer::stream) {
+            let reason = format!("producer {name} opened another stream");
+            self.effects.push(Effect::CloseStream { stream: old, reason });
+        }
+        if before.is_some_and(|producer| producer.is_gone()) {
+            for key in self.keys_of(name) {
+                self.refresh(&key, now);
+            }
+        }
+    }
+
+    pub(super) fn producer_of(&self, stream: StreamId) -> Option<Arc<str>> {
+        self.producers
+            .iter()
+            .find(|(_, p)| p.stream() == Some(stream))
+            .map(|(name, _)| name.clone())
+    }
+
+    pub(super) fn upsert(&mut self, stream: StreamId, published: Vec<Published>, now: Moment) {
+        let Some(name) = self.producer_of(stream) else { return };
+        let new = published
+            .iter()
+            .filter(|entry| !self.entries.contains_key(&entry.key))
+            .count();
+        if self.entries.len() + new > self.settings.max_entries
+            && self.entries.len() + new - self.on_their_way_out(&name) > self.settings.max_entries
+        {
+            self.effects.push(Effect::QueueFull {
+                stream,
+                max_entries: self.settings.max_entries,
+            });
+            return;
+        }
+        for published in published {
+            let key = self.upsert_one(&name, published, now);
+            if let Some(Producer {
+                link: Link::Syncing { seen, .. },
+                ..
+            }) = self.producers.get_mut(&name)
+            {
+                seen.insert(key);
+            }
+        }
+    }
+
+    /// Entries that a producer's snapshot has not named yet: they stay or go with it, and need no room of their own.
+    pub(super) fn on_their_way_out(&self, producer: &Arc<str>) -> usize {
+        match self.producers.get(producer).map(|producer| &producer.link) {
+            Some(Link::Syncing { seen, .. }) => self.keys_of(producer).len().saturating_sub(seen.len()),
+            _ => 0,
+        }
+    }
+
+    pub(super) fn upsert_one(&mut self, producer: &Arc<str>, published: Published, now: Moment) -> Arc<EntryKey> {
+        let Some((key, known)) = self.entries.get_key_value(&published.key) else {
+            let key = Arc::new(published.key.clone());
+            self.insert(key.clone(), Entry::new(published, producer.clone(), now.wall), now);
+            return key;
+        };
+        let (key, known) = (key.clone(), known.clone());
+        let confirmed = known.aftermath.as_ref().is_some_and(|aftermath| match aftermath {
+            Aftermath::NotNeeded {
+                binding_version,
+                cluster_version,
+                ..
+            } => published.versions.at_least_as_new(binding_version, cluster_version),
+            Aftermath::NoTarget { .. } => {
+                published.versions.binding_generation != known.published.versions.binding_generation
+            }
+            Aftermath::Wait { .. } => false,
+        });
+        let was_unneeded = matches!(known.aftermath, Some(Aftermath::NotNeeded { .. }));
+        let back_off = self.settings.back_off;
+        let producer = producer.clone();
+        self.change(&key, now, |entry| {
+            entry.producer = producer;
+            entry.withdrawn = None;
+            if *entry.published != published {
+                entry.published = Arc::new(published);
+            }
+            if confirmed {
+                entry.aftermath = None;
+            }
+            if confirmed && was_unneeded {
+                entry.unneeded = entry.unneeded.saturating_add(1);
+                cool(entry, back_off.after(entry.unneeded), now);
+            }
+        });
+        key
+    }
+
+    pub(super) fn withdraw(&mut self, stream: StreamId, entries: Vec<(EntryKey, WithdrawReason)>, now: Moment) {
+        let Some(name) = self.producer_of(stream) else { return };
+        for (key, reason) in entries {
+            let Some((key, entry)) = self.entries.get_key_value(&key) else {
+                continue;
+            };
+            if entry.producer == name {
+                let key = key.clone();
+                if let Some(Producer {
+                    link: Link::Syncing { seen, .. },
+                    ..
+                }) = self.producers.get_mut(&name)
+                {
+                    seen.remove(&key);
+                }
+                self.take_back(&key, reason, now);
+            }
+        }
+    }
+
+    pub(super) fn snapshot_complete(&mut self, stream: StreamId, now: Moment) {
+        let Some(name) = self.producer_of(stream) else { return };
+        let Some(producer) = self.producers.get_mut(&name) else {
+            return;
+        };
+        let link = std::mem::replace(&mut producer.link, Link::Synced { stream });
+        if let Link::Syncing { seen, .. } = link {
+            for key in self.keys_of(&name) {
+                if !seen.contains(&key) {
+                    let recovered = self.clusters_synced == Synced::Yes && !self.stands(&key);
+                    let reason = if recovered {
+                        WithdrawReason::ClusterRecovered
+                    } else {
+                        WithdrawReason::NotPublished
+                    };
+                    self.take_back(&key, reason, now);
+                }
+            }
+        }
+        let keys = self.keys_of(&name);
+        self.effects.push(Effect::SnapshotAccepted {
+            producer: stream,
+            entries: keys.len(),
+        });
+        for key in keys {
+            self.ask_to_confirm(&key);
+        }
+    }
+
+    pub(super) fn producer_left(&mut self, stream: StreamId, now: Moment) {
+        if let Some(name) = self.producer_of(stream)
+            && let Some(producer) = self.producers.get_mut(&name)
+        {
+            producer.link = Link::Away {
+                since: now.elapsed,
+                since_wall: now.wall,
+            };
+        }
+    }
+
+    /// Tells the producer what an evictor found not needed.
+    pub(super) fn ask_to_confirm(&mut self, key: &Arc<EntryKey>) {
+        if let Some(entry) = self.entries.get(key)
+            && let Some(Aftermath::NotNeeded {
+                binding_version,
+                cluster_version,
+                message,
+            }) = &entry.aftermath
+            && let Some(producer) = self.producers.get(&entry.producer).and_then(Producer::stream)
+        {
+            self.effects.push(Effect::Confirm {
+                producer,
+                key: key.clone(),
+                binding_version: binding_version.clone(),
+                cluster_version: cluster_version.clone(),
+                message: message.clone(),
+            });
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What the queue sees: Clusters and pauses.
+
+use api_types::ClusterName;
+
+use super::{Queue, Synced};
+use crate::eviction::queue::entry::{Aftermath, WithdrawReason};
+use crate::eviction::queue::event::Moment;
+use crate::eviction::queue::lane::Lane;
+use crate::eviction::queue::view::ClusterView;
+
+impl Queue {
+    pub(super) fn cluster_seen(&mut self, view: ClusterView, now: Moment) {
+        let name = view.name.clone();
+        self.judged_at = None;
+        let before = self.clusters.insert(name.clone(), view);
+        let view = &self.clusters[&name];
+        let causes_changed = before
+            .as_ref()
+            .is_none_or(|b| b.causes != view.causes || b.uid != view.uid);
+        let place_changed = before.as_ref().is_none_or(|b| b.as_a_place != view.as_a_place);
+        match &view.fault {
+            Some(fault) => {
+                let since = fault.since.unwrap_or(now.wall);
+                let lane = self.lanes.entry(name.clone()).or_insert_with(|| Lane::new(since));
+                lane.since = since;
+            }
+            None => self.close_lane(&name),
+        }
+        if causes_changed {
+            self.refresh_cluster(&name, now);
+        }
+        if place_changed {
+            self.look_for_targets_again(now);
+        }
+    }
+
+    pub(super) fn cluster_gone(&mut self, name: &ClusterName, now: Moment) {
+        self.judged_at = None;
+        if self.clusters.remove(name).is_some() {
+            self.refresh_cluster(name, now);
+            self.close_lane(name);
+        }
+        if !self.lanes.contains_key(name) {
+            self.stats.remove(name);
+        }
+    }
+
+    pub(super) fn refresh_cluster(&mut self, name: &ClusterName, now: Moment) {
+        for key in self.keys_on(name) {
+            self.refresh(&key, now);
+        }
+        self.drop_recovered_of_gone(now);
+    }
+
+    /// A cluster may have become a place: who found none is judged again.
+    pub(super) fn look_for_targets_again(&mut self, now: Moment) {
+        let without_target: Vec<_> = self
+            .looks
+            .iter()
+            .map(|(_, key)| key)
+            .filter(|key| {
+                self.entries
+                    .get(*key)
+                    .is_some_and(|e| matches!(e.aftermath, Some(Aftermath::NoTarget { .. })))
+            })
+            .cloned()
+            .collect();
+        for key in without_target {
+            self.change(&key, now, |entry| entry.aftermath = None);
+        }
+    }
+
+    /// Of a producer that is gone nobody takes back what recovered.
+    pub(super) fn drop_recovered_of_gone(&mut self, now: Moment) {
+        let gone: Vec<_> = self
+            .producers
+            .iter()
+            .filter(|(_, p)| p.is_gone())
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in gone {
+            for key in self.keys_of(&name) {
+                if self.clusters_synced == Synced::Yes && !self.stands(&key) {
+                    self.take_back(&key, WithdrawReason::ClusterRecovered, now);
+                }
+            }
+        }
+    }
+
+    pub(super) fn pauses_changed(&mut self, now: Moment) {
+        let active = self.pauses.values().filter(|pause| pause.is_active(now.wall));
+        self.active_pauses = active.map(|pause| pause.name.clone()).collect();
+        self.judged_at = None;
+        for key in self.entries.keys().cloned().collect::<Vec<_>>() {
+            self.refresh(&key, now);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What time brings: entries become due, holds and back-offs end, leases lapse, producers stay away too long.
+
+use super::{LAPSED_KEPT, Queue};
+use crate::eviction::queue::changes::Removed;
+use crate::eviction::queue::event::Moment;
+use crate::eviction::queue::lease::LeaseId;
+use crate::eviction::queue::outcome::LAPSED;
+use crate::eviction::queue::producer::Link;
+
+impl Queue {
+    /// Everything that time brings.
+    pub(super) fn pass(&mut self, now: Moment) {
+        while let Some((_, key)) = self.due.first().filter(|(at, _)| *at <= now.wall).cloned() {
+            self.refresh(&key, now);
+            if self.due.first().is_some_and(|(_, first)| *first == key) {
+                break;
+            }
+        }
+        while let Some((_, key)) = self.looks.first().filter(|(at, _)| *at <= now.wall).cloned() {
+            self.change(&key, now, |entry| entry.aftermath = None);
+        }
+        while let Some((_, key)) = self.cooling.first().filter(|(at, _)| *at <= now.elapsed).cloned() {
+            self.change(&key, now, |entry| {
+                entry.cooling_until = None;
+                entry.not_before = None;
+            });
+        }
+        while let Some((_, lease)) = self.lease_ends.first().filter(|(at, _)| *at <= now.elapsed).copied() {
+            self.lapse(lease, now);
+        }
+        self.producers_age(now);
+        let still_active = self
+            .active_pauses
+            .iter()
+            .all(|name| self.pauses.get(name).is_some_and(|p| p.is_active(now.wall)));
+        if !still_active {
+            self.pauses_changed(now);
+        }
+        self.judge_fleet(now);
+    }
+
+    pub(super) fn lapse(&mut self, id: LeaseId, now: Moment) {
+        let Some(lease) = self.end_lease(id) else { return };
+        // Nobody knows what happened, so the token stays spent.
+        self.bucket.spend(id);
+        if self.lapsed.len() == LAPSED_KEPT {
+            self.lapsed.pop_front();
+        }
+        self.lapsed.push_back(id);
+        self.finished(
+            &lease,
+            LAPSED,
+            LAPSED.to_owned(),
+            format!(
+                "consumer {} did not complete the lease in time",
+                lease.consumer_identity
+            ),
+            now,
+        );
+        self.after_lease(&lease.key, now, |entry| entry.last_outcome = "the lease lapsed".into());
+    }
+
+    pub(super) fn producers_age(&mut self, now: Moment) {
+        let mut gone = Vec::new();
+        let mut forgotten = Vec::new();
+        for (name, producer) in &mut self.producers {
+            match producer.link {
+                Link::Away { since, since_wall } if now.elapsed >= since + self.settings.producer_grace => {
+                    producer.link = Link::Gone { since, since_wall };
+                    gone.push(name.clone());
+                }
+                Link::Gone { since, .. } if now.elapsed >= since + self.settings.producer_retention => {
+                    forgotten.push(name.clone());
+                }
+                _ => {}
+            }
+        }
+        for name in gone {
+            for key in self.keys_of(&name) {
+                self.refresh(&key, now);
+            }
+            self.drop_recovered_of_gone(now);
+        }
+        for name in forgotten {
+            for key in self.keys_of(&name) {
+                self.remove(&key, Removed::ProducerGone);
+            }
+            self.producers.remove(&name);
+        }
+    }
+}
