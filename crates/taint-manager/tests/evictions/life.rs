@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::scene::{NOT_READY, Scene, paused};
+use super::scene::{CLIENT, NOT_READY, Scene, paused};
 
 #[test]
 fn an_eviction_is_one_write_with_everything_in_it() {
@@ -241,5 +241,37 @@ fn a_cluster_is_never_twice_in_the_tasks() {
         assert_eq!(binding.spec.clusters.len(), 1);
         assert_eq!(scene.spec_writes().len(), 1);
         assert_eq!(rules.finish(), []);
+    });
+}
+
+/// An hour in which nothing changes: leases are renewed, and nothing else is written; what has no place is looked at
+/// again and again without a word.
+#[test]
+fn at_rest_nothing_is_written() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("calm", &["m2"], json!({}));
+        scene.binding(
+            "web",
+            &["m1"],
+            json!({"placement": {"clusterAffinity": {"clusterNames": ["m1"]}}}),
+        );
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(100).await;
+        let ours = |scene: &Scene| {
+            let writes = scene.plane.faults().writes().into_iter();
+            writes
+                .filter(|write| write.client == CLIENT && write.resource != "leases")
+                .count()
+        };
+        let before = ours(&scene);
+        scene.until(3700).await;
+        assert_eq!(ours(&scene), before, "{:?}", scene.plane.faults().writes().last());
+        let looks = [("outcome", "NoTarget"), ("reason", "NoTarget")];
+        let looks = manager.metrics().value("evictor_leases_total", &looks).unwrap();
+        assert!((13.0..=14.0).contains(&looks), "{looks}");
     });
 }

@@ -74,6 +74,7 @@ enum Phase {
 #[derive(Debug)]
 pub(crate) struct Book {
     entries: BTreeMap<BindingKey, BTreeMap<EntryKey, Seen>>,
+    told: BTreeMap<EntryKey, v1::HoldReason>,
     phase: Phase,
 }
 
@@ -81,6 +82,7 @@ impl Default for Book {
     fn default() -> Self {
         Self {
             entries: BTreeMap::new(),
+            told: BTreeMap::new(),
             phase: Phase::Listing(BTreeSet::new()),
         }
     }
@@ -113,6 +115,7 @@ impl Book {
                 let stays = listed.contains(key);
                 if !stays {
                     gone.insert(binding.clone());
+                    self.told.remove(key);
                 }
                 stays
             });
@@ -131,6 +134,7 @@ impl Book {
                     return Err(Malformed::Missing { field: "removed.entry" });
                 };
                 let (key, seen) = read(entry)?;
+                self.told.remove(&key);
                 if let Some(entries) = self.entries.get_mut(&key.binding) {
                     entries.remove(&key);
                     if entries.is_empty() {
@@ -149,31 +153,47 @@ impl Book {
         let (key, seen) = read(entry)?;
         let entries = self.entries.entry(key.binding.clone()).or_default();
         let before = entries.insert(key.clone(), seen.clone());
+        let mut told = self.told.remove(&key);
         let happened = match &mut self.phase {
             Phase::Listing(listed) => {
                 listed.insert(key.clone());
+                // An earlier process has told it.
+                told = seen.hold.as_ref().map(|hold| hold.reason).or(told);
                 Vec::new()
             }
-            Phase::Live => news(before.as_ref(), &seen),
+            Phase::Live => news(before.as_ref(), &seen, &mut told),
         };
+        if let Some(told) = told {
+            self.told.insert(key.clone(), told);
+        }
         Ok(Noted { key, seen, happened })
     }
 }
 
-/// What an entry's change means for people.
-fn news(before: Option<&Seen>, now: &Seen) -> Vec<Happened> {
+/// What an entry's change means for people. `told` is the hold that they know of; it outlives a look at the entry that
+/// comes to the same.
+fn news(before: Option<&Seen>, now: &Seen, told: &mut Option<v1::HoldReason>) -> Vec<Happened> {
     let queued = before.is_none().then_some(Happened::Queued);
     let was_leased = before.is_some_and(|before| before.state == v1::EntryState::Leased);
-    let released = (now.state == v1::EntryState::Leased && !was_leased).then_some(Happened::Released);
-    let held_before = before.and_then(|before| before.hold.as_ref()).map(|hold| hold.reason);
+    let looked_at_again = matches!(told, Some(v1::HoldReason::NoTarget | v1::HoldReason::Wait));
+    let released = now.state == v1::EntryState::Leased && !was_leased && !looked_at_again;
     let held = now
         .hold
         .as_ref()
-        .filter(|hold| held_before != Some(hold.reason))
+        .filter(|hold| *told != Some(hold.reason))
         // The queue asks the producer, or its own view of the cluster is a moment behind: neither is for people.
-        .filter(|hold| !matches!(hold.reason, v1::HoldReason::NotNeeded | v1::HoldReason::CauseNotSeen))
-        .map(|hold| Happened::Held(hold.clone()));
-    queued.into_iter().chain(released).chain(held).collect()
+        .filter(|hold| !matches!(hold.reason, v1::HoldReason::NotNeeded | v1::HoldReason::CauseNotSeen));
+    if let Some(hold) = held {
+        *told = Some(hold.reason);
+    } else if released {
+        *told = None;
+    }
+    let held = held.map(|hold| Happened::Held(hold.clone()));
+    queued
+        .into_iter()
+        .chain(released.then_some(Happened::Released))
+        .chain(held)
+        .collect()
 }
 
 fn read(entry: v1::Entry) -> Result<(EntryKey, Seen), Malformed> {

@@ -56,6 +56,10 @@ fn a_life_is_told_step_by_step() {
     let held = Some(v1::HoldReason::NoTarget);
     assert_eq!(next(v1::EntryState::Held, held), [Happened::Held(no_target)]);
     assert_eq!(next(v1::EntryState::Held, held), [], "the same again is no news");
+    assert_eq!(next(v1::EntryState::Leased, None), [], "nor is another look");
+    assert_eq!(next(v1::EntryState::Held, held), [], "that comes to the same");
+    let stay = Some(v1::HoldReason::Stay);
+    assert!(matches!(next(v1::EntryState::Held, stay)[..], [Happened::Held(_)]));
     assert_eq!(
         next(v1::EntryState::Held, Some(v1::HoldReason::NotNeeded)),
         [],
