@@ -244,6 +244,10 @@ fn a_crashed_consumer_s_lease_lapses() {
         let client = world.client();
         let mut crashed = Consumer::connect(&client, 1).await.unwrap();
         let first = crashed.granted().await.unwrap();
+        crashed.say(v1::lease_request::Message::Renewal(v1::LeaseRenewal {
+            lease_ids: vec![first.lease_id],
+        }));
+        assert!(matches!(crashed.next().await, Ok(lease_response::Message::Renewed(_))));
         drop(crashed);
         let mut consumer = Consumer::connect(&client, 1).await.unwrap();
         let before = world.clock.now();

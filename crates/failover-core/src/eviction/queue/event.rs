@@ -108,7 +108,7 @@ pub enum Event {
         /// Which.
         leases: Vec<LeaseId>,
     },
-    /// A consumer's stream ended. Its leases run on until they lapse.
+    /// A consumer's stream ended. Leases that were confirmed run on until they lapse, the others go back.
     ConsumerLeft {
         /// The stream.
         stream: StreamId,

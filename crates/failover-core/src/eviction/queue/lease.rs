@@ -20,4 +20,6 @@ pub(super) struct Lease {
     pub released_at: Timestamp,
     pub ends: Duration,
     pub revoked: bool,
+    /// Nothing is written on a lease before its first renewal was confirmed.
+    pub confirmed: bool,
 }

@@ -168,9 +168,7 @@ impl Queue {
                 }
             }
             Event::Renew { stream, leases } => self.renew(stream, &leases, now),
-            Event::ConsumerLeft { stream } => {
-                self.consumers.remove(&stream);
-            }
+            Event::ConsumerLeft { stream } => self.consumer_left(stream, now),
             Event::Complete { lease, key, completion } => self.complete(lease, &key, completion, now),
         }
         self.judge_fleet(now);

@@ -17,6 +17,7 @@ impl Queue {
             if let Some(lease) = self.leases.get_mut(id).filter(|lease| !lease.revoked) {
                 self.lease_ends.remove(&(lease.ends, *id));
                 lease.ends = ends;
+                lease.confirmed = true;
                 self.lease_ends.insert((ends, *id));
                 renewed.push(*id);
             }
@@ -25,6 +26,24 @@ impl Queue {
             consumer: stream,
             leases: renewed,
         });
+    }
+
+    /// A consumer's stream ended. What it never had confirmed it cannot have written on: that goes back at once, with
+    /// its token. The rest runs on until it is completed or lapses.
+    pub(super) fn consumer_left(&mut self, stream: StreamId, now: Moment) {
+        self.consumers.remove(&stream);
+        let unconfirmed = self
+            .leases
+            .iter()
+            .filter(|(_, lease)| lease.consumer == stream && !lease.confirmed);
+        for id in unconfirmed.map(|(id, _)| *id).collect::<Vec<_>>() {
+            if let Some(lease) = self.end_lease(id) {
+                self.bucket.give_back(id);
+                self.after_lease(&lease.key, now, |entry| {
+                    entry.last_outcome = "the evictor went away before it began".into();
+                });
+            }
+        }
     }
 
     pub(super) fn complete(&mut self, id: LeaseId, key: &EntryKey, completion: Completion, now: Moment) {

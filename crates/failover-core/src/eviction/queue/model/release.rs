@@ -87,6 +87,7 @@ impl Queue {
                 released_at: now.wall,
                 ends,
                 revoked: false,
+                confirmed: false,
             },
         );
         self.effects.push(Effect::Grant {

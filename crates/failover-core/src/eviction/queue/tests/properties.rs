@@ -116,6 +116,12 @@ proptest! {
                 }
                 Step::Leave => sim.tell(Event::ProducerLeft { stream }),
                 Step::ConsumerGone => {
+                    // By the protocol it has not written on what was never confirmed to it.
+                    let leases = sim.queue.leases.iter();
+                    let unused = leases.filter(|(_, lease)| lease.consumer == consumer && !lease.confirmed);
+                    for id in unused.map(|(id, _)| *id).collect::<Vec<_>>() {
+                        sim.held.remove(&id);
+                    }
                     sim.tell(Event::ConsumerLeft { stream: consumer });
                     consumer += 1;
                     sim.consumer(consumer, 1_000);

@@ -143,6 +143,10 @@ fn a_lapsed_lease_keeps_its_token_and_gives_its_entry_back() {
     sim.consumer(10, 1);
     sim.run_until(2_000, |_| {});
     let lease = sim.lease();
+    sim.tell(Event::Renew {
+        stream: 10,
+        leases: vec![lease],
+    });
     sim.tell(Event::ConsumerLeft { stream: 10 });
     sim.consumer(11, 1);
     sim.run_until(33_999, |_| {});
@@ -195,4 +199,21 @@ fn a_leader_whose_renewal_is_old_releases_nothing() {
     assert_eq!(sim.queue.next_wake(stale).elapsed, None, "no busy waiting");
     sim.tell(Event::Tick);
     assert_eq!(sim.held.len(), 1);
+}
+
+// A lease that its consumer cannot have used: nothing is lost, neither time nor the token.
+#[test]
+fn an_unconfirmed_lease_goes_back_when_its_consumer_goes() {
+    let mut sim = Sim::new(settings(0.5));
+    sim.publish(vec![published("m1", "a", 0)]);
+    sim.consumer(10, 1);
+    sim.run_until(2_000, |_| {});
+    let lease = sim.lease();
+    sim.tell(Event::ConsumerLeft { stream: 10 });
+    assert_eq!(sim.only().state, State::Ready);
+    sim.consumer(11, 1);
+    assert!(
+        matches!(sim.only().state, State::Leased(again) if again != lease),
+        "at the same moment"
+    );
 }
