@@ -6,6 +6,7 @@ pub mod expect;
 mod line;
 mod observer;
 pub mod print;
+pub mod scenario;
 pub mod script;
 mod teller;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind, Work};
-use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
+use eviction_queue_api::QueueClient;
 use eviction_queue_api::v1::watch_entries_response::Message;
 use eviction_queue_api::v1::{self as queue, Entry, EntryState, WatchEntriesRequest};
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -26,8 +26,8 @@ pub struct Sources {
     pub control_plane: Client,
     /// The members, by name: they are asked for `/readyz`, to see a failure before anybody acts on it.
     pub members: Vec<(String, Client)>,
-    /// Where the eviction queue serves gRPC, as `host:port`.
-    pub queue: String,
+    /// The eviction queue: at an address, or wherever its leader is.
+    pub queue: QueueClient,
 }
 
 /// How often a member is asked, and how long it may take to answer.
@@ -130,18 +130,18 @@ fn innermost(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-async fn watch_queue(address: String, told: Told) {
+async fn watch_queue(queue: QueueClient, told: Told) {
     loop {
         // The queue moves with its leader: a broken stream is dialled again, and begins with all entries.
-        let _ = watch_queue_once(&address, &told).await;
+        if let Err(status) = watch_queue_once(&queue, &told).await {
+            queue.learn(&status);
+        }
         tokio::time::sleep(REDIAL).await;
     }
 }
 
-async fn watch_queue_once(address: &str, told: &Told) -> Result<(), tonic::Status> {
-    let mut client = QueueInspectionClient::connect(format!("http://{address}"))
-        .await
-        .map_err(|error| tonic::Status::unavailable(error.to_string()))?;
+async fn watch_queue_once(queue: &QueueClient, told: &Told) -> Result<(), tonic::Status> {
+    let mut client = queue.inspection().await.map_err(|error| tonic::Status::unavailable(error.to_string()))?;
     let mut steps = client.watch_entries(WatchEntriesRequest::default()).await?.into_inner();
     while let Some(step) = steps.message().await? {
         let (entry, is_evicted) = match step.message {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::example::{self, Pace};
 use super::expect;
-use super::line::Step;
+use super::line::{Line, Step};
 use super::observer::Observer;
 use super::print::{Printer, Summary};
 
@@ -20,6 +20,10 @@ pub trait Theatre {
     fn stop_member(&mut self, name: &str) -> impl Future<Output = anyhow::Result<()>>;
     /// Brings it back as it was.
     fn start_member(&mut self, name: &str) -> impl Future<Output = anyhow::Result<()>>;
+    /// Hears every line when it is told, and may disturb the play. Returns how much longer the play may take for it.
+    fn hear(&mut self, _line: &Line) -> impl Future<Output = anyhow::Result<Duration>> {
+        async { Ok(Duration::ZERO) }
+    }
 }
 
 /// Plays the worked example and tells it. Returns what went wrong: what did not come in time, and what came out wrong.
@@ -60,24 +64,24 @@ async fn play(
     printer.act("an nginx of three replicas is created, and a policy that spreads it 1:2 over member1 and member2")?;
     theatre.put(example::deployment()).await?;
     theatre.put(example::propagation_policy()).await?;
-    if !tell_until(observer, printer, limit, |told| told == Step::WorkloadRunning).await? {
+    if !tell_until(theatre, observer, printer, limit, |told| told == Step::WorkloadRunning).await? {
         return Ok(Some(format!("the workload did not run within {} s", limit.as_secs())));
     }
     printer.act("member1's API server is stopped")?;
     theatre.stop_member(expect::FAILING).await?;
-    if !tell_until(observer, printer, limit, |told| told == Step::OldCopyKept).await? {
+    if !tell_until(theatre, observer, printer, limit, |told| told == Step::OldCopyKept).await? {
         return Ok(Some(format!("the failover was not complete within {} s", limit.as_secs())));
     }
     printer.act("member1's API server comes back")?;
     theatre.start_member(expect::FAILING).await?;
     while !observer.look(expect::is_over) {
         let is_last = |told| told == Step::TaintRemoved || told == Step::OldCopyRemoved;
-        if !tell_until(observer, printer, limit, is_last).await? {
+        if !tell_until(theatre, observer, printer, limit, is_last).await? {
             return Ok(Some(format!("the return was not complete within {} s", limit.as_secs())));
         }
     }
     // Whoever moves things back by itself would do it now.
-    tell_until(observer, printer, Duration::from_secs(3), |_| false).await?;
+    tell_until(theatre, observer, printer, Duration::from_secs(3), |_| false).await?;
     Ok(None)
 }
 
@@ -89,14 +93,16 @@ fn patience(pace: &Pace) -> Duration {
 
 /// Prints what happens until `is_last`; false when that does not come within `limit`.
 async fn tell_until(
+    theatre: &mut impl Theatre,
     observer: &mut Observer,
     printer: &Printer,
     limit: Duration,
     is_last: impl Fn(Step) -> bool,
 ) -> anyhow::Result<bool> {
-    let deadline = Instant::now() + limit;
+    let mut deadline = Instant::now() + limit;
     while let Ok(Some(line)) = timeout_at(deadline, observer.next()).await {
         printer.line(&line)?;
+        deadline += theatre.hear(&line).await?;
         if is_last(line.step) {
             return Ok(true);
         }

@@ -1,0 +1,191 @@
+//! What can be done to a fleet. Plain values: a script lists them, a simulation draws them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// One thing that somebody, or fate, does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A member's API server changes; its workloads run on.
+    Member {
+        /// Name of the Cluster.
+        name: String,
+        /// How it can be reached from now on.
+        to: MemberState,
+    },
+    /// The control plane's own network changes: the way to all members at once.
+    Network(Network),
+    /// A member that exists is made known to the control plane: its Secret and its Cluster are created.
+    Join {
+        /// Name of the Cluster.
+        name: String,
+    },
+    /// An object is created.
+    Create(Value),
+    /// An object is changed by a merge patch.
+    Patch {
+        /// Which.
+        object: ObjectName,
+        /// The merge patch.
+        patch: Value,
+    },
+    /// An object is deleted.
+    Delete(ObjectName),
+    /// A person puts a taint on a Cluster, without `timeAdded`, as with kubectl.
+    Taint {
+        /// Name of the Cluster.
+        cluster: String,
+        /// Key of the taint.
+        key: String,
+        /// Its effect.
+        effect: String,
+    },
+    /// A person takes a taint off a Cluster.
+    Untaint {
+        /// Name of the Cluster.
+        cluster: String,
+        /// Key of the taint.
+        key: String,
+        /// Its effect.
+        effect: String,
+    },
+    /// A component is stopped and started again.
+    Restart {
+        /// Name of its binary, such as `taint-manager`.
+        component: String,
+        /// How it ends.
+        how: Ending,
+    },
+    /// Time passes.
+    Wait(Duration),
+}
+
+/// How a member's API server can be reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemberState {
+    /// It answers.
+    #[default]
+    Up,
+    /// It refuses connections.
+    Stopped,
+    /// It takes requests and never answers.
+    Hanging,
+}
+
+/// The way from the control plane to all members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// As it should be.
+    #[default]
+    Whole,
+    /// No member answers; each is as it was when the network is back.
+    Cut,
+}
+
+/// How a component ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It is asked to, and hands back its leases.
+    InOrder,
+    /// It is killed.
+    Killed,
+}
+
+/// Names an object of the control plane.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectName {
+    /// Such as `apps/v1`.
+    pub api_version: String,
+    /// Such as `Deployment`.
+    pub kind: String,
+    /// Absent for cluster scope.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectName {
+    /// Names a Cluster.
+    #[must_use]
+    pub fn cluster(name: &str) -> Self {
+        Self {
+            api_version: "cluster.karmada.io/v1alpha1".to_owned(),
+            kind: "Cluster".to_owned(),
+            namespace: None,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Names a Deployment.
+    #[must_use]
+    pub fn deployment(namespace: &str, name: &str) -> Self {
+        Self {
+            api_version: "apps/v1".to_owned(),
+            kind: "Deployment".to_owned(),
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Names a PropagationPolicy.
+    #[must_use]
+    pub fn propagation_policy(namespace: &str, name: &str) -> Self {
+        Self {
+            api_version: "policy.karmada.io/v1alpha1".to_owned(),
+            kind: "PropagationPolicy".to_owned(),
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl Action {
+    /// A member's API server stops: connections are refused.
+    #[must_use]
+    pub fn stop(name: &str) -> Self {
+        Self::Member {
+            name: name.to_owned(),
+            to: MemberState::Stopped,
+        }
+    }
+
+    /// A member's API server hangs.
+    #[must_use]
+    pub fn hang(name: &str) -> Self {
+        Self::Member {
+            name: name.to_owned(),
+            to: MemberState::Hanging,
+        }
+    }
+
+    /// A member's API server is back.
+    #[must_use]
+    pub fn start(name: &str) -> Self {
+        Self::Member {
+            name: name.to_owned(),
+            to: MemberState::Up,
+        }
+    }
+
+    /// A member is made known to the control plane.
+    #[must_use]
+    pub fn join(name: &str) -> Self {
+        Self::Join { name: name.to_owned() }
+    }
+
+    /// So many seconds pass.
+    #[must_use]
+    pub const fn wait(seconds: u64) -> Self {
+        Self::Wait(Duration::from_secs(seconds))
+    }
+
+    /// The number of replicas of a Deployment is changed.
+    #[must_use]
+    pub fn scale(namespace: &str, name: &str, replicas: u32) -> Self {
+        Self::Patch {
+            object: ObjectName::deployment(namespace, name),
+            patch: json!({"spec": {"replicas": replicas}}),
+        }
+    }
+}

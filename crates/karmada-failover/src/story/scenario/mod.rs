@@ -1,0 +1,5 @@
+//! Scenarios as values.
+
+mod action;
+
+pub use action::{Action, Ending, MemberState, Network, ObjectName};
