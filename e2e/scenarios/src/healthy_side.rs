@@ -25,19 +25,30 @@ impl HealthySide {
         follower.spawn(follow(deployments, move |seen| {
             let (available, generation) = match &seen {
                 Seen::Stored(deployment) => (
-                    deployment.status.as_ref().and_then(|status| status.available_replicas).unwrap_or(0),
+                    deployment
+                        .status
+                        .as_ref()
+                        .and_then(|status| status.available_replicas)
+                        .unwrap_or(0),
                     deployment.metadata.generation,
                 ),
                 Seen::Gone(deployment) => (0, deployment.metadata.generation),
             };
             if was_available && available < at_least {
-                let loss = format!("only {available} replicas were available on the healthy side at generation {generation:?}");
+                let loss = format!(
+                    "only {available} replicas were available on the healthy side at generation {generation:?}"
+                );
                 // A poisoned lock means that a test thread panicked; what it had to say is still there.
-                said.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(loss);
+                said.lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+                    .push(loss);
             }
             was_available |= available >= at_least;
         }));
-        Self { losses, _follower: follower }
+        Self {
+            losses,
+            _follower: follower,
+        }
     }
 
     /// What was lost.

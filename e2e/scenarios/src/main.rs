@@ -1,6 +1,8 @@
 //! `e2e-scenarios NAME`: a story on real API servers.
 
+mod fleet;
 mod healthy_side;
+mod restarts;
 mod worked_example;
 
 use std::process::ExitCode;
@@ -18,6 +20,8 @@ struct Cli {
 enum Scenario {
     /// Three replicas spread 1:2; member1's API server is killed and started again.
     WorkedExample,
+    /// The same, while every process is killed once, at its step, and started again.
+    Restarts,
 }
 
 #[tokio::main]
@@ -25,6 +29,7 @@ enum Scenario {
 async fn main() -> ExitCode {
     let told = match Cli::parse().scenario {
         Scenario::WorkedExample => worked_example::tell().await,
+        Scenario::Restarts => restarts::tell().await,
     };
     match told {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,37 +1,17 @@
 //! The worked example with each component as its own process, on a real control plane and three real members.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, ensure};
 use controller_kit::Clock;
-use e2e_harness::{ControlPlane, Identity, Launch, Member, Process, Programs, available, eventually};
-use k8s_openapi::api::coordination::v1::Lease;
-use karmada_failover::story::example::{self, MemberEntry, Pace};
+use e2e_harness::available;
+use karmada_failover::story::example::Pace;
 use karmada_failover::story::print::{Output, Printer};
 use karmada_failover::story::script::{self, Theatre};
-use karmada_failover::story::{Line, Observer, Sources, Step};
-use kube::api::{ApiResource, DynamicObject, PostParams};
-use kube::core::{GroupVersionKind, TypeMeta};
-use kube::{Api, Client, ResourceExt};
+use karmada_failover::story::{Line, Observer, Step};
 use kube_sandbox::rules::{Settings, Watching};
-use serde_json::Value;
 
+use crate::fleet::Fleet;
 use crate::healthy_side::HealthySide;
-
-/// The components, each as its own process, with the flags that are theirs alone.
-fn components(pace: &Pace) -> Vec<(&'static str, Vec<String>)> {
-    vec![
-        ("cluster-health-controller", pace.health_flags()),
-        ("taint-policy-controller", Vec::new()),
-        ("taint-manager", Vec::new()),
-        ("eviction-queue", [pace.queue_flags(), vec!["--queue-bind-address=127.0.0.1:0".to_owned()]].concat()),
-        ("scheduler", Vec::new()),
-        ("graceful-eviction-controller", Vec::new()),
-        ("propagation-controllers", Vec::new()),
-    ]
-}
 
 /// The longest that an old copy may outlive its cluster's return: stock needs up to 17 minutes.
 const SECONDS_FROM_RETURN_TO_REMOVAL: f64 = 15.0;
@@ -41,178 +21,59 @@ pub async fn tell() -> anyhow::Result<bool> {
     if available("the worked example on real API servers").is_none() {
         return Ok(true);
     }
-    let pace = Pace::FAST;
-    let printer = Printer::new(Output::Text);
-    let mut fleet = Fleet::start(&pace).await?;
-    let sources = fleet.sources().await?;
-    let mut observer = Observer::start(sources);
-    let healthy_side = HealthySide::watch(&fleet.member("member2")?.client().await?, 2);
-    let clock = Clock::system();
-    let rules = Watching::start(
-        &fleet.control_plane.client().await?,
-        Settings::real_time(pace.evictions_per_second),
-        Arc::new(move || clock.now()),
-    );
-
-    let mut problems = script::play_worked_example(&mut fleet, &pace, &mut observer, &printer).await?;
-    problems.extend(slow_removal(&observer.look(|teller| teller.told().to_vec())));
-    problems.extend(healthy_side.finish());
-    let evictions = rules.evictions().len();
-    problems.extend(rules.finish().iter().map(ToString::to_string));
-    let summary = script::summary(&observer, evictions, problems);
-    printer.summary(&summary)?;
-    drop(observer);
+    let mut fleet = Fleet::start(&Pace::FAST, &[]).await?;
+    let telling = Telling::begin(&fleet, Pace::FAST).await?;
+    let came_out_right = telling.play(&mut fleet).await?;
     fleet.stop().await?;
-    Ok(summary.ok)
+    Ok(came_out_right)
+}
+
+/// Everything that looks on while the worked example is played.
+pub struct Telling {
+    pace: Pace,
+    observer: Observer,
+    healthy_side: HealthySide,
+    rules: Watching,
+}
+
+impl Telling {
+    /// Looks on from here.
+    pub async fn begin(fleet: &Fleet, pace: Pace) -> anyhow::Result<Self> {
+        let observer = Observer::start(fleet.sources().await?);
+        let healthy_side = HealthySide::watch(&fleet.member("member2")?.client().await?, 2);
+        let clock = Clock::system();
+        let rules = Watching::start(
+            &fleet.control_plane.client().await?,
+            Settings::real_time(pace.evictions_per_second),
+            Arc::new(move || clock.now()),
+        );
+        Ok(Self {
+            pace,
+            observer,
+            healthy_side,
+            rules,
+        })
+    }
+
+    /// Plays it to its end; whether it came out right.
+    pub async fn play(mut self, theatre: &mut impl Theatre) -> anyhow::Result<bool> {
+        let printer = Printer::new(Output::Text);
+        let mut problems = script::play_worked_example(theatre, &self.pace, &mut self.observer, &printer).await?;
+        problems.extend(slow_removal(&self.observer.look(|teller| teller.told().to_vec())));
+        problems.extend(self.healthy_side.finish());
+        let evictions = self.rules.evictions().len();
+        if evictions != 1 {
+            problems.push(format!("{evictions} evictions, not one"));
+        }
+        problems.extend(self.rules.finish().iter().map(ToString::to_string));
+        let summary = script::summary(&self.observer, evictions, problems);
+        printer.summary(&summary)?;
+        Ok(summary.ok)
+    }
 }
 
 fn slow_removal(lines: &[Line]) -> Option<String> {
     let at = |step| lines.iter().find(|line| line.step == step).map(|line| line.at);
     let seconds = at(Step::OldCopyRemoved)? - at(Step::ClusterReturned)?;
     (seconds > SECONDS_FROM_RETURN_TO_REMOVAL).then(|| format!("the old copy went {seconds:.1} s after the return"))
-}
-
-/// The control plane, its members and our processes.
-struct Fleet {
-    control_plane: ControlPlane,
-    members: Vec<Member>,
-    processes: Vec<Process>,
-}
-
-impl Fleet {
-    async fn start(pace: &Pace) -> anyhow::Result<Self> {
-        let control_plane = ControlPlane::start().await?;
-        let (first, second, third) = tokio::try_join!(
-            control_plane.start_member("member1"),
-            control_plane.start_member("member2"),
-            control_plane.start_member("member3"),
-        )?;
-        let mut fleet = Self { control_plane, members: vec![first, second, third], processes: Vec::new() };
-        fleet.furnish(pace).await?;
-        let programs = Programs::find()?;
-        for (name, flags) in components(pace) {
-            let launch = Launch::new(name, programs.path(name)?)
-                .args(["--feature-gates=Failover=true", "--admin-bind-address=127.0.0.1:0"])
-                .arg(format!("--kubeconfig={}", fleet.control_plane.kubeconfig(Identity::Admin).display()))
-                .args(flags);
-            fleet.processes.push(Process::start(fleet.control_plane.folder(), launch)?);
-        }
-        Ok(fleet)
-    }
-
-    /// CRDs, namespaces, members and taint policies.
-    async fn furnish(&self, pace: &Pace) -> anyhow::Result<()> {
-        let client = self.control_plane.client().await?;
-        let crds = api_types::crds();
-        for crd in &crds {
-            Api::all(client.clone()).create(&PostParams::default(), crd).await?;
-        }
-        eventually("the CRDs to be served", Duration::from_secs(30), async || {
-            let groups = client.list_api_groups().await.map_err(|error| error.to_string())?;
-            for crd in &crds {
-                let version = format!("{}/{}", crd.spec.group, crd.spec.versions[0].name);
-                if !groups.groups.iter().any(|group| group.name == crd.spec.group) {
-                    return Err(format!("{} is not served", crd.spec.group));
-                }
-                let resources = client.list_api_group_resources(&version).await.map_err(|error| error.to_string())?;
-                if !resources.resources.iter().any(|resource| resource.name == crd.spec.names.plural) {
-                    return Err(format!("{} is not served", crd.name_any()));
-                }
-            }
-            Ok(())
-        })
-        .await?;
-        for object in example::namespaces() {
-            create(&client, object).await?;
-        }
-        for member in &self.members {
-            let entry = MemberEntry {
-                name: member.name().to_owned(),
-                endpoint: member.api().endpoint().to_owned(),
-                token: member.api().token(Identity::Admin).to_owned(),
-                ca_bundle: Some(member.api().ca_bundle().to_owned()),
-            };
-            for object in example::member(&entry) {
-                create(&client, object).await?;
-            }
-        }
-        for object in example::taint_policies(pace) {
-            create(&client, object).await?;
-        }
-        Ok(())
-    }
-
-    async fn sources(&self) -> anyhow::Result<Sources> {
-        let client = self.control_plane.client().await?;
-        let mut members = Vec::new();
-        for member in &self.members {
-            members.push((member.name().to_owned(), member.client().await?));
-        }
-        let leases: Api<Lease> = Api::namespaced(client.clone(), api_types::names::namespace::SYSTEM);
-        let lease = controller_kit::leader::lease_name("evictionQueue");
-        let queue = eventually("the eviction queue to say where it listens", Duration::from_secs(30), async || {
-            let lease = leases.get(&lease).await.map_err(|error| error.to_string())?;
-            lease.annotations().get(api_types::names::annotation::ADDRESS).cloned().ok_or_else(|| "no address".to_owned())
-        })
-        .await?;
-        let address: SocketAddr = queue.parse().with_context(|| format!("the queue's address {queue:?}"))?;
-        ensure!(address.ip() == Ipv4Addr::LOCALHOST, "the queue listens on {address} without TLS");
-        Ok(Sources { control_plane: client, members, queue })
-    }
-
-    fn member(&self, name: &str) -> anyhow::Result<&Member> {
-        self.members.iter().find(|member| member.name() == name).ok_or_else(|| anyhow!("there is no member {name}"))
-    }
-
-    fn member_mut(&mut self, name: &str) -> anyhow::Result<&mut Member> {
-        self.members.iter_mut().find(|member| member.name() == name).ok_or_else(|| anyhow!("there is no member {name}"))
-    }
-
-    /// Every component still runs, and ends in order when asked to.
-    async fn stop(mut self) -> anyhow::Result<()> {
-        for process in &mut self.processes {
-            process.must_run()?;
-        }
-        for process in &mut self.processes {
-            let status = process.stop(Duration::from_secs(12)).await?;
-            ensure!(status.success(), "{} ended with {status} when it was asked to end:\n{}", process.name(), process.log_tail());
-        }
-        Ok(())
-    }
-}
-
-impl Theatre for Fleet {
-    async fn put(&mut self, object: Value) -> anyhow::Result<()> {
-        create(&self.control_plane.client().await?, object).await
-    }
-
-    async fn stop_member(&mut self, name: &str) -> anyhow::Result<()> {
-        Ok(self.member_mut(name)?.stop_apiserver()?)
-    }
-
-    async fn start_member(&mut self, name: &str) -> anyhow::Result<()> {
-        Ok(self.member_mut(name)?.start_apiserver().await?)
-    }
-}
-
-/// Creates an object of any kind that the example has.
-async fn create(client: &Client, object: Value) -> anyhow::Result<()> {
-    let object: DynamicObject = serde_json::from_value(object)?;
-    let types = object.types.clone().ok_or_else(|| anyhow!("an object without a kind"))?;
-    let resource = resource_of(&types)?;
-    let api: Api<DynamicObject> = match object.namespace() {
-        Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
-    api.create(&PostParams::default(), &object).await.with_context(|| format!("{} {}", types.kind, object.name_any()))?;
-    Ok(())
-}
-
-fn resource_of(types: &TypeMeta) -> anyhow::Result<ApiResource> {
-    let kind = GroupVersionKind::try_from(types)?;
-    let crd = api_types::crds().into_iter().find(|crd| crd.spec.names.kind == kind.kind && crd.spec.group == kind.group);
-    Ok(match crd {
-        Some(crd) => ApiResource::from_gvk_with_plural(&kind, &crd.spec.names.plural),
-        None => ApiResource::from_gvk(&kind),
-    })
 }

@@ -9,6 +9,7 @@ use anyhow::{Context as _, anyhow};
 use clap::Parser;
 use controller_kit::process::LogFormat;
 use controller_kit::{Clock, Ended, KitFlags, Process, Running};
+use eviction_queue_api::QueueClient;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client, Config, ResourceExt};
 use kube_sandbox::rules::{Settings, Watching};
@@ -110,7 +111,7 @@ impl Stage {
         Ok(Sources {
             control_plane: client(&self.control_plane.url())?,
             members: members.collect::<anyhow::Result<_>>()?,
-            queue: self.started.queue.clone(),
+            queue: QueueClient::at(&self.started.queue),
         })
     }
 
