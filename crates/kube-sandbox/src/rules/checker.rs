@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
 use super::follow::Seen;
+use super::outdated::Outdated;
 use super::reference;
 
 /// What the checked system was configured to do, and how exactly it can be seen.
@@ -25,6 +26,9 @@ pub struct Settings {
     pub slack: SignedDuration,
     /// For how long a cluster may stand in spec.clusters and in the tasks at once before it counts as settled.
     pub settle: SignedDuration,
+    /// How old what a component acts on may be: zero where its watches and reads are at once, more where requests or
+    /// watch events are made late. What was right by a version replaced less than this ago breaks no rule.
+    pub lag: SignedDuration,
 }
 
 impl Settings {
@@ -35,6 +39,7 @@ impl Settings {
             evictions_per_second,
             slack: SignedDuration::from_millis(100),
             settle: SignedDuration::from_secs(10),
+            lag: SignedDuration::ZERO,
         }
     }
 
@@ -45,6 +50,7 @@ impl Settings {
             evictions_per_second,
             slack: SignedDuration::from_millis(1500),
             settle: SignedDuration::from_secs(10),
+            lag: SignedDuration::ZERO,
         }
     }
 }
@@ -73,12 +79,25 @@ pub struct Checker {
     clusters: BTreeMap<String, Cluster>,
     policies: BTreeMap<String, ClusterTaintPolicy>,
     bindings: BTreeMap<BindingKey, Binding>,
+    /// Versions of Clusters and policies that were replaced lately.
+    old_clusters: Outdated<Cluster>,
+    old_policies: Outdated<ClusterTaintPolicy>,
     /// Since when the conditions of a policy hold on a cluster.
-    matching_since: BTreeMap<(String, String), Timestamp>,
+    matching: BTreeMap<(String, String), Spell>,
     /// Since when a cluster stands in both lists of a binding.
     in_both_since: BTreeMap<(BindingKey, String), Timestamp>,
     evictions: Vec<(Timestamp, BindingKey, String)>,
+    /// When they were, on a clock that is not stepped.
+    eviction_times: Vec<Timestamp>,
+    by_hand: BTreeSet<String>,
     violations: Vec<Violation>,
+}
+
+/// A time during which a policy's conditions hold on a cluster.
+#[derive(Clone, Copy, Debug)]
+struct Spell {
+    since: Timestamp,
+    ended: Option<Timestamp>,
 }
 
 impl Checker {
@@ -90,9 +109,13 @@ impl Checker {
             clusters: BTreeMap::new(),
             policies: BTreeMap::new(),
             bindings: BTreeMap::new(),
-            matching_since: BTreeMap::new(),
+            old_clusters: Outdated::default(),
+            old_policies: Outdated::default(),
+            matching: BTreeMap::new(),
             in_both_since: BTreeMap::new(),
             evictions: Vec::new(),
+            eviction_times: Vec::new(),
+            by_hand: BTreeSet::new(),
             violations: Vec::new(),
         }
     }
@@ -103,19 +126,44 @@ impl Checker {
         &self.evictions
     }
 
+    /// The version with this resourceVersion is a person's work (in a test, the test's own): what it changes is not
+    /// judged. To be said before that version is seen.
+    pub fn by_hand(&mut self, resource_version: &str) {
+        self.by_hand.insert(resource_version.to_owned());
+    }
+
+    /// The wall clock was stepped by so much. Windows may be measured by either clock; rates and the time to settle
+    /// are measured by one that was not stepped.
+    pub fn clock_stepped(&mut self, by: SignedDuration) {
+        let shift = |time: &mut Timestamp| *time = time.saturating_add(by).unwrap_or(*time);
+        self.eviction_times.iter_mut().for_each(shift);
+        self.in_both_since.values_mut().for_each(shift);
+        self.old_clusters.times().for_each(shift);
+        self.old_policies.times().for_each(shift);
+        for spell in self.matching.values_mut() {
+            spell.ended.iter_mut().for_each(shift);
+            if by.is_negative() {
+                shift(&mut spell.since);
+            }
+        }
+    }
+
     /// A Cluster was stored or is gone.
     pub fn see_cluster(&mut self, seen: Seen<Cluster>, now: Timestamp) {
         match seen {
             Seen::Gone(cluster) => {
                 self.clusters.remove(&cluster.name_any());
-                self.matching_since.retain(|(_, name), _| *name != cluster.name_any());
+                self.matching.retain(|(_, name), _| *name != cluster.name_any());
             }
             Seen::Stored(cluster) => {
                 let name = cluster.name_any();
                 let before = self.clusters.insert(name.clone(), cluster.clone());
                 self.note_matches(now);
                 if let Some(before) = before {
-                    self.check_taints(&before, &cluster, now);
+                    if !self.is_by_hand(&cluster) {
+                        self.check_taints(&before, &cluster, now);
+                    }
+                    self.old_clusters.add(name, before, now, self.settings.lag);
                 }
             }
         }
@@ -126,9 +174,13 @@ impl Checker {
         match seen {
             Seen::Gone(policy) => {
                 self.policies.remove(&policy.name_any());
+                self.old_policies.add(policy.name_any(), policy, now, self.settings.lag);
             }
             Seen::Stored(policy) => {
-                self.policies.insert(policy.name_any(), policy);
+                let name = policy.name_any();
+                if let Some(before) = self.policies.insert(name.clone(), policy) {
+                    self.old_policies.add(name, before, now, self.settings.lag);
+                }
             }
         }
         self.note_matches(now);
@@ -144,7 +196,8 @@ impl Checker {
             }
             Seen::Stored(binding) => {
                 self.check_lists(&binding, now);
-                if let Some(before) = self.bindings.insert(binding.key(), binding.clone()) {
+                let before = self.bindings.insert(binding.key(), binding.clone());
+                if let Some(before) = before.filter(|_| !self.is_by_hand(&binding)) {
                     self.check_evictions(&before, &binding, now);
                     self.check_departures(&before, &binding, now);
                     self.check_foreign_tasks(&before, &binding, now);
@@ -171,17 +224,32 @@ impl Checker {
         self.violations.push(Violation { rule, at, what });
     }
 
+    fn is_by_hand(&self, object: &impl ResourceExt) -> bool {
+        object
+            .resource_version()
+            .is_some_and(|version| self.by_hand.contains(&version))
+    }
+
     fn note_matches(&mut self, now: Timestamp) {
+        let lag = self.settings.lag;
         for (policy_name, policy) in &self.policies {
             for (cluster_name, cluster) in &self.clusters {
                 let key = (policy_name.clone(), cluster_name.clone());
                 if reference::conditions_match(policy, cluster) {
-                    self.matching_since.entry(key).or_insert(now);
-                } else {
-                    self.matching_since.remove(&key);
+                    self.matching
+                        .entry(key)
+                        .or_insert(Spell {
+                            since: now,
+                            ended: None,
+                        })
+                        .ended = None;
+                } else if let Some(spell) = self.matching.get_mut(&key) {
+                    spell.ended.get_or_insert(now);
                 }
             }
         }
+        self.matching
+            .retain(|_, spell| spell.ended.is_none_or(|ended| now.duration_since(ended) < lag));
     }
 
     /// Rule 2 (no taint before its window) and rule 7 (a taint that we did not add is left alone).
@@ -202,13 +270,15 @@ impl Checker {
             if !is_new || !owned(after, &taint.key) {
                 continue;
             }
-            let earliest = self
+            let policies = self
                 .policies
-                .iter()
-                .filter_map(|(policy_name, policy)| {
+                .values()
+                .chain(self.old_policies.within(now, self.settings.lag));
+            let earliest = policies
+                .filter_map(|policy| {
                     let window = reference::window_seconds(policy, &taint.key, &taint.effect)?;
-                    let since = self.matching_since.get(&(policy_name.clone(), name.clone()))?;
-                    since.checked_add(SignedDuration::from_secs(window)).ok()
+                    let spell = self.matching.get(&(policy.name_any(), name.clone()))?;
+                    spell.since.checked_add(SignedDuration::from_secs(window)).ok()
                 })
                 .min();
             let shown = format!("{name}: taint {}:{} was added", taint.key, taint.effect);
@@ -277,6 +347,7 @@ impl Checker {
         });
         for task in new_tasks {
             self.evictions.push((now, key.clone(), task.from_cluster.clone()));
+            self.eviction_times.push(now);
             self.check_rate(now);
             if task.reason != task::TAINT_UNTOLERATED {
                 continue;
@@ -284,7 +355,10 @@ impl Checker {
             let due = self
                 .clusters
                 .get(&task.from_cluster)
-                .and_then(|cluster| reference::earliest_eviction(before, cluster));
+                .into_iter()
+                .chain(self.old_clusters.of(&task.from_cluster, now, self.settings.lag))
+                .filter_map(|cluster| reference::earliest_eviction(before, cluster))
+                .min();
             let shown = format!("{key} was evicted from {}", task.from_cluster);
             match due {
                 None => self.broken(2, now, format!("{shown} without a cause on the cluster")),
@@ -298,8 +372,8 @@ impl Checker {
 
     fn check_rate(&mut self, now: Timestamp) {
         let slack = self.settings.slack.as_secs_f64();
-        let broken = self.evictions.iter().enumerate().find_map(|(index, (start, _, _))| {
-            let count = self.evictions.len() - index;
+        let broken = self.eviction_times.iter().enumerate().find_map(|(index, start)| {
+            let count = self.eviction_times.len() - index;
             let window = now.duration_since(*start).as_secs_f64() + slack;
             #[expect(clippy::cast_precision_loss, reason = "counts of evictions are small")]
             let too_many = count as f64 > self.settings.evictions_per_second * window + 1.0 + 1e-6;
@@ -523,6 +597,62 @@ mod tests {
         let mut checker = Checker::new(Settings::exact(0.5));
         checker.see_binding(both(), at(0));
         assert_eq!(rules(checker, at(60)), [3]);
+    }
+
+    #[rstest]
+    #[case::by_somebody("1", vec![7])]
+    #[case::by_the_person("2", vec![])]
+    fn what_a_person_does_is_not_judged(#[case] told: &str, #[case] expected: Vec<u8>) {
+        let version = |mut cluster: Cluster, version: &str| {
+            cluster.metadata.resource_version = Some(version.to_owned());
+            Seen::Stored(cluster)
+        };
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.by_hand(told);
+        checker.see_cluster(version(cluster(&json!([taint(0)]), "True", ""), "1"), at(0));
+        checker.see_cluster(version(cluster(&json!([]), "True", ""), "2"), at(1));
+        assert_eq!(rules(checker, at(2)), expected);
+    }
+
+    #[rstest]
+    #[case::of_this_second(SignedDuration::from_secs(3), vec![])]
+    #[case::of_long_ago(SignedDuration::from_secs(1), vec![2])]
+    fn what_was_read_a_moment_ago_may_be_acted_on(#[case] lag: SignedDuration, #[case] expected: Vec<u8>) {
+        let mut checker = Checker::new(Settings {
+            lag,
+            ..Settings::exact(0.5)
+        });
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+        checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(0));
+        checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(4));
+        checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(6));
+        assert_eq!(
+            rules(checker, at(7))
+                .into_iter()
+                .filter(|rule| *rule == 2)
+                .collect::<Vec<_>>(),
+            expected
+        );
+    }
+
+    /// Two evictions ten seconds apart, while the wall clock was set back by nine or forward by nine.
+    #[rstest]
+    #[case::back(-9, 2)]
+    #[case::forward(9, 20)]
+    fn a_stepped_clock_is_no_rate(#[case] step: i64, #[case] second: i64) {
+        let mut checker = Checker::new(Settings::exact(0.1));
+        let named = |mut b: Binding, name: &str| {
+            b.metadata.name = Some(name.to_owned());
+            Seen::Stored(b)
+        };
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+        for name in ["a", "b"] {
+            checker.see_binding(named(binding(&["m1"], &json!([]), &[]), name), at(0));
+        }
+        checker.see_binding(named(binding(&[], &json!([task("m1")]), &[]), "a"), at(1));
+        checker.clock_stepped(SignedDuration::from_secs(step));
+        checker.see_binding(named(binding(&[], &json!([task("m1")]), &[]), "b"), at(second));
+        assert_eq!(rules(checker, at(30)), Vec::<u8>::new());
     }
 
     #[test]

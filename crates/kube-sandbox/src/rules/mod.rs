@@ -12,6 +12,7 @@
 
 mod checker;
 mod follow;
+mod outdated;
 mod reference;
 mod watching;
 

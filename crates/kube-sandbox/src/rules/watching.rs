@@ -6,7 +6,7 @@ use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::{Api, Client};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
@@ -56,6 +56,17 @@ impl Watching {
     #[must_use]
     pub fn evictions(&self) -> Vec<(Timestamp, BindingKey, String)> {
         self.checker.lock().evictions().to_vec()
+    }
+
+    /// The version with this resourceVersion is a person's work: what it changes is not judged. To be called before
+    /// anything else may run.
+    pub fn by_hand(&self, resource_version: &str) {
+        self.checker.lock().by_hand(resource_version);
+    }
+
+    /// The wall clock was stepped by so much, just now.
+    pub fn clock_stepped(&self, by: SignedDuration) {
+        self.checker.lock().clock_stepped(by);
     }
 
     /// Stops and says what was broken; empty means that every rule held.
