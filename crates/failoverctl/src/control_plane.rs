@@ -110,6 +110,8 @@ impl ControlPlane {
                 Ok(Mode::BesideStock)
             }
             Ok(_) => Ok(Mode::Standalone),
+            // A server without aggregation does not know the kind at all: its answer is a plain 404, no Status.
+            Err(error) if api_errors::is_not_found(&error) => Ok(Mode::Standalone),
             Err(error) if api_errors::is_denied(&error) => Ok(Mode::Unknown),
             Err(error) => Err(Failure::of_api(
                 &format!("cannot read APIService {CLUSTER_API_SERVICE}"),
