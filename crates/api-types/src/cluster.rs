@@ -90,7 +90,11 @@ pub struct ClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impersonator_secret_ref: Option<LocalSecretReference>,
     /// Whether the member's certificate is taken unseen. Default false; not for production.
-    #[serde(default, rename = "insecureSkipTLSVerification", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "insecureSkipTLSVerification",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub insecure_skip_tls_verification: Option<bool>,
     /// Proxy towards the member: `http`, `https` or `socks5`.
     #[serde(default, rename = "proxyURL", skip_serializing_if = "Option::is_none")]
@@ -256,7 +260,11 @@ impl Cluster {
     /// The condition of this type, if it was ever written.
     #[must_use]
     pub fn condition(&self, condition_type: &str) -> Option<&Condition> {
-        self.status.as_ref()?.conditions.iter().find(|c| c.type_ == condition_type)
+        self.status
+            .as_ref()?
+            .conditions
+            .iter()
+            .find(|c| c.type_ == condition_type)
     }
 
     /// Whether the Ready condition is True. A cluster without the condition is not ready.

@@ -16,7 +16,12 @@ pub struct Say<'a> {
 }
 
 /// Puts `say` into `conditions`. Returns whether anything changed: if not, there is nothing to write.
-pub fn set(conditions: &mut Vec<Condition>, say: Say<'_>, observed_generation: Option<i64>, now: jiff::Timestamp) -> bool {
+pub fn set(
+    conditions: &mut Vec<Condition>,
+    say: Say<'_>,
+    observed_generation: Option<i64>,
+    now: jiff::Timestamp,
+) -> bool {
     let fresh = |last_transition_time| Condition {
         type_: say.type_.to_owned(),
         status: say.status.to_owned(),
@@ -31,7 +36,11 @@ pub fn set(conditions: &mut Vec<Condition>, say: Say<'_>, observed_generation: O
             true
         }
         Some(existing) => {
-            let since = if existing.status == say.status { existing.last_transition_time.clone() } else { Time(now) };
+            let since = if existing.status == say.status {
+                existing.last_transition_time.clone()
+            } else {
+                Time(now)
+            };
             let wanted = fresh(since);
             let changed = *existing != wanted;
             *existing = wanted;
@@ -52,11 +61,19 @@ mod tests {
 
     #[test]
     fn the_transition_time_moves_only_with_the_status() {
-        let say = |status, reason| Say { type_: "Ready", status, reason, message: "" };
+        let say = |status, reason| Say {
+            type_: "Ready",
+            status,
+            reason,
+            message: "",
+        };
         let at = |s| jiff::Timestamp::from_second(s).unwrap();
         let mut conditions = Vec::new();
         assert!(set(&mut conditions, say("True", "A"), None, at(1)));
-        assert!(!set(&mut conditions, say("True", "A"), None, at(2)), "the same again is no change");
+        assert!(
+            !set(&mut conditions, say("True", "A"), None, at(2)),
+            "the same again is no change"
+        );
         assert!(set(&mut conditions, say("True", "B"), None, at(3)));
         assert_eq!(conditions[0].last_transition_time, Time(at(1)));
         assert!(set(&mut conditions, say("False", "B"), None, at(4)));

@@ -186,12 +186,18 @@ pub struct BindingKey {
 impl BindingKey {
     /// Key of a ResourceBinding.
     pub fn namespaced(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { namespace: Some(namespace.into()), name: name.into() }
+        Self {
+            namespace: Some(namespace.into()),
+            name: name.into(),
+        }
     }
 
     /// Key of a ClusterResourceBinding.
     pub fn cluster(name: impl Into<String>) -> Self {
-        Self { namespace: None, name: name.into() }
+        Self {
+            namespace: None,
+            name: name.into(),
+        }
     }
 
     /// Which of the two kinds the key names.
@@ -234,7 +240,10 @@ pub fn execution_namespace(cluster: &ClusterName) -> String {
 /// The member whose Works live in this namespace.
 #[must_use]
 pub fn cluster_of_execution_namespace(namespace: &str) -> Option<ClusterName> {
-    namespace.strip_prefix(namespace::EXECUTION_PREFIX).filter(|name| !name.is_empty()).map(ClusterName::from)
+    namespace
+        .strip_prefix(namespace::EXECUTION_PREFIX)
+        .filter(|name| !name.is_empty())
+        .map(ClusterName::from)
 }
 
 /// Name of the binding of a template: `name-kind` in lower case, `:` as `.`.
@@ -253,7 +262,11 @@ pub fn work_name(kind: &str, namespace: Option<&str>, name: &str) -> String {
         Some(namespace) => format!("{namespace}-{name}-{kind}"),
         None => format!("{name}-{kind}"),
     };
-    format!("{}-{}", name.to_lowercase().replace(':', "."), safe_hash(&hashed.to_lowercase()))
+    format!(
+        "{}-{}",
+        name.to_lowercase().replace(':', "."),
+        safe_hash(&hashed.to_lowercase())
+    )
 }
 
 /// Label by which the attached binding names one that depends on it.
@@ -267,21 +280,27 @@ pub fn depended_by_label(key: &BindingKey) -> String {
 #[must_use]
 pub fn failover_record_name(binding_uid: &str, from_cluster: &ClusterName, task_created_at: jiff::Timestamp) -> String {
     let hashed = format!("{binding_uid}/{from_cluster}/{}", task_created_at.as_second());
-    let hash = hashed
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash = hashed.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     format!("move-{hash:016x}")
 }
 
 /// FNV-1a, 32 bits: Karmada breaks ties of a static division by its parity over the UID.
 #[must_use]
 pub fn fnv1a_32(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 fn safe_hash(text: &str) -> String {
     const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-    fnv1a_32(text).to_string().bytes().map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()])).collect()
+    fnv1a_32(text)
+        .to_string()
+        .bytes()
+        .map(|byte| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -294,7 +313,10 @@ mod tests {
         assert_eq!(binding_name("Deployment", "nginx"), "nginx-deployment");
         assert_eq!(binding_name("ClusterRole", "system:Node"), "system.node-clusterrole");
         assert_eq!(execution_namespace(&"member1".into()), "karmada-es-member1");
-        assert_eq!(cluster_of_execution_namespace("karmada-es-member1"), Some("member1".into()));
+        assert_eq!(
+            cluster_of_execution_namespace("karmada-es-member1"),
+            Some("member1".into())
+        );
         assert_eq!(cluster_of_execution_namespace("karmada-es-"), None);
     }
 

@@ -263,7 +263,10 @@ impl Placement {
     pub fn scheduling_type(&self) -> ReplicaSchedulingType {
         match &self.replica_scheduling {
             None => ReplicaSchedulingType::Duplicated,
-            Some(strategy) => strategy.replica_scheduling_type.clone().unwrap_or(ReplicaSchedulingType::Divided),
+            Some(strategy) => strategy
+                .replica_scheduling_type
+                .clone()
+                .unwrap_or(ReplicaSchedulingType::Divided),
         }
     }
 }

@@ -186,7 +186,10 @@ pub struct ClusterTaintPolicyStatus {
     pub clusters_omitted: i32,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
 fn is_zero(count: &i32) -> bool {
     *count == 0
 }

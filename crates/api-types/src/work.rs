@@ -214,7 +214,10 @@ pub struct TargetComponent {
     pub replicas: i32,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
 fn is_zero(count: &i32) -> bool {
     *count == 0
 }
@@ -234,7 +237,10 @@ pub struct GracefulEvictionTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// `TaintUntolerated` or `ApplicationFailure`; one word of at most 32 characters.
-    #[schemars(length(min = 1, max = 32), regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"))]
+    #[schemars(
+        length(min = 1, max = 32),
+        regex(pattern = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")
+    )]
     pub reason: String,
     /// The cause in words, at most 1024 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -315,7 +321,11 @@ pub struct ResourceBindingStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler_observed_generation: Option<i64>,
     /// The affinity group in use.
-    #[serde(default, rename = "schedulerObservingAffinityName", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "schedulerObservingAffinityName",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub scheduler_observed_affinity_name: Option<String>,
     /// When a placement last succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -433,7 +443,11 @@ impl Binding {
                 api_version: Self::api_version(&kind).into_owned(),
                 kind: Self::kind(&kind).into_owned(),
             }),
-            metadata: ObjectMeta { namespace: key.namespace.clone(), name: Some(key.name.clone()), ..ObjectMeta::default() },
+            metadata: ObjectMeta {
+                namespace: key.namespace.clone(),
+                name: Some(key.name.clone()),
+                ..ObjectMeta::default()
+            },
             spec,
             status: None,
         }
@@ -469,7 +483,11 @@ impl Binding {
     /// The reflected status of the copy on `cluster`.
     #[must_use]
     pub fn status_on(&self, cluster: &ClusterName) -> Option<&AggregatedStatusItem> {
-        self.status.as_ref()?.aggregated_status.iter().find(|item| item.cluster_name == cluster.as_str())
+        self.status
+            .as_ref()?
+            .aggregated_status
+            .iter()
+            .find(|item| item.cluster_name == cluster.as_str())
     }
 }
 
@@ -489,7 +507,9 @@ impl ResourceBindingSpec {
     /// The task by which the workload leaves `cluster`.
     #[must_use]
     pub fn task(&self, cluster: &ClusterName) -> Option<&GracefulEvictionTask> {
-        self.graceful_eviction_tasks.iter().find(|task| task.from_cluster == cluster.as_str())
+        self.graceful_eviction_tasks
+            .iter()
+            .find(|task| task.from_cluster == cluster.as_str())
     }
 }
 
@@ -497,7 +517,9 @@ impl GracefulEvictionTask {
     /// The purge mode with old spellings and absence resolved.
     #[must_use]
     pub fn effective_purge_mode(&self) -> PurgeMode {
-        self.purge_mode.as_ref().map_or(PurgeMode::Gracefully, PurgeMode::effective)
+        self.purge_mode
+            .as_ref()
+            .map_or(PurgeMode::Gracefully, PurgeMode::effective)
     }
 }
 

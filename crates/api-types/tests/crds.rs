@@ -4,20 +4,29 @@ use kube_cel::Validator;
 use serde_json::{Value, json};
 
 fn schema_of(name: &str) -> Value {
-    let crd = api_types::crds().into_iter().find(|crd| crd.metadata.name.as_deref() == Some(name)).unwrap();
+    let crd = api_types::crds()
+        .into_iter()
+        .find(|crd| crd.metadata.name.as_deref() == Some(name))
+        .unwrap();
     let version = &crd.spec.versions[0];
     serde_json::to_value(version.schema.as_ref().unwrap().open_api_v3_schema.as_ref().unwrap()).unwrap()
 }
 
 /// What the API server would say to `object`, by the rules alone.
 fn refusals(crd: &str, object: &Value, old: Option<&Value>) -> Vec<String> {
-    let errors = Validator::new().validate(&schema_of(crd), object, old).err().map(|found| found.to_string());
+    let errors = Validator::new()
+        .validate(&schema_of(crd), object, old)
+        .err()
+        .map(|found| found.to_string());
     errors.into_iter().collect()
 }
 
 #[test]
 fn every_kind_is_there_under_karmadas_names() {
-    let names: Vec<_> = api_types::crds().into_iter().map(|crd| crd.metadata.name.unwrap()).collect();
+    let names: Vec<_> = api_types::crds()
+        .into_iter()
+        .map(|crd| crd.metadata.name.unwrap())
+        .collect();
     assert_eq!(
         names,
         [
@@ -40,7 +49,8 @@ fn every_kind_is_there_under_karmadas_names() {
 fn schemas_are_structural_and_documented() {
     fn walk(path: &str, schema: &Value, problems: &mut Vec<String>) {
         let Some(object) = schema.as_object() else { return };
-        let any = object.contains_key("x-kubernetes-preserve-unknown-fields") || object.contains_key("x-kubernetes-int-or-string");
+        let any = object.contains_key("x-kubernetes-preserve-unknown-fields")
+            || object.contains_key("x-kubernetes-int-or-string");
         if !object.contains_key("type") && !any {
             problems.push(format!("{path}: no type"));
         }
@@ -82,7 +92,9 @@ fn a_taint_policy_has_one_form() {
     let taint = json!({"key": "k", "effect": "NoExecute"});
     let policy = |spec: Value| json!({"metadata": {"name": "p"}, "spec": spec});
     let ours = policy(json!({"matchConditions": [], "taintsToAdd": [taint]}));
-    let stock = policy(json!({"addOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False"]}], "taints": [taint]}));
+    let stock = policy(
+        json!({"addOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False"]}], "taints": [taint]}),
+    );
     assert_eq!(refusals(CTP, &ours, None), Vec::<String>::new());
     assert_eq!(refusals(CTP, &stock, None), Vec::<String>::new());
     let mixed = policy(json!({"matchConditions": [], "taintsToAdd": [taint], "taints": [taint]}));
@@ -98,7 +110,11 @@ fn a_task_has_a_grace_period_or_a_suppressed_deletion() {
     const RB: &str = "resourcebindings.work.karmada.io";
     let binding = |task: Value| {
         let mut task = task;
-        for (key, value) in [("fromCluster", "m1"), ("reason", "TaintUntolerated"), ("producer", "TaintManager")] {
+        for (key, value) in [
+            ("fromCluster", "m1"),
+            ("reason", "TaintUntolerated"),
+            ("producer", "TaintManager"),
+        ] {
             task[key] = json!(value);
         }
         json!({"metadata": {"name": "b"}, "spec": {"resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "c"}, "gracefulEvictionTasks": [task]}})
@@ -106,16 +122,25 @@ fn a_task_has_a_grace_period_or_a_suppressed_deletion() {
     let both = binding(json!({"gracePeriodSeconds": 0, "suppressDeletion": true}));
     assert!(refusals(RB, &both, None)[0].contains("contradict"));
     assert!(refusals(RB, &binding(json!({"suppressDeletion": true})), None).is_empty());
-    let minimum = &schema_of(RB)["properties"]["spec"]["properties"]["gracefulEvictionTasks"]["items"]["properties"]["gracePeriodSeconds"]["minimum"];
-    assert_eq!(minimum.as_f64(), Some(0.0), "a negative grace period is refused by the schema");
+    let minimum = &schema_of(RB)["properties"]["spec"]["properties"]["gracefulEvictionTasks"]["items"]["properties"]["gracePeriodSeconds"]
+        ["minimum"];
+    assert_eq!(
+        minimum.as_f64(),
+        Some(0.0),
+        "a negative grace period is refused by the schema"
+    );
 }
 
 /// C37 (karmada PR#7272): the toleration operators Lt and Gt of newer Kubernetes types are refused.
 #[test]
 fn tolerations_know_exists_and_equal_only() {
-    for crd in ["propagationpolicies.policy.karmada.io", "clusterpropagationpolicies.policy.karmada.io"] {
+    for crd in [
+        "propagationpolicies.policy.karmada.io",
+        "clusterpropagationpolicies.policy.karmada.io",
+    ] {
         let schema = schema_of(crd);
-        let operator = &schema["properties"]["spec"]["properties"]["placement"]["properties"]["clusterTolerations"]["items"]["properties"]["operator"];
+        let operator = &schema["properties"]["spec"]["properties"]["placement"]["properties"]["clusterTolerations"]["items"]
+            ["properties"]["operator"];
         assert_eq!(operator["enum"], json!(["Exists", "Equal"]));
     }
 }
@@ -126,7 +151,10 @@ fn old_purge_modes_are_accepted_and_grace_goes_with_graceful_only() {
     const PP: &str = "propagationpolicies.policy.karmada.io";
     let policy = |cluster: Value| json!({"metadata": {"name": "p"}, "spec": {"resourceSelectors": [{"apiVersion": "v1", "kind": "Secret"}], "failover": {"cluster": cluster}}});
     for mode in ["Gracefully", "Graciously"] {
-        assert!(refusals(PP, &policy(json!({"purgeMode": mode, "gracePeriodSeconds": 5})), None).is_empty(), "{mode}");
+        assert!(
+            refusals(PP, &policy(json!({"purgeMode": mode, "gracePeriodSeconds": 5})), None).is_empty(),
+            "{mode}"
+        );
     }
     for mode in ["Directly", "Immediately", "Never"] {
         let said = refusals(PP, &policy(json!({"purgeMode": mode, "gracePeriodSeconds": 5})), None);

@@ -10,7 +10,9 @@ fn files_that_the_documents_name_exist() {
     for document in ["README.md", "CONTRIBUTING.md", "docs/architecture.md"] {
         let text = std::fs::read_to_string(root.join(document)).unwrap();
         for word in text.split('`').skip(1).step_by(2) {
-            let is_path = ["crates/", "docs/", "e2e/", "proto/", "charts/"].iter().any(|start| word.starts_with(start));
+            let is_path = ["crates/", "docs/", "e2e/", "proto/", "charts/"]
+                .iter()
+                .any(|start| word.starts_with(start));
             if is_path && !word.contains(char::is_whitespace) && !root.join(word).exists() {
                 missing.push(format!("{document}: {word}"));
             }

@@ -1,5 +1,8 @@
 //! A real API server takes every CRD, and refuses what their rules refuse.
-#![allow(clippy::unwrap_used, reason = "clippy does not see that the helpers of a test are test code")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
 
 use std::time::Duration;
 
@@ -13,7 +16,13 @@ async fn create(client: &Client, object: Value) -> Result<DynamicObject, String>
     let object: DynamicObject = serde_json::from_value(object).unwrap();
     let types = object.types.clone().unwrap();
     let (group, version) = types.api_version.split_once('/').unwrap();
-    let plural = api_types::crds().into_iter().find(|crd| crd.spec.names.kind == types.kind).unwrap().spec.names.plural;
+    let plural = api_types::crds()
+        .into_iter()
+        .find(|crd| crd.spec.names.kind == types.kind)
+        .unwrap()
+        .spec
+        .names
+        .plural;
     let resource = ApiResource {
         group: group.to_owned(),
         version: version.to_owned(),
@@ -25,7 +34,15 @@ async fn create(client: &Client, object: Value) -> Result<DynamicObject, String>
         Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let result = api.create(&PostParams { dry_run: true, ..PostParams::default() }, &object).await;
+    let result = api
+        .create(
+            &PostParams {
+                dry_run: true,
+                ..PostParams::default()
+            },
+            &object,
+        )
+        .await;
     result.map_err(|error| error.to_string())
 }
 
@@ -41,7 +58,11 @@ async fn a_real_api_server_takes_every_crd() {
         crds.create(&PostParams::default(), &crd).await.unwrap();
     }
     eventually("every CRD established", Duration::from_secs(30), async || {
-        for crd in crds.list(&Default::default()).await.map_err(|error| error.to_string())? {
+        for crd in crds
+            .list(&Default::default())
+            .await
+            .map_err(|error| error.to_string())?
+        {
             let conditions = crd.status.iter().flat_map(|status| status.conditions.iter().flatten());
             let mut established = false;
             for condition in conditions {
@@ -61,12 +82,27 @@ async fn a_real_api_server_takes_every_crd() {
 
     let policy = |spec: Value| json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": "p"}, "spec": spec});
     let taint = json!({"key": "k", "effect": "PreferNoExecute"});
-    let created = create(&client, policy(json!({"matchConditions": [], "taintsToAdd": [taint]}))).await.unwrap();
-    assert_eq!(created.data["spec"]["taintsToAdd"][0]["addOnMatchSeconds"], 300, "the documented default");
-    assert_eq!(created.data["spec"]["taintsToAdd"][0]["removeOnMismatchSeconds"], 180, "the documented default");
-    let refused = create(&client, policy(json!({"matchConditions": [], "taintsToAdd": [taint], "taints": [taint]}))).await.unwrap_err();
+    let created = create(&client, policy(json!({"matchConditions": [], "taintsToAdd": [taint]})))
+        .await
+        .unwrap();
+    assert_eq!(
+        created.data["spec"]["taintsToAdd"][0]["addOnMatchSeconds"], 300,
+        "the documented default"
+    );
+    assert_eq!(
+        created.data["spec"]["taintsToAdd"][0]["removeOnMismatchSeconds"], 180,
+        "the documented default"
+    );
+    let refused = create(
+        &client,
+        policy(json!({"matchConditions": [], "taintsToAdd": [taint], "taints": [taint]})),
+    )
+    .await
+    .unwrap_err();
     assert!(refused.contains("two forms of a policy"), "{refused}");
-    let refused = create(&client, policy(json!({"taintsToAdd": [taint, taint]}))).await.unwrap_err();
+    let refused = create(&client, policy(json!({"taintsToAdd": [taint, taint]})))
+        .await
+        .unwrap_err();
     assert!(refused.contains("Duplicate value"), "{refused}");
 
     // Upstream tests write conditions with an empty reason; ours take them.
