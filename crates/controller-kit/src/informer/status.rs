@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// The stages of an informer's life.
@@ -18,7 +18,9 @@ pub(crate) enum Stage {
 }
 
 pub(crate) struct Status {
-    stage: watch::Sender<Stage>,
+    stage: Mutex<Stage>,
+    /// Wakes in the order of waiting, so that a simulated run is the same every time; a watch channel of tokio does not.
+    moved: Notify,
     heard: Mutex<Heard>,
 }
 
@@ -30,7 +32,8 @@ struct Heard {
 impl Status {
     pub(crate) fn new() -> Self {
         Self {
-            stage: watch::Sender::new(Stage::Unsynced),
+            stage: Mutex::new(Stage::Unsynced),
+            moved: Notify::new(),
             heard: Mutex::new(Heard {
                 last: Instant::now(),
                 error: None,
@@ -48,13 +51,14 @@ impl Status {
             last: Instant::now(),
             error: None,
         };
-        self.stage.send_if_modified(|stage| {
-            let first = *stage == Stage::Unsynced;
-            if first {
-                *stage = Stage::Synced;
+        {
+            let mut stage = self.stage.lock();
+            if *stage != Stage::Unsynced {
+                return;
             }
-            first
-        });
+            *stage = Stage::Synced;
+        }
+        self.moved.notify_waiters();
     }
 
     pub(crate) fn failed(&self, error: &str) {
@@ -62,19 +66,24 @@ impl Status {
     }
 
     pub(crate) fn stop(&self) {
-        self.stage.send_replace(Stage::Stopped);
+        *self.stage.lock() = Stage::Stopped;
+        self.moved.notify_waiters();
     }
 
     pub(crate) fn stage(&self) -> Stage {
-        *self.stage.borrow()
+        *self.stage.lock()
     }
 
     /// Waits for the first list or the stop.
     pub(crate) async fn settled(&self) -> Stage {
-        let mut stages = self.stage.subscribe();
-        match stages.wait_for(|stage| *stage != Stage::Unsynced).await {
-            Ok(stage) => *stage,
-            Err(_) => Stage::Stopped,
+        loop {
+            let moved = self.moved.notified();
+            tokio::pin!(moved);
+            moved.as_mut().enable();
+            match self.stage() {
+                Stage::Unsynced => moved.await,
+                settled => return settled,
+            }
         }
     }
 
