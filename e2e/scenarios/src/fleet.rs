@@ -6,13 +6,11 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, ensure};
 use e2e_harness::{ControlPlane, Identity, Launch, Member, Process, Programs, eventually};
 use eviction_queue_api::QueueClient;
-use karmada_failover::story::Sources;
 use karmada_failover::story::example::{self, MemberEntry, Pace};
-use karmada_failover::story::script::Theatre;
-use kube::api::{ApiResource, DynamicObject, PostParams};
-use kube::core::{GroupVersionKind, TypeMeta};
+use karmada_failover::story::scenario::MemberState;
+use karmada_failover::story::{Sources, Theatre, objects};
+use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt};
-use serde_json::Value;
 
 /// The components, each as its own process, with the flags that are theirs alone.
 fn components(pace: &Pace) -> Vec<(&'static str, Vec<String>)> {
@@ -101,7 +99,7 @@ impl Fleet {
         })
         .await?;
         for object in example::namespaces() {
-            create(&client, object).await?;
+            objects::create(&client, object).await?;
         }
         for member in &self.members {
             let entry = MemberEntry {
@@ -111,11 +109,11 @@ impl Fleet {
                 ca_bundle: Some(member.api().ca_bundle().to_owned()),
             };
             for object in example::member(&entry) {
-                create(&client, object).await?;
+                objects::create(&client, object).await?;
             }
         }
         for object in example::taint_policies(pace) {
-            create(&client, object).await?;
+            objects::create(&client, object).await?;
         }
         Ok(())
     }
@@ -188,44 +186,17 @@ impl Fleet {
 }
 
 impl Theatre for Fleet {
-    async fn put(&mut self, object: Value) -> anyhow::Result<()> {
-        create(&self.control_plane.client().await?, object).await
+    async fn control_plane(&mut self) -> anyhow::Result<Client> {
+        Ok(self.control_plane.client().await?)
     }
 
-    async fn stop_member(&mut self, name: &str) -> anyhow::Result<()> {
-        Ok(self.member_mut(name)?.stop_apiserver()?)
+    async fn set_member(&mut self, name: &str, to: MemberState) -> anyhow::Result<()> {
+        let member = self.member_mut(name)?;
+        match to {
+            MemberState::Up => member.start_apiserver().await?,
+            MemberState::Stopped => member.stop_apiserver()?,
+            MemberState::Hanging => return Err(anyhow!("{name} is a real server, and is not made to hang")),
+        }
+        Ok(())
     }
-
-    async fn start_member(&mut self, name: &str) -> anyhow::Result<()> {
-        Ok(self.member_mut(name)?.start_apiserver().await?)
-    }
-}
-
-/// Creates an object of any kind that the example has.
-async fn create(client: &Client, object: Value) -> anyhow::Result<()> {
-    let object: DynamicObject = serde_json::from_value(object)?;
-    let types = object
-        .types
-        .clone()
-        .ok_or_else(|| anyhow!("an object without a kind"))?;
-    let resource = resource_of(&types)?;
-    let api: Api<DynamicObject> = match object.namespace() {
-        Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
-    api.create(&PostParams::default(), &object)
-        .await
-        .with_context(|| format!("{} {}", types.kind, object.name_any()))?;
-    Ok(())
-}
-
-fn resource_of(types: &TypeMeta) -> anyhow::Result<ApiResource> {
-    let kind = GroupVersionKind::try_from(types)?;
-    let crd = api_types::crds()
-        .into_iter()
-        .find(|crd| crd.spec.names.kind == kind.kind && crd.spec.group == kind.group);
-    Ok(match crd {
-        Some(crd) => ApiResource::from_gvk_with_plural(&kind, &crd.spec.names.plural),
-        None => ApiResource::from_gvk(&kind),
-    })
 }

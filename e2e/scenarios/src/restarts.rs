@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::ensure;
 use e2e_harness::available;
 use karmada_failover::story::example::Pace;
-use karmada_failover::story::script::Theatre;
-use karmada_failover::story::{Line, Step};
-use serde_json::Value;
+use karmada_failover::story::scenario::MemberState;
+use karmada_failover::story::{Line, Step, Theatre};
+use kube::Client;
 
 use crate::fleet::Fleet;
 use crate::worked_example::Telling;
@@ -65,16 +65,12 @@ struct Killers {
 }
 
 impl Theatre for Killers {
-    async fn put(&mut self, object: Value) -> anyhow::Result<()> {
-        self.fleet.put(object).await
+    async fn control_plane(&mut self) -> anyhow::Result<Client> {
+        Theatre::control_plane(&mut self.fleet).await
     }
 
-    async fn stop_member(&mut self, name: &str) -> anyhow::Result<()> {
-        self.fleet.stop_member(name).await
-    }
-
-    async fn start_member(&mut self, name: &str) -> anyhow::Result<()> {
-        self.fleet.start_member(name).await
+    async fn set_member(&mut self, name: &str, to: MemberState) -> anyhow::Result<()> {
+        self.fleet.set_member(name, to).await
     }
 
     #[expect(clippy::print_stdout, reason = "the story is told on standard output")]

@@ -6,8 +6,9 @@ use controller_kit::Clock;
 use e2e_harness::available;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::print::{Output, Printer};
-use karmada_failover::story::script::{self, Theatre};
-use karmada_failover::story::{Line, Observer, Step};
+use karmada_failover::story::scenario::worked_example;
+use karmada_failover::story::script;
+use karmada_failover::story::{Line, Observer, Step, Theatre};
 use kube_sandbox::rules::{Settings, Watching};
 
 use crate::fleet::Fleet;
@@ -58,7 +59,13 @@ impl Telling {
     /// Plays it to its end; whether it came out right.
     pub async fn play(mut self, theatre: &mut impl Theatre) -> anyhow::Result<bool> {
         let printer = Printer::new(Output::Text);
-        let mut problems = script::play_worked_example(theatre, &self.pace, &mut self.observer, &printer).await?;
+        let mut problems = script::play(
+            &worked_example::scenario(self.pace),
+            theatre,
+            &mut self.observer,
+            &printer,
+        )
+        .await?;
         problems.extend(slow_removal(&self.observer.look(|teller| teller.told().to_vec())));
         problems.extend(self.healthy_side.finish());
         let evictions = self.rules.evictions().len();

@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 /// `(name, url)` of each server, the current one first.
 pub(super) fn kubeconfig(servers: &[(String, String)]) -> String {
     let named = |key: &str, content: fn(&(String, String)) -> Value| -> Vec<Value> {
-        servers.iter().map(|server| json!({"name": server.0, key: content(server)})).collect()
+        servers
+            .iter()
+            .map(|server| json!({"name": server.0, key: content(server)}))
+            .collect()
     };
     let config = json!({
         "apiVersion": "v1",

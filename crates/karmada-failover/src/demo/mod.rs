@@ -10,9 +10,10 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::stage::Stage;
+use self::stage::{Files, Stage};
 use crate::story::example::Pace;
 use crate::story::print::{Output, Printer};
+use crate::story::scenario::{self, mass_failure, worked_example};
 use crate::story::{Observer, script};
 
 /// Flags of `karmada-failover demo`.
@@ -37,11 +38,25 @@ pub struct DemoFlags {
 pub enum Scenario {
     /// Three replicas spread 1:2; the first member fails and returns.
     WorkedExample,
+    /// Much of the fleet fails at once, and the eviction queue brakes.
+    MassFailure,
+}
+
+/// How long things take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tempo {
+    Watchable,
+    Fast,
 }
 
 impl Scenario {
-    fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    fn at(self, tempo: Tempo) -> scenario::Scenario {
+        match (self, tempo) {
+            (Self::WorkedExample, Tempo::Watchable) => worked_example::scenario(Pace::WATCHABLE),
+            (Self::WorkedExample, Tempo::Fast) => worked_example::scenario(Pace::FAST),
+            (Self::MassFailure, Tempo::Watchable) => mass_failure::watchable(),
+            (Self::MassFailure, Tempo::Fast) => mass_failure::fast(),
+        }
     }
 }
 
@@ -77,31 +92,46 @@ async fn interruption() -> anyhow::Result<()> {
 }
 
 async fn tell(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
-    let pace = if flags.fast { Pace::FAST } else { Pace::WATCHABLE };
+    let story = flags
+        .scenario
+        .at(if flags.fast { Tempo::Fast } else { Tempo::Watchable });
     let printer = Printer::new(flags.output);
-    let mut stage = Stage::set(&pace, &flags.scenario.name()).await?;
+    let mut stage = Stage::set(&story).await?;
     printer.started(&stage.started)?;
     let mut observer = Observer::start(stage.sources()?);
-    let rules = stage.watch_rules(&pace);
+    let rules = stage.watch_rules(&story);
 
     let told = tokio::select! {
         biased;
-        problems = script::play_worked_example(&mut stage, &pace, &mut observer, &printer) => Some(problems?),
+        problems = script::play(&story, &mut stage, &mut observer, &printer) => Some(problems?),
         interrupted = interruption() => interrupted.map(|()| None)?,
     };
     let Some(mut problems) = told else {
-        stage.strike().await;
+        stage.strike(Files::Remove).await;
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let evictions = rules.evictions().len();
     problems.extend(rules.finish().iter().map(ToString::to_string));
     let summary = script::summary(&observer, evictions, problems);
     printer.summary(&summary)?;
+    if !summary.ok {
+        complain(&anyhow::anyhow!(
+            "the log of the controllers is kept in {}",
+            stage.started.log
+        ));
+    }
     if flags.keep {
         printer.act("everything stays up until you press Ctrl-C")?;
         interruption().await?;
     }
-    let ended = stage.strike().await;
-    anyhow::ensure!(ended == controller_kit::Ended::Stopped, "the controllers did not end in order: {ended:?}");
-    Ok(if summary.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let ended = stage.strike(if summary.ok { Files::Remove } else { Files::Keep }).await;
+    anyhow::ensure!(
+        ended == controller_kit::Ended::Stopped,
+        "the controllers did not end in order: {ended:?}"
+    );
+    Ok(if summary.ok {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

@@ -13,17 +13,16 @@ use eviction_queue_api::QueueClient;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client, Config, ResourceExt};
 use kube_sandbox::rules::{Settings, Watching};
-use kube_sandbox::{Fleet, Member, Served};
-use serde_json::Value;
+use kube_sandbox::{Fleet, Served};
 
 use super::kubeconfig::kubeconfig;
 use crate::components::ComponentFlags;
-use crate::story::Sources;
-use crate::story::example::{self, MemberEntry, Pace};
+use crate::story::example::{self, MemberEntry};
 use crate::story::print::Started;
-use crate::story::script::Theatre;
+use crate::story::scenario::{MemberState, Network, Scenario};
+use crate::story::theatre::Roads;
+use crate::story::{Sources, Theatre};
 
-const MEMBERS: [&str; 3] = ["member1", "member2", "member3"];
 const CONTROL_PLANE: &str = "control-plane";
 
 /// Everything that runs. Ends in order with [`Stage::strike`], at once when it is dropped.
@@ -32,6 +31,7 @@ pub(super) struct Stage {
     pub(super) started: Started,
     clock: Clock,
     fleet: Fleet,
+    roads: Roads,
     control_plane: Served,
     members: BTreeMap<String, Served>,
     process: Running,
@@ -49,28 +49,33 @@ struct Flags {
 
 impl Stage {
     /// Starts servers and controllers and puts the fleet's objects there.
-    pub(super) async fn set(pace: &Pace, scenario: &str) -> anyhow::Result<Self> {
+    pub(super) async fn set(scenario: &Scenario) -> anyhow::Result<Self> {
         let clock = Clock::system();
         let folder = Folder::create()?;
         let log = log_to(&folder.path.join("controllers.log"), &clock)?;
 
         let now = clock.clone();
-        let fleet = Fleet::start(&(Arc::new(move || now.now()) as kube_sandbox::Now), &MEMBERS);
+        let fleet = Fleet::start(
+            &(Arc::new(move || now.now()) as kube_sandbox::Now),
+            &scenario.every_member(),
+        );
         let (control_plane, members) = fleet.serve_http().await.context("cannot listen on loopback")?;
         for crd in api_types::crds() {
-            fleet.control_plane().apply_crd(serde_json::to_value(crd)?).map_err(|refusal| anyhow!("{refusal}"))?;
+            fleet
+                .control_plane()
+                .apply_crd(serde_json::to_value(crd)?)
+                .map_err(|refusal| anyhow!("{refusal}"))?;
         }
-        let entries = members.iter().map(|(name, served)| MemberEntry {
-            name: name.clone(),
-            endpoint: served.url(),
-            token: "demo".to_owned(),
-            ca_bundle: None,
-        });
         let mut objects = example::namespaces();
-        objects.extend(entries.flat_map(|entry| example::member(&entry)));
-        objects.extend(example::taint_policies(pace));
+        for name in &scenario.members {
+            objects.extend(example::member(&entry(&members, name)?));
+        }
+        objects.extend(scenario.given.iter().cloned());
         for object in objects {
-            fleet.control_plane().put(object).map_err(|refusal| anyhow!("{refusal}"))?;
+            fleet
+                .control_plane()
+                .put(object)
+                .map_err(|refusal| anyhow!("{refusal}"))?;
         }
 
         let mut arguments = vec![
@@ -79,35 +84,55 @@ impl Stage {
             "--admin-bind-address=127.0.0.1:0".to_owned(),
             "--queue-bind-address=127.0.0.1:0".to_owned(),
         ];
-        arguments.extend(pace.health_flags());
-        arguments.extend(pace.queue_flags());
+        arguments.extend(scenario.pace.health_flags());
+        arguments.extend(scenario.queue_flags());
         let flags = Flags::try_parse_from(arguments).context("the demo's own flags")?;
-        let process = Process::builder("karmada-failover", fleet.control_plane().client_named("karmada-failover"))
-            .clock(clock.clone())
-            .identity(format!("karmada-failover-demo-{}", std::process::id()))
-            .flags(flags.kit)
-            .controllers(flags.components.controllers())
-            .start()
-            .await?;
+        let process = Process::builder(
+            "karmada-failover",
+            fleet.control_plane().client_named("karmada-failover"),
+        )
+        .clock(clock.clone())
+        .identity(format!("karmada-failover-demo-{}", std::process::id()))
+        .flags(flags.kit)
+        .controllers(flags.components.controllers())
+        .start()
+        .await?;
 
         let kubeconfig_path = folder.path.join("kubeconfig");
         let mut servers = vec![(CONTROL_PLANE.to_owned(), control_plane.url())];
         servers.extend(members.iter().map(|(name, served)| (name.clone(), served.url())));
         std::fs::write(&kubeconfig_path, kubeconfig(&servers)).context("cannot write the kubeconfig")?;
-        let metrics = process.admin_address().map(|address| format!("http://{address}/metrics")).unwrap_or_default();
+        let metrics = process
+            .admin_address()
+            .map(|address| format!("http://{address}/metrics"))
+            .unwrap_or_default();
         let started = Started {
-            scenario: scenario.to_owned(),
+            scenario: scenario.name.to_owned(),
+            description: scenario.description.clone(),
+            members: members.len(),
             kubeconfig: kubeconfig_path.display().to_string(),
             queue: queue_address(fleet.control_plane().observer()).await?,
             metrics,
             log,
         };
-        Ok(Self { started, clock, fleet, control_plane, members, process, folder })
+        Ok(Self {
+            started,
+            clock,
+            fleet,
+            roads: Roads::default(),
+            control_plane,
+            members,
+            process,
+            folder,
+        })
     }
 
     /// What an observer looks at: the same URLs that a person has.
     pub(super) fn sources(&self) -> anyhow::Result<Sources> {
-        let members = self.members.iter().map(|(name, served)| Ok((name.clone(), client(&served.url())?)));
+        let members = self
+            .members
+            .iter()
+            .map(|(name, served)| Ok((name.clone(), client(&served.url())?)));
         Ok(Sources {
             control_plane: client(&self.control_plane.url())?,
             members: members.collect::<anyhow::Result<_>>()?,
@@ -116,38 +141,67 @@ impl Stage {
     }
 
     /// Watches over the correctness rules from here on.
-    pub(super) fn watch_rules(&self, pace: &Pace) -> Watching {
+    pub(super) fn watch_rules(&self, scenario: &Scenario) -> Watching {
         let clock = self.clock.clone();
-        let settings = Settings::real_time(pace.evictions_per_second);
-        Watching::start(&self.fleet.control_plane().observer(), settings, Arc::new(move || clock.now()))
+        let settings = Settings::real_time(scenario.highest_rate());
+        Watching::start(
+            &self.fleet.control_plane().observer(),
+            settings,
+            Arc::new(move || clock.now()),
+        )
     }
 
-    fn member(&self, name: &str) -> anyhow::Result<Member> {
-        self.fleet.member(name).ok_or_else(|| anyhow!("there is no member {name}"))
-    }
-
-    /// Ends everything in order; the files go too.
-    pub(super) async fn strike(self) -> Ended {
+    /// Ends everything in order.
+    pub(super) async fn strike(self, files: Files) -> Ended {
         let ended = self.process.stop().await;
-        drop(self.folder);
+        match files {
+            Files::Remove => drop(self.folder),
+            Files::Keep => self.folder.keep(),
+        }
         ended
     }
 }
 
+/// What becomes of the demo's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Files {
+    /// They go.
+    Remove,
+    /// They stay, for whoever wants to know what went wrong.
+    Keep,
+}
+
 impl Theatre for Stage {
-    async fn put(&mut self, object: Value) -> anyhow::Result<()> {
-        self.fleet.control_plane().put(object).map(drop).map_err(|refusal| anyhow!("{refusal}"))
+    async fn control_plane(&mut self) -> anyhow::Result<Client> {
+        client(&self.control_plane.url())
     }
 
-    async fn stop_member(&mut self, name: &str) -> anyhow::Result<()> {
-        self.member(name)?.stop();
+    async fn set_member(&mut self, name: &str, to: MemberState) -> anyhow::Result<()> {
+        self.roads.set_member(name, to);
+        self.roads.lay(&self.fleet);
         Ok(())
     }
 
-    async fn start_member(&mut self, name: &str) -> anyhow::Result<()> {
-        self.member(name)?.resume();
+    async fn set_network(&mut self, to: Network) -> anyhow::Result<()> {
+        self.roads.set_network(to);
+        self.roads.lay(&self.fleet);
         Ok(())
     }
+
+    fn entry(&self, member: &str) -> anyhow::Result<MemberEntry> {
+        entry(&self.members, member)
+    }
+}
+
+/// What the control plane is told of a member.
+fn entry(members: &BTreeMap<String, Served>, name: &str) -> anyhow::Result<MemberEntry> {
+    let served = members.get(name).ok_or_else(|| anyhow!("there is no member {name}"))?;
+    Ok(MemberEntry {
+        name: name.to_owned(),
+        endpoint: served.url(),
+        token: "demo".to_owned(),
+        ca_bundle: None,
+    })
 }
 
 fn client(url: &str) -> anyhow::Result<Client> {
@@ -172,7 +226,8 @@ async fn queue_address(client: Client) -> anyhow::Result<String> {
 /// Sends the log of everything in this process to a file.
 fn log_to(path: &Path, clock: &Clock) -> anyhow::Result<String> {
     let file = Arc::new(std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?);
-    let subscriber = controller_kit::telemetry::subscriber(LogFormat::Text, "info", clock.clone(), move || file.clone())?;
+    let subscriber =
+        controller_kit::telemetry::subscriber(LogFormat::Text, "info", clock.clone(), move || file.clone())?;
     tracing::subscriber::set_global_default(subscriber).context("a log was set up before")?;
     Ok(path.display().to_string())
 }
@@ -180,19 +235,26 @@ fn log_to(path: &Path, clock: &Clock) -> anyhow::Result<String> {
 /// A folder of our own for as long as the demo runs.
 struct Folder {
     path: PathBuf,
+    is_kept: bool,
 }
 
 impl Folder {
     fn create() -> anyhow::Result<Self> {
         let path = std::env::temp_dir().join(format!("karmada-failover-demo-{}", std::process::id()));
         std::fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Self { path })
+        Ok(Self { path, is_kept: false })
+    }
+
+    fn keep(mut self) {
+        self.is_kept = true;
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed stays in the temporary folder, where the system cleans up.
-        let _ = std::fs::remove_dir_all(&self.path);
+        if !self.is_kept {
+            // What cannot be removed stays in the temporary folder, where the system cleans up.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
     }
 }

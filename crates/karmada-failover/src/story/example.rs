@@ -21,11 +21,21 @@ pub struct Pace {
 
 impl Pace {
     /// For watching: slow enough to type kubectl meanwhile.
-    pub const WATCHABLE: Self =
-        Self { probe_seconds: 2, threshold_seconds: 6, add_on_match_seconds: 10, remove_on_mismatch_seconds: 8, evictions_per_second: 0.5 };
+    pub const WATCHABLE: Self = Self {
+        probe_seconds: 2,
+        threshold_seconds: 6,
+        add_on_match_seconds: 10,
+        remove_on_mismatch_seconds: 8,
+        evictions_per_second: 0.5,
+    };
     /// For tests: the same story in less than a minute.
-    pub const FAST: Self =
-        Self { probe_seconds: 1, threshold_seconds: 2, add_on_match_seconds: 2, remove_on_mismatch_seconds: 2, evictions_per_second: 0.5 };
+    pub const FAST: Self = Self {
+        probe_seconds: 1,
+        threshold_seconds: 2,
+        add_on_match_seconds: 2,
+        remove_on_mismatch_seconds: 2,
+        evictions_per_second: 0.5,
+    };
 
     /// Flags of the components that keep this pace.
     #[must_use]
@@ -40,7 +50,10 @@ impl Pace {
     /// Flags of the eviction queue that keep this pace.
     #[must_use]
     pub fn queue_flags(&self) -> Vec<String> {
-        vec![format!("--resource-eviction-rate={}", self.evictions_per_second), "--leader-grace=1s".to_owned()]
+        vec![
+            format!("--resource-eviction-rate={}", self.evictions_per_second),
+            "--leader-grace=1s".to_owned(),
+        ]
     }
 }
 
@@ -106,7 +119,12 @@ pub fn taint_policies(pace: &Pace) -> Vec<Value> {
     };
     vec![
         policy("not-ready-no-schedule", "NoSchedule", 1, 1),
-        policy("not-ready-no-execute", "NoExecute", pace.add_on_match_seconds, pace.remove_on_mismatch_seconds),
+        policy(
+            "not-ready-no-execute",
+            "NoExecute",
+            pace.add_on_match_seconds,
+            pace.remove_on_mismatch_seconds,
+        ),
     ]
 }
 

@@ -3,13 +3,18 @@
 
 pub mod example;
 pub mod expect;
+mod headline;
 mod line;
+pub mod objects;
 mod observer;
 pub mod print;
+mod queue_watch;
 pub mod scenario;
 pub mod script;
 mod teller;
+pub mod theatre;
 
 pub use line::{Line, Step};
 pub use observer::{Observer, Sources};
 pub use teller::{EntrySeen, EntryStands, Teller};
+pub use theatre::Theatre;

@@ -6,8 +6,6 @@ use std::time::Duration;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind, Work};
 use eviction_queue_api::QueueClient;
-use eviction_queue_api::v1::watch_entries_response::Message;
-use eviction_queue_api::v1::{self as queue, Entry, EntryState, WatchEntriesRequest};
 use futures::stream::{FuturesUnordered, StreamExt};
 use kube::{Api, Client};
 use kube_sandbox::rules::follow;
@@ -17,7 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::line::Line;
-use super::teller::{EntrySeen, EntryStands, Teller};
+use super::queue_watch;
+use super::teller::Teller;
 
 /// What the observer looks at.
 #[derive(Clone)]
@@ -33,26 +32,26 @@ pub struct Sources {
 /// How often a member is asked, and how long it may take to answer.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 const PROBE_WITHIN: Duration = Duration::from_secs(2);
-/// The pause before the queue is dialled again.
-const REDIAL: Duration = Duration::from_millis(300);
 
 /// Observes until it is dropped.
 pub struct Observer {
     teller: Arc<Mutex<Teller>>,
     changed: mpsc::UnboundedReceiver<()>,
     handed_out: usize,
+    start: Instant,
     _tasks: JoinSet<()>,
 }
 
+/// Where those who look tell what they saw.
 #[derive(Clone)]
-struct Told {
+pub(super) struct Told {
     teller: Arc<Mutex<Teller>>,
     changed: mpsc::UnboundedSender<()>,
     start: Instant,
 }
 
 impl Told {
-    fn tell(&self, see: impl FnOnce(&mut Teller, f64)) {
+    pub(super) fn tell(&self, see: impl FnOnce(&mut Teller, f64)) {
         see(&mut self.teller.lock(), self.start.elapsed().as_secs_f64());
         // Nobody listens any more only when the observer was dropped, and this task with it.
         let _ = self.changed.send(());
@@ -64,24 +63,42 @@ impl Observer {
     #[must_use]
     pub fn start(sources: Sources) -> Self {
         let (changed, receiver) = mpsc::unbounded_channel();
-        let told = Told { teller: Arc::default(), changed, start: Instant::now() };
+        let start = Instant::now();
+        let told = Told {
+            teller: Arc::default(),
+            changed,
+            start,
+        };
         let mut tasks = JoinSet::new();
         let client = &sources.control_plane;
         {
             let told = told.clone();
-            tasks.spawn(follow(Api::<Cluster>::all(client.clone()), move |seen| told.tell(|teller, at| teller.see_cluster(seen, at))));
+            tasks.spawn(follow(Api::<Cluster>::all(client.clone()), move |seen| {
+                told.tell(|teller, at| teller.see_cluster(seen, at))
+            }));
         }
         for kind in BindingKind::ALL {
             let (told, api) = (told.clone(), Api::<Binding>::all_with(client.clone(), &kind));
-            tasks.spawn(follow(api, move |seen| told.tell(|teller, at| teller.see_binding(seen, at))));
+            tasks.spawn(follow(api, move |seen| {
+                told.tell(|teller, at| teller.see_binding(seen, at))
+            }));
         }
         {
             let told = told.clone();
-            tasks.spawn(follow(Api::<Work>::all(client.clone()), move |seen| told.tell(|teller, at| teller.see_work(&seen, at))));
+            tasks.spawn(follow(Api::<Work>::all(client.clone()), move |seen| {
+                told.tell(|teller, at| teller.see_work(&seen, at))
+            }));
         }
         tasks.spawn(ask_members(sources.members, told.clone()));
-        tasks.spawn(watch_queue(sources.queue, told.clone()));
-        Self { teller: told.teller, changed: receiver, handed_out: 0, _tasks: tasks }
+        tasks.spawn(queue_watch::entries(sources.queue.clone(), told.clone()));
+        tasks.spawn(queue_watch::regimes(sources.queue, told.clone()));
+        Self {
+            teller: told.teller,
+            changed: receiver,
+            handed_out: 0,
+            start,
+            _tasks: tasks,
+        }
     }
 
     /// The next line, when it is told. Cancel-safe.
@@ -95,6 +112,24 @@ impl Observer {
         }
     }
 
+    /// How many lines [`Self::next`] has given.
+    #[must_use]
+    pub fn handed_out(&self) -> usize {
+        self.handed_out
+    }
+
+    /// So many Clusters are to be there from now on; that they are ready will be a line.
+    pub fn expect_clusters(&self, clusters: usize) {
+        let at = self.elapsed();
+        self.teller.lock().expect_clusters(clusters, at);
+    }
+
+    /// Seconds since the start.
+    #[must_use]
+    pub fn elapsed(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
     /// Looks at everything told so far.
     pub fn look<T>(&self, look: impl FnOnce(&Teller) -> T) -> T {
         look(&self.teller.lock())
@@ -102,7 +137,9 @@ impl Observer {
 }
 
 async fn ask_members(members: Vec<(String, Client)>, told: Told) {
-    let askers = members.into_iter().map(|(name, client)| ask_member(name, client, told.clone()));
+    let askers = members
+        .into_iter()
+        .map(|(name, client)| ask_member(name, client, told.clone()));
     askers.collect::<FuturesUnordered<_>>().collect::<()>().await;
 }
 
@@ -128,51 +165,4 @@ fn innermost(error: &dyn std::error::Error) -> String {
         error = source;
     }
     error.to_string()
-}
-
-async fn watch_queue(queue: QueueClient, told: Told) {
-    loop {
-        // The queue moves with its leader: a broken stream is dialled again, and begins with all entries.
-        if let Err(status) = watch_queue_once(&queue, &told).await {
-            queue.learn(&status);
-        }
-        tokio::time::sleep(REDIAL).await;
-    }
-}
-
-async fn watch_queue_once(queue: &QueueClient, told: &Told) -> Result<(), tonic::Status> {
-    let mut client = queue.inspection().await.map_err(|error| tonic::Status::unavailable(error.to_string()))?;
-    let mut steps = client.watch_entries(WatchEntriesRequest::default()).await?.into_inner();
-    while let Some(step) = steps.message().await? {
-        let (entry, is_evicted) = match step.message {
-            Some(Message::Changed(entry)) => (Some(entry), false),
-            Some(Message::Removed(removed)) => {
-                let is_evicted = removed.reason() == queue::RemovedReason::Evicted;
-                (removed.entry, is_evicted)
-            }
-            Some(Message::Synced(_)) | None => (None, false),
-        };
-        if let Some(entry) = entry {
-            see(&entry, is_evicted, told);
-        }
-    }
-    Ok(())
-}
-
-fn see(entry: &Entry, is_evicted: bool, told: &Told) {
-    let Some(published) = &entry.published else { return };
-    let Some(key) = &published.key else { return };
-    let binding = match key.namespace.as_str() {
-        "" => key.name.clone(),
-        namespace => format!("{namespace}/{}", key.name),
-    };
-    let seen = |stands, why: String| EntrySeen { cluster: key.cluster.clone(), binding: binding.clone(), stands, why };
-    told.tell(|teller, at| {
-        teller.see_entry(&seen(EntryStands::Queued, published.reason.clone()), at);
-        // An entry that was evicted was released, even if its lease was too short to be seen.
-        if entry.state() == EntryState::Leased || is_evicted {
-            let why = format!("its turn came; it will be evicted for {}", key.cause);
-            teller.see_entry(&seen(EntryStands::Released, why), at);
-        }
-    });
 }

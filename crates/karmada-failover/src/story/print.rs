@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
-use super::line::{Line, Step};
+use super::headline::{groups, headline};
+use super::line::Line;
 
 /// How the story is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -22,6 +24,10 @@ pub enum Output {
 pub struct Started {
     /// Name of the scenario.
     pub scenario: String,
+    /// What it shows.
+    pub description: String,
+    /// How many members there are.
+    pub members: usize,
     /// Path of a kubeconfig for the control plane; the members are further contexts in it.
     pub kubeconfig: String,
     /// gRPC address of the eviction queue, `host:port`.
@@ -52,6 +58,8 @@ pub struct Summary {
 pub struct Printer {
     output: Output,
     colour: bool,
+    /// Lines that are told together.
+    gathered: Mutex<Vec<Line>>,
 }
 
 /// Something to print that has a name of its own in JSON.
@@ -66,7 +74,11 @@ impl Printer {
     /// Colour goes only to a terminal.
     #[must_use]
     pub fn new(output: Output) -> Self {
-        Self { output, colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
+        Self {
+            output,
+            colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            gathered: Mutex::default(),
+        }
     }
 
     /// The head.
@@ -77,13 +89,14 @@ impl Printer {
         match self.output {
             Output::Json => self.json("Started", started),
             Output::Text => self.text(&format!(
-                "Three member clusters and a control plane, all simulated in this process; the controllers are the real ones.\n\
+                "{}\n\n\
+                 {} member clusters and a control plane, all simulated in this process; the controllers are the real ones.\n\
                  Look at it meanwhile from another terminal:\n\n\
                  \x20 export KUBECONFIG={}\n\
                  \x20 kubectl get clusters,rb,work -A          kubectl describe cluster member1\n\
                  \x20 grpcurl -plaintext {} list     curl {}\n\n\
                  The log of the controllers: {}\n",
-                started.kubeconfig, started.queue, started.metrics, started.log
+                started.description, started.members, started.kubeconfig, started.queue, started.metrics, started.log
             )),
         }
     }
@@ -95,11 +108,27 @@ impl Printer {
     pub fn act(&self, what: &str) -> std::io::Result<()> {
         match self.output {
             Output::Json => Ok(()),
-            Output::Text => self.text(&format!("\n{}", self.paint("1", &format!("-- {what}")))),
+            Output::Text => {
+                self.settle()?;
+                self.text(&format!("\n{}", self.paint("1", &format!("-- {what}"))))
+            }
         }
     }
 
-    /// One thing that happened.
+    /// The heading of a chapter; nothing when it is empty.
+    ///
+    /// # Errors
+    /// When standard output is closed.
+    pub fn heading(&self, heading: &str) -> std::io::Result<()> {
+        if heading.is_empty() || self.output == Output::Json {
+            return Ok(());
+        }
+        self.settle()?;
+        self.text(&format!("\n{}", self.paint("1;4", heading)))
+    }
+
+    /// One thing that happened. Programs get it at once; for people it is kept until [`Self::settle`], and told
+    /// together with what is alike.
     ///
     /// # Errors
     /// When standard output is closed.
@@ -107,10 +136,27 @@ impl Printer {
         match self.output {
             Output::Json => self.write(&serde_json::to_string(line).unwrap_or_default()),
             Output::Text => {
-                let head = format!("{:>6.1} s  {}", line.at, headline(line));
-                self.text(&format!("{head}\n          {}", self.paint("2", &line.why)))
+                self.gathered.lock().push(line.clone());
+                Ok(())
             }
         }
+    }
+
+    /// Prints what was kept.
+    ///
+    /// # Errors
+    /// When standard output is closed.
+    pub fn settle(&self) -> std::io::Result<()> {
+        let gathered = std::mem::take(&mut *self.gathered.lock());
+        groups(gathered).iter().try_for_each(|alike| {
+            let at = alike.first().map_or(0.0, |line| line.at);
+            let why = alike.first().map_or("", |line| line.why.as_str());
+            self.text(&format!(
+                "{at:>6.1} s  {}\n          {}",
+                headline(alike),
+                self.paint("2", why)
+            ))
+        })
     }
 
     /// The end.
@@ -121,13 +167,27 @@ impl Printer {
         if self.output == Output::Json {
             return self.json("Summary", summary);
         }
-        let verdict = if summary.ok { self.paint("32", "It came out right") } else { self.paint("31", "It did not come out right") };
-        self.text(&format!("\n{verdict} after {:.1} s, with {} eviction(s):", summary.at, summary.evictions))?;
+        self.settle()?;
+        let verdict = if summary.ok {
+            self.paint("32", "It came out right")
+        } else {
+            self.paint("31", "It did not come out right")
+        };
+        self.text(&format!(
+            "\n{verdict} after {:.1} s, with {} eviction(s):",
+            summary.at, summary.evictions
+        ))?;
         for (binding, clusters) in &summary.bindings {
-            let placed: Vec<_> = clusters.iter().map(|(cluster, replicas)| format!("{replicas} on {cluster}")).collect();
+            let placed: Vec<_> = clusters
+                .iter()
+                .map(|(cluster, replicas)| format!("{replicas} on {cluster}"))
+                .collect();
             self.text(&format!("  {binding}: {}", placed.join(", ")))?;
         }
-        summary.problems.iter().try_for_each(|problem| self.text(&format!("  problem: {problem}")))
+        summary
+            .problems
+            .iter()
+            .try_for_each(|problem| self.text(&format!("  problem: {problem}")))
     }
 
     fn json<T: Serialize>(&self, step: &str, content: &T) -> std::io::Result<()> {
@@ -139,7 +199,11 @@ impl Printer {
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     #[expect(clippy::unused_self, reason = "the only place that knows where output goes")]
@@ -147,25 +211,5 @@ impl Printer {
         let mut stdout = std::io::stdout().lock();
         writeln!(stdout, "{text}")?;
         stdout.flush()
-    }
-}
-
-fn headline(line: &Line) -> String {
-    let cluster = line.cluster.as_deref().unwrap_or("a cluster");
-    let binding = line.binding.as_deref().unwrap_or("a workload");
-    match line.step {
-        Step::WorkloadRunning => format!("{binding} runs as its policy asks"),
-        Step::ClusterFailed => format!("{cluster} fails"),
-        Step::ClusterNotReady => format!("{cluster} counts as not Ready: it failed for the whole threshold, a blip would not"),
-        Step::TaintAdded => format!("{cluster} is tainted: a ClusterTaintPolicy matched for its whole window"),
-        Step::EvictionQueued => format!("{binding} has to leave {cluster}: it stands in the eviction queue"),
-        Step::EvictionReleased => format!("{binding} may leave {cluster} now: the rate and the brakes allow it"),
-        Step::ClusterEvicted => format!("{binding} leaves {cluster}: no longer a target, but its old copy is not deleted"),
-        Step::Rescheduled => format!("{binding} has a new placement"),
-        Step::ReplacementHealthy => format!("{binding} is complete again on {cluster}"),
-        Step::OldCopyKept => format!("the old copy on {cluster} may go, and will when {cluster} can be asked to"),
-        Step::ClusterReturned => format!("{cluster} is Ready again"),
-        Step::TaintRemoved => format!("{cluster} loses a taint: the policy's conditions did not match for its whole removal window"),
-        Step::OldCopyRemoved => format!("the old copy of {binding} on {cluster} is gone; nothing moves back by itself"),
     }
 }

@@ -1,44 +1,54 @@
-//! What is done to the fleet, and when. What follows from it is not said here: it is read off the API objects.
+//! Plays a scenario: does what it says, when it says it, and tells what follows. What follows is not said here: it is
+//! read off the API objects and the queue.
 
-use std::future::Future;
 use std::time::Duration;
 
-use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 
-use super::example::{self, Pace};
-use super::expect;
-use super::line::{Line, Step};
+use super::example::Pace;
+use super::expect::placement;
+use super::line::Step;
 use super::observer::Observer;
 use super::print::{Printer, Summary};
+use super::scenario::{Act, Action, Chapter, Scenario, Seen, Until};
+use super::teller::Teller;
+use super::theatre::{Theatre, perform};
 
-/// What the script can do to a fleet, simulated or real.
-pub trait Theatre {
-    /// Creates an object in the control plane, as a person would.
-    fn put(&mut self, object: Value) -> impl Future<Output = anyhow::Result<()>>;
-    /// Takes a member's API server away; its workloads run on.
-    fn stop_member(&mut self, name: &str) -> impl Future<Output = anyhow::Result<()>>;
-    /// Brings it back as it was.
-    fn start_member(&mut self, name: &str) -> impl Future<Output = anyhow::Result<()>>;
-    /// Hears every line when it is told, and may disturb the play. Returns how much longer the play may take for it.
-    fn hear(&mut self, _line: &Line) -> impl Future<Output = anyhow::Result<Duration>> {
-        async { Ok(Duration::ZERO) }
-    }
-}
-
-/// Plays the worked example and tells it. Returns what went wrong: what did not come in time, and what came out wrong.
+/// Plays a scenario on a stage that is set: its members have joined, what is given is there, the components run.
+/// Returns what went wrong: what did not come in time, and what is not as expected.
 ///
 /// # Errors
 /// When the fleet cannot be acted on, or standard output is closed.
-pub async fn play_worked_example(
+pub async fn play(
+    scenario: &Scenario,
     theatre: &mut impl Theatre,
-    pace: &Pace,
     observer: &mut Observer,
     printer: &Printer,
 ) -> anyhow::Result<Vec<String>> {
-    let late = play(theatre, pace, observer, printer).await?;
-    let mut problems: Vec<String> = late.into_iter().collect();
-    problems.extend(observer.look(expect::problems));
+    let mut play = Play {
+        theatre,
+        observer,
+        printer,
+        patience: patience(&scenario.pace),
+        is_crowded: scenario.every_member().len() > 3,
+    };
+    let mut problems = Vec::new();
+    if !play.fleet(scenario.members.len()).await? {
+        let patience = play.patience.as_secs();
+        problems.push(format!(
+            "not all {} clusters were ready within {patience} s",
+            scenario.members.len()
+        ));
+        return Ok(problems);
+    }
+    for chapter in &scenario.chapters {
+        let (found, is_over) = play.chapter(chapter).await?;
+        problems.extend(found);
+        if !is_over {
+            break;
+        }
+    }
+    printer.settle()?;
     Ok(problems)
 }
 
@@ -48,64 +58,162 @@ pub fn summary(observer: &Observer, evictions: usize, problems: Vec<String>) -> 
     observer.look(|teller| Summary {
         ok: problems.is_empty(),
         at: teller.told().last().map_or(0.0, |line| line.at),
-        bindings: teller.bindings().iter().map(|(key, binding)| (key.clone(), expect::placement(binding))).collect(),
+        bindings: teller
+            .bindings()
+            .iter()
+            .map(|(key, binding)| (key.clone(), placement(binding)))
+            .collect(),
         evictions,
         problems,
     })
 }
 
-async fn play(
-    theatre: &mut impl Theatre,
-    pace: &Pace,
-    observer: &mut Observer,
-    printer: &Printer,
-) -> anyhow::Result<Option<String>> {
-    let limit = patience(pace);
-    printer.act("an nginx of three replicas is created, and a policy that spreads it 1:2 over member1 and member2")?;
-    theatre.put(example::deployment()).await?;
-    theatre.put(example::propagation_policy()).await?;
-    if !tell_until(theatre, observer, printer, limit, |told| told == Step::WorkloadRunning).await? {
-        return Ok(Some(format!("the workload did not run within {} s", limit.as_secs())));
-    }
-    printer.act("member1's API server is stopped")?;
-    theatre.stop_member(expect::FAILING).await?;
-    if !tell_until(theatre, observer, printer, limit, |told| told == Step::OldCopyKept).await? {
-        return Ok(Some(format!("the failover was not complete within {} s", limit.as_secs())));
-    }
-    printer.act("member1's API server comes back")?;
-    theatre.start_member(expect::FAILING).await?;
-    while !observer.look(expect::is_over) {
-        let is_last = |told| told == Step::TaintRemoved || told == Step::OldCopyRemoved;
-        if !tell_until(theatre, observer, printer, limit, is_last).await? {
-            return Ok(Some(format!("the return was not complete within {} s", limit.as_secs())));
-        }
-    }
-    // Whoever moves things back by itself would do it now.
-    tell_until(theatre, observer, printer, Duration::from_secs(3), |_| false).await?;
-    Ok(None)
-}
-
 /// Longer than everything that has to happen between two acts.
 fn patience(pace: &Pace) -> Duration {
-    let window = pace.add_on_match_seconds.max(pace.remove_on_mismatch_seconds).max(0).unsigned_abs();
+    let window = pace
+        .add_on_match_seconds
+        .max(pace.remove_on_mismatch_seconds)
+        .max(0)
+        .unsigned_abs();
     Duration::from_secs(30 + 3 * u64::from(pace.threshold_seconds + pace.probe_seconds + window))
 }
 
-/// Prints what happens until `is_last`; false when that does not come within `limit`.
-async fn tell_until(
-    theatre: &mut impl Theatre,
-    observer: &mut Observer,
-    printer: &Printer,
-    limit: Duration,
-    is_last: impl Fn(Step) -> bool,
-) -> anyhow::Result<bool> {
-    let mut deadline = Instant::now() + limit;
-    while let Ok(Some(line)) = timeout_at(deadline, observer.next()).await {
-        printer.line(&line)?;
-        deadline += theatre.hear(&line).await?;
-        if is_last(line.step) {
-            return Ok(true);
+/// Whether a step was told so many times from a line on, in what was heard.
+fn told(begin: usize, step: Step, times: usize) -> impl Fn(&Teller, usize) -> bool {
+    move |teller, heard| {
+        teller.told()[begin..heard]
+            .iter()
+            .filter(|line| line.step == step)
+            .count()
+            >= times
+    }
+}
+
+/// How often is looked for what no line tells, and how long lines of a crowd are gathered.
+const GATHER: Duration = Duration::from_millis(400);
+
+struct Play<'a, T> {
+    theatre: &'a mut T,
+    observer: &'a mut Observer,
+    printer: &'a Printer,
+    patience: Duration,
+    /// Whether many things happen at once, and are told together.
+    is_crowded: bool,
+}
+
+impl<T: Theatre> Play<'_, T> {
+    /// Waits until the fleet can be used; false when it cannot in time.
+    async fn fleet(&mut self, clusters: usize) -> anyhow::Result<bool> {
+        let begin = self.observer.handed_out();
+        self.observer.expect_clusters(clusters);
+        self.tell(self.patience, told(begin, Step::FleetReady, 1)).await
+    }
+
+    /// What went wrong, and whether the chapter came to its end.
+    async fn chapter(&mut self, chapter: &Chapter) -> anyhow::Result<(Vec<String>, bool)> {
+        let (begin, regime_before) = self
+            .observer
+            .look(|teller| (teller.told().len(), teller.regime().map(str::to_owned)));
+        self.printer.heading(&chapter.heading)?;
+        let mut problems = Vec::new();
+        for act in &chapter.acts {
+            if let Some(late) = self.act(act).await? {
+                problems.push(late);
+                break;
+            }
+        }
+        let is_over = problems.is_empty();
+        let now = self.observer.elapsed();
+        self.observer.look(|teller| {
+            let seen = Seen {
+                lines: &teller.told()[begin..],
+                regime_before: regime_before.as_deref(),
+                teller,
+                now,
+            };
+            problems.extend(
+                chapter
+                    .expectations
+                    .iter()
+                    .flat_map(|expectation| expectation.problems(seen)),
+            );
+        });
+        if !chapter.heading.is_empty() {
+            problems
+                .iter_mut()
+                .for_each(|problem| *problem = format!("{}: {problem}", chapter.heading));
+        }
+        Ok((problems, is_over))
+    }
+
+    /// What did not come in time.
+    async fn act(&mut self, act: &Act) -> anyhow::Result<Option<String>> {
+        self.printer.act(&act.say)?;
+        let begin = self.observer.handed_out();
+        for action in &act.actions {
+            match action {
+                Action::Wait(time) => {
+                    self.tell(*time, |_, _| false).await?;
+                }
+                action => perform(self.theatre, action).await?,
+            }
+        }
+        let joined = act
+            .actions
+            .iter()
+            .filter(|action| matches!(action, Action::Join { .. }))
+            .count();
+        if joined > 0 {
+            let clusters = self.observer.look(Teller::expected_clusters) + joined;
+            self.observer.expect_clusters(clusters);
+        }
+        for until in &act.until {
+            let patience = act.patience.unwrap_or(self.patience);
+            let came = match *until {
+                Until::Passed(time) => {
+                    self.tell(time, |_, _| false).await?;
+                    true
+                }
+                Until::Told(step, times) => self.tell(patience, told(begin, step, times)).await?,
+                Until::Regime(wanted) => self.tell(patience, |teller, _| teller.regime() == Some(wanted)).await?,
+                Until::NoTaints => self.tell(patience, |teller, _| !teller.sees_taints()).await?,
+                Until::NoTasks => self.tell(patience, |teller, _| teller.with_tasks().is_empty()).await?,
+            };
+            if !came {
+                return Ok(Some(format!(
+                    "after {:?} this did not come within {} s: {until}",
+                    act.say,
+                    patience.as_secs()
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Prints what happens until it is over, as seen from the teller and the number of lines heard; false when that
+    /// does not come within `limit`.
+    async fn tell(&mut self, limit: Duration, is_over: impl Fn(&Teller, usize) -> bool) -> anyhow::Result<bool> {
+        let mut deadline = Instant::now() + limit;
+        loop {
+            let heard = self.observer.handed_out();
+            if self.observer.look(|teller| is_over(teller, heard)) {
+                return Ok(true);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            match timeout(left.min(GATHER), self.observer.next()).await {
+                Ok(Some(line)) => {
+                    self.printer.line(&line)?;
+                    if !self.is_crowded {
+                        self.printer.settle()?;
+                    }
+                    deadline += self.theatre.hear(&line).await?;
+                }
+                Ok(None) => return Ok(false),
+                Err(_) => self.printer.settle()?,
+            }
         }
     }
-    Ok(false)
 }

@@ -10,18 +10,24 @@ use api_types::cluster::{Cluster, condition};
 use api_types::names;
 use api_types::work::{Binding, ResourceHealth, Work, condition as binding_condition};
 use failover_core::taint_policy::ManagedTaints;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use kube_sandbox::rules::Seen;
 
+use super::expect::placement;
 use super::line::{Line, Step};
 
 /// Where an entry of the eviction queue stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryStands {
-    /// It waits, is ready or is held.
+    /// It is there.
     Queued,
+    /// The queue holds it.
+    Held,
     /// It was leased to an evictor.
     Released,
+    /// It left, and not by an eviction.
+    Abandoned,
 }
 
 /// An entry of the eviction queue, as far as the story needs it.
@@ -31,11 +37,16 @@ pub struct EntrySeen {
     pub cluster: String,
     /// The binding, as `namespace/name`.
     pub binding: String,
+    /// Identity of the cause: of another failure it is another entry.
+    pub cause: String,
     /// Where it stands.
     pub stands: EntryStands,
     /// The queue's own words.
     pub why: String,
 }
+
+/// The regime of a queue that does not know enough yet.
+const STARTING: &str = "Starting";
 
 /// Listens and tells.
 #[derive(Debug, Default)]
@@ -45,8 +56,16 @@ pub struct Teller {
     bindings: BTreeMap<String, Binding>,
     /// Works that wait for their end, by namespace and name.
     waiting_works: BTreeSet<(String, String)>,
+    /// Entries of the queue that were told: cause, cluster, binding, and the stand with its words where these may
+    /// change.
+    entries: BTreeSet<(String, String, String, EntryStands, String)>,
+    regime: Option<String>,
+    /// How many Clusters there are to be, and whether it was told that they are ready.
+    expected_clusters: usize,
+    is_fleet_told: bool,
     told: Vec<Line>,
-    waiting: Vec<Line>,
+    /// Lines that wait until their cause is told.
+    waiting: Vec<(Line, Option<Step>)>,
 }
 
 impl Teller {
@@ -54,6 +73,48 @@ impl Teller {
     #[must_use]
     pub fn told(&self) -> &[Line] {
         &self.told
+    }
+
+    /// The regime of the eviction queue, as last seen.
+    #[must_use]
+    pub fn regime(&self) -> Option<&str> {
+        self.regime.as_deref()
+    }
+
+    /// So many Clusters are to be there from now on; it is told when all are ready.
+    pub fn expect_clusters(&mut self, clusters: usize, at: f64) {
+        self.expected_clusters = clusters;
+        self.is_fleet_told = false;
+        self.look_at_fleet(at);
+    }
+
+    /// How many Clusters are to be there.
+    #[must_use]
+    pub fn expected_clusters(&self) -> usize {
+        self.expected_clusters
+    }
+
+    fn look_at_fleet(&mut self, at: f64) {
+        let ready = self
+            .clusters
+            .values()
+            .filter(|cluster| is_ready_for_work(cluster))
+            .count();
+        if !self.is_fleet_told && self.expected_clusters > 0 && ready >= self.expected_clusters {
+            self.is_fleet_told = true;
+            let why = format!("{ready} clusters are Ready, and what their API servers serve is known");
+            self.say_after(Line::of(Step::FleetReady, at, why), None);
+        }
+    }
+
+    /// The bindings that have eviction tasks, by `namespace/name`.
+    #[must_use]
+    pub fn with_tasks(&self) -> Vec<&str> {
+        let with_tasks = self
+            .bindings
+            .iter()
+            .filter(|(_, binding)| !binding.spec.graceful_eviction_tasks.is_empty());
+        with_tasks.map(|(key, _)| key.as_str()).collect()
     }
 
     /// Whether some Cluster still carries a taint.
@@ -73,7 +134,13 @@ impl Teller {
         let answers = answer.is_ok();
         let before = self.answering.insert(cluster.to_owned(), answers);
         if let (Some(true), Err(error)) = (before, answer) {
-            self.say(Step::ClusterFailed, at, Some(cluster), None, format!("its API server does not answer: {error}"));
+            self.say(
+                Step::ClusterFailed,
+                at,
+                Some(cluster),
+                None,
+                format!("its API server does not answer: {error}"),
+            );
         }
     }
 
@@ -81,9 +148,14 @@ impl Teller {
     pub fn see_cluster(&mut self, seen: Seen<Cluster>, at: f64) {
         let Seen::Stored(cluster) = seen else { return };
         let name = cluster.name_any();
-        let Some(before) = self.clusters.insert(name.clone(), cluster.clone()) else { return };
+        let before = self.clusters.insert(name.clone(), cluster.clone());
+        self.look_at_fleet(at);
+        let Some(before) = before else { return };
         if let Some(ready) = cluster.condition(condition::READY) {
-            let why = format!("condition Ready is {} ({}): {}", ready.status, ready.reason, ready.message);
+            let why = format!(
+                "condition Ready is {} ({}): {}",
+                ready.status, ready.reason, ready.message
+            );
             if before.is_ready() && !cluster.is_ready() {
                 self.say(Step::ClusterNotReady, at, Some(&name), None, why);
             } else if !before.is_ready() && cluster.is_ready() && self.has_told(Step::ClusterNotReady, &name) {
@@ -91,24 +163,54 @@ impl Teller {
             }
         }
         let taints = |cluster: &Cluster| -> BTreeSet<String> {
-            cluster.spec.taints.iter().map(|taint| format!("{}:{}", taint.key, taint.effect)).collect()
+            cluster
+                .spec
+                .taints
+                .iter()
+                .map(|taint| format!("{}:{}", taint.key, taint.effect))
+                .collect()
         };
         let (old, new) = (taints(&before), taints(&cluster));
+        // A taint that no policy of ours put there needs no failure.
+        let cause = |step, by: &str| if by.is_empty() { None } else { cause_of(step) };
         for taint in new.difference(&old) {
-            self.say(Step::TaintAdded, at, Some(&name), None, format!("taint {taint}{}", behind(&cluster, taint)));
+            let by = behind(&cluster, taint);
+            let line = Line::of(Step::TaintAdded, at, format!("taint {taint}{by}")).on(&name);
+            self.say_after(line, cause(Step::TaintAdded, &by));
         }
         for taint in old.difference(&new) {
-            self.say(Step::TaintRemoved, at, Some(&name), None, format!("taint {taint}{}", behind(&before, taint)));
+            let by = behind(&before, taint);
+            let line = Line::of(Step::TaintRemoved, at, format!("taint {taint}{by}")).on(&name);
+            self.say_after(line, cause(Step::TaintRemoved, &by));
+        }
+    }
+
+    /// The regime of the queue was seen. The first is no change, and what the queue is while it starts no news.
+    pub fn see_regime(&mut self, regime: &str, evictions_per_second: f64, why: String, at: f64) {
+        if regime == STARTING || self.regime.as_deref() == Some(regime) {
+            return;
+        }
+        if self.regime.replace(regime.to_owned()).is_some() {
+            let mut line = Line::of(Step::RegimeChanged, at, why);
+            line.regime = Some(regime.to_owned());
+            line.evictions_per_second = Some(evictions_per_second);
+            self.say_after(line, None);
         }
     }
 
     /// An entry of the queue was seen.
     pub fn see_entry(&mut self, entry: &EntrySeen, at: f64) {
-        let step = match entry.stands {
-            EntryStands::Queued => Step::EvictionQueued,
-            EntryStands::Released => Step::EvictionReleased,
+        let (step, words) = match entry.stands {
+            EntryStands::Queued => (Step::EvictionQueued, ""),
+            EntryStands::Held => (Step::EvictionHeld, entry.why.as_str()),
+            EntryStands::Released => (Step::EvictionReleased, ""),
+            EntryStands::Abandoned => (Step::EvictionAbandoned, ""),
         };
-        if !self.knows(step, &entry.cluster, &entry.binding) {
+        let (cause, cluster, binding) = (entry.cause.clone(), entry.cluster.clone(), entry.binding.clone());
+        if self
+            .entries
+            .insert((cause, cluster, binding, entry.stands, words.to_owned()))
+        {
             self.say(step, at, Some(&entry.cluster), Some(&entry.binding), entry.why.clone());
         }
     }
@@ -125,23 +227,42 @@ impl Teller {
                 self.say(Step::ClusterEvicted, at, Some(&task.from_cluster), Some(&key), why);
             }
         }
-        let placed = binding.condition(binding_condition::SCHEDULED).is_some_and(|scheduled| scheduled.status == "True")
+        let placed = binding
+            .condition(binding_condition::SCHEDULED)
+            .is_some_and(|scheduled| scheduled.status == "True")
             && !binding.spec.clusters.is_empty();
+        if !placed {
+            return;
+        }
+        let line = |step, why| {
+            let mut line = Line::of(step, at, why).to(&key);
+            line.placement = Some(placement(&binding));
+            line
+        };
+        let available = || format!("{} replicas available on {}", binding.replicas(), result(&binding));
         if let Some(left) = self.left_by(&key)
-            && placed
             && binding.spec.clusters.iter().all(|target| target.name != left)
             && has_every_replica(&binding)
         {
-            let goes_to = binding.spec.clusters.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(",");
+            let targets: Vec<&str> = binding
+                .spec
+                .clusters
+                .iter()
+                .map(|target| target.name.as_str())
+                .collect();
+            let goes_to = targets.join(",");
             if !self.has_happened_since_eviction(Step::Rescheduled, &key) {
-                self.say(Step::Rescheduled, at, Some(&goes_to), Some(&key), format!("now {}", result(&binding)));
+                let line = line(Step::Rescheduled, format!("now {}", result(&binding))).on(&goes_to);
+                self.say_after(line, cause_of(Step::Rescheduled));
             }
             if is_available(&binding) && !self.has_happened_since_eviction(Step::ReplacementHealthy, &key) {
-                self.say(Step::ReplacementHealthy, at, Some(&goes_to), Some(&key), format!("{} replicas available on {}", binding.replicas(), result(&binding)));
+                let line = line(Step::ReplacementHealthy, available()).on(&goes_to);
+                self.say_after(line, cause_of(Step::ReplacementHealthy));
             }
         }
-        if placed && is_available(&binding) && !self.told.iter().any(|line| line.step == Step::WorkloadRunning && line.binding.as_deref() == Some(key.as_str())) {
-            self.say(Step::WorkloadRunning, at, None, Some(&key), format!("{} replicas available on {}", binding.replicas(), result(&binding)));
+        let ran = |line: &Line| line.step == Step::WorkloadRunning && line.binding.as_deref() == Some(key.as_str());
+        if has_every_replica(&binding) && is_available(&binding) && !self.told.iter().any(ran) {
+            self.say_after(line(Step::WorkloadRunning, available()), None);
         }
     }
 
@@ -149,20 +270,34 @@ impl Teller {
     pub fn see_work(&mut self, seen: &Seen<Work>, at: f64) {
         let (Seen::Stored(work) | Seen::Gone(work)) = seen;
         let namespace = work.namespace().unwrap_or_default();
-        let Some(cluster) = names::cluster_of_execution_namespace(&namespace) else { return };
+        let Some(cluster) = names::cluster_of_execution_namespace(&namespace) else {
+            return;
+        };
         let binding = binding_of(work);
         let key = (namespace, work.name_any());
         match seen {
             Seen::Stored(work) => {
-                let (Some(since), Some(binding)) = (&work.metadata.deletion_timestamp, binding) else { return };
+                let (Some(since), Some(binding)) = (&work.metadata.deletion_timestamp, binding) else {
+                    return;
+                };
                 if self.waiting_works.insert(key) {
-                    let why = format!("Work {} is to be deleted since {}, and waits for {cluster} to come back", work.name_any(), since.0);
+                    let why = format!(
+                        "Work {} is to be deleted since {}, and waits for {cluster} to come back",
+                        work.name_any(),
+                        since.0
+                    );
                     self.say(Step::OldCopyKept, at, Some(cluster.as_str()), Some(&binding), why);
                 }
             }
             Seen::Gone(_) => {
                 if let (true, Some(binding)) = (self.waiting_works.remove(&key), binding) {
-                    self.say(Step::OldCopyRemoved, at, Some(cluster.as_str()), Some(&binding), format!("Work {} is gone, and its copy with it", key.1));
+                    self.say(
+                        Step::OldCopyRemoved,
+                        at,
+                        Some(cluster.as_str()),
+                        Some(&binding),
+                        format!("Work {} is gone, and its copy with it", key.1),
+                    );
                 }
             }
         }
@@ -170,13 +305,18 @@ impl Teller {
 
     /// The cluster that this binding left, if its eviction was seen.
     fn left_by(&self, binding: &str) -> Option<String> {
-        let all = self.told.iter().chain(&self.waiting);
-        let evictions = all.filter(|line| line.step == Step::ClusterEvicted && line.binding.as_deref() == Some(binding));
+        let all = self.told.iter().chain(self.waiting.iter().map(|(line, _)| line));
+        let evictions =
+            all.filter(|line| line.step == Step::ClusterEvicted && line.binding.as_deref() == Some(binding));
         evictions.last().and_then(|line| line.cluster.clone())
     }
 
     fn has_happened_since_eviction(&self, step: Step, binding: &str) -> bool {
-        let of_binding = self.told.iter().chain(&self.waiting).filter(|line| line.binding.as_deref() == Some(binding));
+        let of_binding = self
+            .told
+            .iter()
+            .chain(self.waiting.iter().map(|(line, _)| line))
+            .filter(|line| line.binding.as_deref() == Some(binding));
         of_binding.fold(false, |happened, line| match line.step {
             Step::ClusterEvicted => false,
             other => happened || other == step,
@@ -184,51 +324,74 @@ impl Teller {
     }
 
     fn has_told(&self, step: Step, cluster: &str) -> bool {
-        self.told.iter().any(|line| line.step == step && line.cluster.as_deref() == Some(cluster))
-    }
-
-    fn knows(&self, step: Step, cluster: &str, binding: &str) -> bool {
-        let is_it = |line: &Line| line.step == step && line.cluster.as_deref() == Some(cluster) && line.binding.as_deref() == Some(binding);
-        self.told.iter().chain(&self.waiting).any(is_it)
+        self.told
+            .iter()
+            .any(|line| line.step == step && line.cluster.as_deref() == Some(cluster))
     }
 
     fn say(&mut self, step: Step, at: f64, cluster: Option<&str>, binding: Option<&str>, why: String) {
-        let line = Line { step, at, cluster: cluster.map(str::to_owned), binding: binding.map(str::to_owned), why };
-        self.waiting.push(line);
-        while let Some(index) = self.waiting.iter().position(|line| self.cause_was_told(line)) {
-            let mut line = self.waiting.remove(index);
+        let mut line = Line::of(step, at, why);
+        line.cluster = cluster.map(str::to_owned);
+        line.binding = binding.map(str::to_owned);
+        self.say_after(line, cause_of(step));
+    }
+
+    fn say_after(&mut self, line: Line, cause: Option<Step>) {
+        self.waiting.push((line, cause));
+        while let Some(index) = self
+            .waiting
+            .iter()
+            .position(|(line, cause)| self.was_told(*cause, line))
+        {
+            let (mut line, _) = self.waiting.remove(index);
             line.at = line.at.max(self.told.last().map_or(0.0, |last| last.at));
             self.told.push(line);
         }
     }
 
-    fn cause_was_told(&self, line: &Line) -> bool {
-        let cause = match line.step {
-            Step::ClusterNotReady => Step::ClusterFailed,
-            Step::TaintAdded => Step::ClusterNotReady,
-            Step::EvictionQueued => Step::TaintAdded,
-            Step::EvictionReleased => Step::EvictionQueued,
-            Step::ClusterEvicted => Step::EvictionReleased,
-            Step::Rescheduled => Step::ClusterEvicted,
-            Step::ReplacementHealthy => Step::Rescheduled,
-            Step::OldCopyKept => Step::ReplacementHealthy,
-            Step::ClusterReturned => Step::ClusterNotReady,
-            Step::TaintRemoved => Step::ClusterReturned,
-            Step::OldCopyRemoved => Step::OldCopyKept,
-            Step::WorkloadRunning | Step::ClusterFailed => return true,
-        };
+    fn was_told(&self, cause: Option<Step>, line: &Line) -> bool {
         let is_of_same = |told: &Line| match (&told.binding, &line.binding) {
             (Some(told), Some(this)) => told == this,
             _ => told.cluster == line.cluster,
         };
-        self.told.iter().any(|told| told.step == cause && is_of_same(told))
+        cause.is_none_or(|cause| self.told.iter().any(|told| told.step == cause && is_of_same(told)))
+    }
+}
+
+/// Whether the scheduler can use a Cluster: Ready, and known for what it serves.
+fn is_ready_for_work(cluster: &Cluster) -> bool {
+    let is_complete = |found: &Condition| found.status == "True";
+    cluster.is_ready()
+        && cluster
+            .condition(condition::COMPLETE_API_ENABLEMENTS)
+            .is_some_and(is_complete)
+}
+
+/// The step that a step follows from.
+fn cause_of(step: Step) -> Option<Step> {
+    match step {
+        Step::ClusterNotReady => Some(Step::ClusterFailed),
+        Step::TaintAdded | Step::ClusterReturned => Some(Step::ClusterNotReady),
+        Step::EvictionQueued => Some(Step::TaintAdded),
+        Step::EvictionHeld | Step::EvictionReleased | Step::EvictionAbandoned => Some(Step::EvictionQueued),
+        Step::ClusterEvicted => Some(Step::EvictionReleased),
+        Step::Rescheduled => Some(Step::ClusterEvicted),
+        Step::ReplacementHealthy => Some(Step::Rescheduled),
+        Step::OldCopyKept => Some(Step::ReplacementHealthy),
+        Step::TaintRemoved => Some(Step::ClusterReturned),
+        Step::OldCopyRemoved => Some(Step::OldCopyKept),
+        Step::FleetReady | Step::WorkloadRunning | Step::ClusterFailed | Step::RegimeChanged => None,
     }
 }
 
 /// Who put the taint there, as the annotation on the Cluster says.
 fn behind(cluster: &Cluster, taint: &str) -> String {
     let managed = ManagedTaints::read(cluster.metadata.annotations.as_ref()).unwrap_or_default();
-    let policies = managed.taints.iter().filter(|(id, _)| id.to_string() == taint).flat_map(|(_, taint)| taint.policies.keys());
+    let policies = managed
+        .taints
+        .iter()
+        .filter(|(id, _)| id.to_string() == taint)
+        .flat_map(|(_, taint)| taint.policies.keys());
     match policies.cloned().collect::<Vec<_>>().as_slice() {
         [] => String::new(),
         [policy] => format!(", by ClusterTaintPolicy {policy}"),
@@ -246,12 +409,21 @@ fn binding_of(work: &Work) -> Option<String> {
 
 /// The scheduling result in words: `member1:1, member2:2`.
 fn result(binding: &Binding) -> String {
-    let targets = binding.spec.clusters.iter().map(|target| format!("{}:{}", target.name, target.replicas));
+    let targets = binding
+        .spec
+        .clusters
+        .iter()
+        .map(|target| format!("{}:{}", target.name, target.replicas));
     targets.collect::<Vec<_>>().join(", ")
 }
 
 fn has_every_replica(binding: &Binding) -> bool {
-    let placed: i64 = binding.spec.clusters.iter().map(|target| i64::from(target.replicas)).sum();
+    let placed: i64 = binding
+        .spec
+        .clusters
+        .iter()
+        .map(|target| i64::from(target.replicas))
+        .sum();
     placed >= i64::from(binding.replicas())
 }
 
@@ -260,7 +432,9 @@ fn is_available(binding: &Binding) -> bool {
     !binding.spec.clusters.is_empty()
         && binding.spec.clusters.iter().all(|target| {
             let item = binding.status_on(&target.name.as_str().into());
-            let available = item.and_then(|item| item.status.as_ref()).and_then(|status| status["availableReplicas"].as_i64());
+            let available = item
+                .and_then(|item| item.status.as_ref())
+                .and_then(|status| status["availableReplicas"].as_i64());
             item.is_some_and(|item| item.health == Some(ResourceHealth::Healthy))
                 && available.unwrap_or(0) >= i64::from(target.replicas)
         })

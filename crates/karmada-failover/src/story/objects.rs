@@ -1,0 +1,100 @@
+//! What a person does to objects of the control plane, through any client: the sandbox's or a real server's.
+
+use anyhow::{Context as _, anyhow};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::{GroupVersionKind, TypeMeta};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+
+use super::scenario::ObjectName;
+
+/// Creates an object of any kind.
+///
+/// # Errors
+/// When it has no kind, or the server refuses it.
+pub async fn create(client: &Client, object: Value) -> anyhow::Result<()> {
+    let object: DynamicObject = serde_json::from_value(object)?;
+    let types = object
+        .types
+        .clone()
+        .ok_or_else(|| anyhow!("an object without a kind"))?;
+    let named = format!("{} {}", types.kind, object.name_any());
+    let api = api_of(client, &types, object.namespace().as_deref())?;
+    api.create(&PostParams::default(), &object)
+        .await
+        .with_context(|| format!("cannot create {named}"))?;
+    Ok(())
+}
+
+/// Changes an object by a merge patch.
+///
+/// # Errors
+/// When it is not there, or the server refuses the patch.
+pub async fn patch(client: &Client, object: &ObjectName, patch: &Value) -> anyhow::Result<()> {
+    api_named(client, object)?
+        .patch(&object.name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .with_context(|| format!("cannot change {} {}", object.kind, object.name))?;
+    Ok(())
+}
+
+/// Deletes an object.
+///
+/// # Errors
+/// When it is not there, or the server refuses.
+pub async fn delete(client: &Client, object: &ObjectName) -> anyhow::Result<()> {
+    api_named(client, object)?
+        .delete(&object.name, &DeleteParams::default())
+        .await
+        .with_context(|| format!("cannot delete {} {}", object.kind, object.name))?;
+    Ok(())
+}
+
+/// Changes the taints of a Cluster, on the version that was read; read again when somebody else was faster.
+///
+/// # Errors
+/// When the Cluster is not there, or the server refuses.
+pub async fn edit_taints(client: &Client, cluster: &str, edit: impl Fn(&mut Vec<Value>)) -> anyhow::Result<()> {
+    let object = ObjectName::cluster(cluster);
+    let api = api_named(client, &object)?;
+    loop {
+        let stored = api
+            .get(cluster)
+            .await
+            .with_context(|| format!("cannot read Cluster {cluster}"))?;
+        let mut taints = stored.data["spec"]["taints"].as_array().cloned().unwrap_or_default();
+        edit(&mut taints);
+        let patch = json!({
+            "metadata": {"resourceVersion": stored.metadata.resource_version},
+            "spec": {"taints": taints},
+        });
+        match api.patch(cluster, &PatchParams::default(), &Patch::Merge(patch)).await {
+            Ok(_) => return Ok(()),
+            Err(error) if controller_kit::api_errors::is_conflict(&error) => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot change the taints of {cluster}")),
+        }
+    }
+}
+
+fn api_named(client: &Client, object: &ObjectName) -> anyhow::Result<Api<DynamicObject>> {
+    let types = TypeMeta {
+        api_version: object.api_version.clone(),
+        kind: object.kind.clone(),
+    };
+    api_of(client, &types, object.namespace.as_deref())
+}
+
+fn api_of(client: &Client, types: &TypeMeta, namespace: Option<&str>) -> anyhow::Result<Api<DynamicObject>> {
+    let kind = GroupVersionKind::try_from(types)?;
+    let crd = api_types::crds()
+        .into_iter()
+        .find(|crd| crd.spec.names.kind == kind.kind && crd.spec.group == kind.group);
+    let resource = match crd {
+        Some(crd) => ApiResource::from_gvk_with_plural(&kind, &crd.spec.names.plural),
+        None => ApiResource::from_gvk(&kind),
+    };
+    Ok(match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    })
+}

@@ -1,0 +1,61 @@
+//! Objects that scenarios are made of.
+
+use api_types::names::taint;
+use serde_json::{Value, json};
+
+/// A Deployment in the namespace `default`, with a label `app` of its name.
+#[must_use]
+pub fn deployment(name: &str, replicas: u32) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"namespace": "default", "name": name, "labels": {"app": name}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": name, "image": "nginx"}]},
+            },
+        },
+    })
+}
+
+/// A policy that divides the Deployment of this name over clusters by weight.
+#[must_use]
+pub fn divided(deployment: &str, weights: &[(&str, i64)]) -> Value {
+    let names: Vec<&str> = weights.iter().map(|(cluster, _)| *cluster).collect();
+    let weights: Vec<Value> = weights
+        .iter()
+        .map(|(cluster, weight)| json!({"targetCluster": {"clusterNames": [cluster]}, "weight": weight}))
+        .collect();
+    json!({
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+        "metadata": {"namespace": "default", "name": format!("{deployment}-propagation")},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}],
+            "placement": {
+                "clusterAffinity": {"clusterNames": names},
+                "replicaScheduling": {
+                    "replicaSchedulingType": "Divided",
+                    "replicaDivisionPreference": "Weighted",
+                    "weightPreference": {"staticWeightList": weights},
+                },
+            },
+        },
+    })
+}
+
+/// The same policy for a workload that bears a failed cluster for so many seconds.
+#[must_use]
+pub fn tolerating(mut policy: Value, seconds: u32) -> Value {
+    policy["spec"]["placement"]["clusterTolerations"] = json!([
+        {"key": taint::NOT_READY, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds},
+    ]);
+    policy
+}
+
+/// The key of the binding that a Deployment in `default` gets.
+#[must_use]
+pub fn binding_of(deployment: &str) -> String {
+    format!("default/{deployment}-deployment")
+}
