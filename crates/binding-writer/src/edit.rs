@@ -166,10 +166,16 @@ impl<'a> BindingEdit<'a> {
         self.tasks.iter().position(|task| task.from_cluster == cluster.as_str())
     }
 
+    /// The list goes with its last task, so that a binding which nobody leaves any more looks as it did before.
     fn remove_task(&mut self, cluster: &ClusterName) -> Option<GracefulEvictionTask> {
         let index = self.task_index(cluster)?;
-        self.remove(&format!("{TASKS}/{index}"));
-        Some(self.tasks.remove(index))
+        let task = self.tasks.remove(index);
+        if self.tasks.is_empty() {
+            self.remove(TASKS);
+        } else {
+            self.remove(&format!("{TASKS}/{index}"));
+        }
+        Some(task)
     }
 
     fn remove(&mut self, path: &str) {
@@ -297,7 +303,24 @@ mod tests {
             json!([stored["spec"]["gracefulEvictionTasks"][1]])
         );
         assert!(edit.remove_tasks(&["m4".into()]));
-        assert_eq!(written(&stored, &edit)["spec"]["gracefulEvictionTasks"], json!([]));
+        assert_eq!(
+            written(&stored, &edit)["spec"].get("gracefulEvictionTasks"),
+            None,
+            "no empty list stays behind"
+        );
+    }
+
+    #[test]
+    fn after_the_last_task_went_another_begins_a_new_list() {
+        let stored = stored();
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.restore(&"m3".into()) && edit.restore(&"m4".into()));
+        assert!(edit.evict(&task("m1")));
+        let after = written(&stored, &edit);
+        let tasks = after["spec"]["gracefulEvictionTasks"].as_array().unwrap();
+        assert_eq!(tasks.len(), 1);
+        assert_eq!(tasks[0]["fromCluster"], "m1");
     }
 
     #[test]

@@ -4,13 +4,16 @@
 //! exactly the object it was computed from or not at all; list items are removed and added one by one, so that fields
 //! of items and of the object that this version does not know survive; a write that would change nothing is not sent.
 //!
-//! [`BindingEdit`] says what to change, as a value; [`BindingWriter`] sends it and says what became of it.
+//! [`BindingEdit`] says what to change, as a value; [`BindingWriter`] sends it and says what became of it. What is
+//! written was read from [`BindingStores`], which has both kinds of binding as one.
 
+mod bindings;
 mod condition;
 mod edit;
 mod own_writes;
 mod writer;
 
+pub use bindings::{BindingInformers, BindingStores};
 pub use edit::BindingEdit;
 pub use own_writes::OwnWrites;
 pub use writer::{BindingWriter, WriteError, WriteOutcome};

@@ -12,6 +12,7 @@ use failover_core::eviction::regime::RegimeSettings;
 /// Flags of the eviction queue.
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
+#[command(next_help_heading = "Eviction queue")]
 pub struct Flags {
     /// Evictions per second while at most --unhealthy-cluster-threshold of the clusters are faulty; 0 stops.
     #[arg(
@@ -265,6 +266,17 @@ mod tests {
         assert_eq!(flags.settings(), QueueSettings::default());
         assert!(flags.problems().is_empty() && flags.warnings().is_empty());
         assert_eq!(flags.queue_bind_address.to_string(), "127.0.0.1:9443");
+    }
+
+    #[test]
+    fn help_has_them_under_a_heading_of_their_own() {
+        use clap::CommandFactory;
+        let command = Cli::command();
+        let stray: Vec<_> = command
+            .get_arguments()
+            .filter(|argument| argument.get_id() != "help" && argument.get_help_heading() != Some("Eviction queue"))
+            .collect();
+        assert!(stray.is_empty(), "{stray:?}");
     }
 
     #[test]

@@ -85,9 +85,20 @@ fn gauges_do_not_drift() {
         assert_eq!(value("evict_success_rate"), Some(1.0));
         assert_eq!(queue.metrics().value("cluster_fault_num", &[]), Some(2.0));
         assert_eq!(queue.metrics().value("cluster_fault_rate", &[]), Some(0.4));
+        let latencies = || value("evict_processing_latency_seconds_count");
+        assert_eq!(latencies(), Some(100.0));
+        let text = queue.metrics().render();
+        assert_eq!(controller_kit::metrics::complaints(&text), [""; 0], "{text}");
         world.heal("m1");
         world.settle().await;
         assert_eq!(total(), None, "and goes with it");
+        assert_eq!(latencies(), Some(100.0), "the cluster is there");
+        world.remove_cluster("m1").await;
+        let text = queue.metrics().render();
+        assert!(
+            !text.contains("cluster_name=\"m1\""),
+            "nothing of a cluster that is gone: {text}"
+        );
     });
 }
 
@@ -128,6 +139,21 @@ fn taint(plane: &Sandbox, name: &str, taints: &serde_json::Value) {
             "spec": {"syncMode": "Push", "taints": taints},
         }))
         .unwrap();
+}
+
+#[test]
+fn a_rate_of_0_says_that_it_is_the_reason() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(0.0)).await;
+        let _consumer = crate::world::Consumer::connect(&world.client(), 0).await.unwrap();
+        let _producer = Producer::publish(&world, world.entries_of("m1", 1)).await;
+        world.settle().await;
+        let status = world.status().await;
+        let reason = "--resource-eviction-rate is 0; 2 of 5 clusters are faulty (40.0 %), not more than 55.0 %";
+        assert_eq!(status.reason, reason);
+        assert_eq!(status.notes, [format!("nothing is released: {reason}")]);
+    });
 }
 
 // C44, C46, C48: the regime follows the fleet, and says why.

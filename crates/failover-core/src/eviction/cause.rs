@@ -11,6 +11,8 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::taint_policy::TaintId;
+
 const DELETION: &str = "deletion";
 const APPLICATION: &str = "application";
 
@@ -57,6 +59,18 @@ impl Cause {
             Self::Taint { .. } => CauseKind::Taint,
             Self::Deletion { .. } => CauseKind::Deletion,
             Self::Application { .. } => CauseKind::Application,
+        }
+    }
+
+    /// The taint that this is, if it is one.
+    #[must_use]
+    pub fn taint(&self) -> Option<TaintId> {
+        match self {
+            Self::Taint { key, effect, .. } => Some(TaintId {
+                key: key.clone(),
+                effect: effect.clone(),
+            }),
+            Self::Deletion { .. } | Self::Application { .. } => None,
         }
     }
 

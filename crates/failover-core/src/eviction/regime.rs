@@ -99,6 +99,16 @@ impl Regime {
             Self::Normal => "Normal",
         }
     }
+
+    /// The flag that sets the rate of this regime; the others evict nothing, whatever is configured.
+    #[must_use]
+    pub fn rate_flag(self) -> Option<&'static str> {
+        match self {
+            Self::Normal => Some("--resource-eviction-rate"),
+            Self::Reduced => Some("--secondary-resource-eviction-rate"),
+            Self::Starting | Self::Paused | Self::AllFaulty | Self::Halted => None,
+        }
+    }
 }
 
 impl fmt::Display for Regime {
@@ -148,6 +158,17 @@ pub struct RegimeVerdict {
     pub faulty_share: f64,
 }
 
+impl RegimeVerdict {
+    /// Why nothing at all is released, as one sentence; `None` while something may be.
+    #[must_use]
+    pub fn standstill(&self) -> Option<String> {
+        (self.evictions_per_second <= 0.0).then(|| match self.regime.rate_flag() {
+            Some(_) => format!("nothing is released: {}", self.reason),
+            None => format!("nothing is released: regime {}, {}", self.regime, self.reason),
+        })
+    }
+}
+
 /// Judges the fleet. The rows of the table are tested in the order of [`Regime::ALL`]; both comparisons are strictly
 /// greater, as the optimize-cluster-failover document words them.
 #[must_use]
@@ -162,7 +183,8 @@ pub fn regime(fleet: &Fleet<'_>, settings: &RegimeSettings) -> RegimeVerdict {
     let threshold = settings.unhealthy_threshold;
     let large = settings.large_cluster_num_threshold;
     let counted = format!(
-        "{faulty} of {clusters} clusters are faulty ({:.1} %)",
+        "{faulty} of {clusters} clusters {} faulty ({:.1} %)",
+        if faulty == 1 { "is" } else { "are" },
         faulty_share * 100.0
     );
     let over = faulty_share > threshold;
@@ -204,6 +226,11 @@ pub fn regime(fleet: &Fleet<'_>, settings: &RegimeSettings) -> RegimeVerdict {
             settings.primary_rate,
             format!("{counted}, not more than {:.1} %", threshold * 100.0),
         ),
+    };
+    // A rate of 0 must not read as if what the counts allow would go.
+    let reason = match regime.rate_flag() {
+        Some(flag) if evictions_per_second <= 0.0 => format!("{flag} is 0; {reason}"),
+        _ => reason,
     };
     RegimeVerdict {
         regime,
@@ -284,6 +311,43 @@ mod tests {
         assert_eq!(
             judged(3, 2).reason,
             "2 of 3 clusters are faulty (66.7 %), more than 55.0 % of a fleet of at most 10"
+        );
+    }
+
+    #[rstest]
+    #[case::normal(
+        3,
+        1,
+        "--resource-eviction-rate is 0; 1 of 3 clusters is faulty (33.3 %), not more than 55.0 %"
+    )]
+    #[case::reduced(
+        11,
+        7,
+        "--secondary-resource-eviction-rate is 0; 7 of 11 clusters are faulty (63.6 %), more than 55.0 % of a fleet of more than 10"
+    )]
+    fn a_configured_rate_of_0_is_the_reason(#[case] clusters: usize, #[case] faulty: usize, #[case] reason: &str) {
+        let settings = RegimeSettings {
+            primary_rate: 0.0,
+            secondary_rate: 0.0,
+            ..RegimeSettings::default()
+        };
+        let fleet = Fleet {
+            start: Start::Over,
+            paused_by: None,
+            clusters,
+            faulty,
+        };
+        let verdict = regime(&fleet, &settings);
+        assert_eq!(verdict.reason, reason);
+        assert_eq!(verdict.standstill().unwrap(), format!("nothing is released: {reason}"));
+    }
+
+    #[test]
+    fn a_regime_that_stops_all_names_itself_and_not_the_flag() {
+        assert_eq!(judged(3, 1).standstill(), None);
+        assert_eq!(
+            judged(1, 1).standstill().unwrap(),
+            "nothing is released: regime AllFaulty, 1 of 1 clusters is faulty (100.0 %): all of them, so this control plane is probably cut off"
         );
     }
 

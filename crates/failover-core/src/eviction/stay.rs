@@ -37,6 +37,19 @@ impl Stay {
     pub fn holds(&self) -> bool {
         *self != Self::NotAsked
     }
+
+    /// Why the binding stays, as a sentence; `None` when nobody said so.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        let annotation = names::annotation::STAY;
+        match self {
+            Self::NotAsked => None,
+            Self::Asked(_) => Some(format!("the annotation {annotation} keeps the workload on the cluster")),
+            Self::Unreadable(error) => Some(format!(
+                "the annotation {annotation} cannot be read, so the workload stays: {error}"
+            )),
+        }
+    }
 }
 
 /// Reads the annotation; absent and blank are an empty list.
@@ -111,6 +124,23 @@ mod tests {
     fn items(#[case] annotation: &str, #[case] expected: bool) {
         let cause = "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap();
         assert_eq!(stays(&binding(annotation), &"m1".into(), &cause).holds(), expected);
+    }
+
+    #[rstest]
+    #[case::nobody("[]", None)]
+    #[case::somebody(
+        r#"[{"cluster": "m1"}]"#,
+        Some("the annotation failover.karmada.io/stay keeps the workload on the cluster")
+    )]
+    #[case::unreadable(
+        "m1",
+        Some("the annotation failover.karmada.io/stay cannot be read, so the workload stays: expected value")
+    )]
+    fn why(#[case] annotation: &str, #[case] expected: Option<&str>) {
+        let cause = "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap();
+        let reason = stays(&binding(annotation), &"m1".into(), &cause).reason();
+        assert_eq!(reason.is_some(), expected.is_some());
+        assert!(reason.unwrap_or_default().starts_with(expected.unwrap_or_default()));
     }
 
     proptest! {

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Taint;
 
 use super::cause::{Cause, to_the_second};
+use super::switched_off::Switch;
 use super::tolerations::{Tolerance, tolerance};
 
 /// The feature gate `Failover`.
@@ -155,7 +156,8 @@ pub fn cause_on_cluster(binding: &Binding, cluster: &Cluster, switches: &Switche
     if no_execute + prefer_no_execute == 0 && deleted_at.is_none() {
         return Verdict::NotAffected(NotAffected::NoCause);
     }
-    if switches.failover == FailoverGate::Off {
+    // The gate is over everything: one answer for all causes.
+    if switches.against_deletions().is_some() {
         return Verdict::NotAffected(NotAffected::GateOff);
     }
 
@@ -166,7 +168,7 @@ pub fn cause_on_cluster(binding: &Binding, cluster: &Cluster, switches: &Switche
         .and_then(|failover| failover.cluster.as_ref());
     let deletion = deleted_at.map(|at| (at, Cause::Deletion { at }, Why::ClusterDeleted));
     let no_execute_due = counting(effect::NO_EXECUTE)
-        .filter(|_| switches.no_execute == NoExecuteEviction::On)
+        .filter(|taint| switches.against_taints(&taint.effect).is_none())
         .filter_map(|taint| no_execute_due(binding, taint));
     let prefer_due = counting(effect::PREFER_NO_EXECUTE).filter_map(|taint| {
         let seconds = i64::from(
@@ -186,7 +188,7 @@ pub fn cause_on_cluster(binding: &Binding, cluster: &Cluster, switches: &Switche
         let stamped = |taint: &&Taint| taint.time_added.is_some();
         let only_no_execute = prefer_no_execute == 0 || opted_in.is_none();
         return Verdict::NotAffected(
-            if no_execute > 0 && switches.no_execute == NoExecuteEviction::Off && only_no_execute {
+            if no_execute > 0 && switches.against_taints(effect::NO_EXECUTE).is_some() && only_no_execute {
                 NotAffected::NoExecuteOff
             } else if no_execute > 0 && counting(effect::NO_EXECUTE).all(|taint| stamped(&taint)) {
                 NotAffected::Tolerated
@@ -288,8 +290,8 @@ impl NotAffected {
 impl fmt::Display for NotAffected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::GateOff => "the feature gate Failover is off",
-            Self::NoExecuteOff => "--enable-no-execute-taint-eviction is off",
+            Self::GateOff => return write!(f, "{} is off", Switch::Failover),
+            Self::NoExecuteOff => return write!(f, "{} is off", Switch::NoExecute),
             Self::BindingDeleted => "the binding is being deleted",
             Self::NotThere => "the cluster is not in spec.clusters",
             Self::AlreadyLeaving => "the cluster is in spec.gracefulEvictionTasks already",

@@ -4,6 +4,7 @@
 //! end at different moments, and the last ones must not be evicted then.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
@@ -20,6 +21,18 @@ pub struct Recovering {
     pub since: Timestamp,
     /// Names of its policies.
     pub policies: Vec<String>,
+}
+
+impl fmt::Display for Recovering {
+    /// Why the taint holds an eviction back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let policies = self.policies.join(", ");
+        write!(
+            f,
+            "since {} the conditions of {policies} no longer match: the taint goes when its removal window ends",
+            self.since
+        )
+    }
 }
 
 /// The taints of `cluster` that are about to go.
@@ -118,6 +131,18 @@ mod tests {
             policies: vec!["p1".to_owned(), "p2".to_owned()],
         });
         assert_eq!(found.into_values().next(), expected);
+    }
+
+    #[test]
+    fn it_says_since_when_and_by_which_policies() {
+        let recovering = Recovering {
+            since: "2026-01-01T00:00:09Z".parse().unwrap(),
+            policies: vec!["p1".to_owned(), "p2".to_owned()],
+        };
+        assert_eq!(
+            recovering.to_string(),
+            "since 2026-01-01T00:00:09Z the conditions of p1, p2 no longer match: the taint goes when its removal window ends"
+        );
     }
 
     #[test]

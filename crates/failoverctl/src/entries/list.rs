@@ -13,6 +13,8 @@ use crate::output::{At, Grid, Report, Tone, View, Width};
 pub struct EntryList {
     /// How many match in all; more than are listed when `--limit` cut the list.
     pub total: u64,
+    /// What the queue does not do and why, one sentence each: why what is ready does not go.
+    pub notes: Vec<String>,
     /// The entries, lane by lane in their order.
     pub entries: Vec<EntryView>,
 }
@@ -21,8 +23,13 @@ impl Report for EntryList {
     const KIND: &'static str = "EntryList";
 
     fn text(&self, view: &View) -> String {
+        let notes: String = self
+            .notes
+            .iter()
+            .map(|note| format!("{}\n", Tone::Notice.paint(note, view.colour)))
+            .collect();
         if self.entries.is_empty() {
-            return "No entry of the eviction queue matches.".to_owned();
+            return format!("{notes}No entry of the eviction queue matches.");
         }
         let wide = view.width == Width::Wide;
         let mut headings = vec!["BINDING", "CLUSTER", "STATE", "CAUSE", "DUE", "POSITION", "ETA"];
@@ -64,7 +71,7 @@ impl Report for EntryList {
             cells.push(plain(entry.why()));
             grid.row(cells);
         }
-        let mut text = grid.finish();
+        let mut text = notes + &grid.finish();
         let shown = self.entries.len() as u64;
         if self.total > shown {
             text.push_str(&format!("… and {} more: --limit 0 shows all\n", self.total - shown));

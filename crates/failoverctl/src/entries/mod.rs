@@ -33,6 +33,7 @@ pub async fn list(queue: &mut Queue, args: &ListArgs) -> Result<EntryList, Failu
     Ok(EntryList {
         entries: queue.placed(&found.entries).await?,
         total: found.total,
+        notes: queue.status().await?.notes,
     })
 }
 

@@ -276,17 +276,16 @@ pub fn queue_not_done(status: &v1::GetStatusResponse, now: Timestamp) -> Vec<Not
         v1::Regime::Starting | v1::Regime::Paused => {
             found.push(NotDone::note("regime", format!("nothing is released: {said}")));
         }
+        // The reason names the flag.
+        v1::Regime::Normal | v1::Regime::Reduced | v1::Regime::Unspecified if status.evictions_per_second <= 0.0 => {
+            let message = format!("nothing is released: {}", status.reason);
+            found.push(NotDone::note("regime", message));
+        }
         v1::Regime::Reduced => {
             let rate = status.evictions_per_second;
             found.push(NotDone::note(
                 "regime",
                 format!("evictions are slowed down to {rate}/s: {said}"),
-            ));
-        }
-        v1::Regime::Normal | v1::Regime::Unspecified if status.evictions_per_second <= 0.0 => {
-            found.push(NotDone::note(
-                "regime",
-                format!("nothing is released: the rate is 0 ({said})"),
             ));
         }
         v1::Regime::Normal | v1::Regime::Unspecified => {}

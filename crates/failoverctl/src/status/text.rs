@@ -118,7 +118,7 @@ fn no_regime() -> String {
 
 fn rate(regime: &RegimeView, view: &View) -> String {
     let tone = match regime.name {
-        "Normal" => Tone::Good,
+        "Normal" if regime.evictions_per_second > 0.0 => Tone::Good,
         "AllFaulty" | "Halted" => Tone::Bad,
         _ => Tone::Notice,
     };

@@ -79,9 +79,46 @@ async fn an_empty_queue() {
       "kind": "EntryList",
       "asOf": "2026-01-31T12:00:00Z",
       "total": 0,
+      "notes": [],
       "entries": []
     }
     "#);
+}
+
+#[tokio::test]
+async fn what_keeps_entries_from_going_is_said_with_the_list() {
+    let halted = |entries| FixedQueue {
+        status: v1::GetStatusResponse {
+            notes: vec![
+                "nothing is released: --resource-eviction-rate is 0".to_owned(),
+                "nothing is released: no evictor is connected".to_owned(),
+            ],
+            ..v1::GetStatusResponse::default()
+        },
+        entries,
+        ..FixedQueue::default()
+    };
+    let one = || vec![entry("web-deployment", -60, v1::EntryState::Ready)];
+    for format in ["table", "wide"] {
+        let text = ask(halted(one()), &["queue", "list", "-o", format]).await.unwrap().text;
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..2],
+            [
+                "nothing is released: --resource-eviction-rate is 0",
+                "nothing is released: no evictor is connected"
+            ]
+        );
+        assert!(lines[2].starts_with("BINDING") && lines.len() == 4, "{text}");
+    }
+    let text = ask(halted(one()), &["queue", "list", "-o", "json"]).await.unwrap().text;
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["notes"][0], "nothing is released: --resource-eviction-rate is 0");
+    let names = ask(halted(one()), &["queue", "list", "-o", "name"]).await.unwrap().text;
+    assert_eq!(names, "default/web-deployment\n");
+    let empty = ask(halted(vec![]), &["queue", "list"]).await.unwrap().text;
+    assert!(empty.starts_with("nothing is released"), "{empty}");
+    assert!(empty.ends_with("No entry of the eviction queue matches.\n"), "{empty}");
 }
 
 #[tokio::test]

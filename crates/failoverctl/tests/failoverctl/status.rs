@@ -251,6 +251,26 @@ fn brakes_pauses_and_lost_producers() {
 }
 
 #[test]
+fn a_rate_of_0_is_what_is_in_the_way() {
+    for regime in [v1::Regime::Normal, v1::Regime::Reduced] {
+        let status = v1::GetStatusResponse {
+            regime: regime.into(),
+            reason: "--resource-eviction-rate is 0; 1 of 3 clusters is faulty".to_owned(),
+            evictions_per_second: 0.0,
+            ..busy()
+        };
+        let gathered = Gathered {
+            queue: Ok(answers(status, lanes(), vec![])),
+            ..one_away()
+        };
+        let text = show(&report(&gathered, now()).unwrap(), Format::Table);
+        let note = "nothing is released: --resource-eviction-rate is 0; 1 of 3 clusters is faulty\n";
+        assert!(text.contains(note), "{text}");
+        assert!(!text.contains("slowed down"), "{text}");
+    }
+}
+
+#[test]
 fn colour_only_where_it_is_wanted() {
     let report = report(&one_away(), now()).unwrap();
     assert!(!show(&report, Format::Table).contains('\x1b'));

@@ -12,12 +12,13 @@ use api_types::work::{Binding, GracefulEvictionTask};
 use controller_kit::{Context, Store, api_errors};
 use failover_core::eviction::Switches;
 use failover_core::eviction::queue::{Completion, OutcomeKind};
+use failover_core::eviction::recheck::Live;
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use kube::Api;
 use scheduler_filters::{Fleet, Plugins, PreEvictionCheck};
 
 use super::fence::Fence;
-use super::judge::{Decision, Live, judge};
+use super::judge::{Decision, Places, judge};
 use super::lease::{Lease, Term};
 use super::plan;
 use super::reads::SharedReads;
@@ -137,17 +138,20 @@ impl Bench {
 
     fn decide(&self, lease: &Lease, binding: Option<&Binding>, cluster: Option<&Cluster>) -> Decision {
         let fleet: Fleet = self.clusters.list().into_iter().collect();
-        judge(&Live {
-            entry: &lease.entry,
+        let live = Live {
+            key: &lease.entry.key,
             binding,
             cluster,
             recovering: &self.recovering(cluster),
+            switches: &self.switches,
+            now: self.ctx.clock.now(),
+        };
+        let places = Places {
             fleet: &fleet,
             plugins: &self.plugins,
-            switches: &self.switches,
             check: self.check,
-            now: self.ctx.clock.now(),
-        })
+        };
+        judge(&live, &places)
     }
 
     fn recovering(&self, cluster: Option<&Cluster>) -> BTreeMap<TaintId, Recovering> {

@@ -13,13 +13,13 @@ use api_types::{BindingKey, ClusterName};
 use controller_kit::informer::Stopped;
 use controller_kit::{Changes, Context, Informer, ObjectKey, Scope, Store};
 use failover_core::eviction::Switches;
+use failover_core::eviction::desired_entry::{Wanted, wanted, withdraw_reason};
 use failover_core::eviction::queue::{EntryKey, Published};
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::published::{Changed, PublishedSet, Resend};
-use super::reconcile::{Wanted, wanted, withdraw_reason};
 use crate::objects::store_key;
 
 const BY_CLUSTER: &str = "taint-manager/spec.clusters";

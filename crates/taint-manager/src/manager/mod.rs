@@ -1,15 +1,15 @@
 //! Controller `taintManager`: who is affected by a cluster's failure, told to the queue; and what the queue holds, told
 //! on the bindings.
 //!
-//! Rooms: `index` (what is known), `reconcile` (what is wanted, pure), `published` (what is published and not told yet),
-//! `publish` (the stream to the queue), `pending` (what the queue holds, and the writes that follow from it),
-//! `switched_off` (what is not done because of a switch). Here is the wiring.
+//! Rooms: `index` (what is known; what is wanted follows from it by [`failover_core::eviction::desired_entry`]),
+//! `published` (what is published and not told yet), `publish` (the stream to the queue), `pending` (what the queue
+//! holds, and the writes that follow from it), `switched_off` (what is not done because of a switch). Here is the
+//! wiring.
 
 mod index;
 mod pending;
 mod publish;
 mod published;
-pub(crate) mod reconcile;
 mod switched_off;
 
 use std::sync::Arc;

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use api_types::{BindingKey, ClusterName};
+use failover_core::eviction::desired_entry::same;
 use failover_core::eviction::queue::{EntryKey, Published, WithdrawReason};
-
-use super::reconcile::same;
 
 /// The published set.
 #[derive(Debug, Default)]

@@ -256,13 +256,7 @@ impl Queue {
     /// What is not done and why, one sentence each.
     #[must_use]
     pub fn notes(&self, now: Moment) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.verdict.evictions_per_second <= 0.0 {
-            notes.push(format!(
-                "nothing is released: regime {}, {}",
-                self.verdict.regime, self.verdict.reason
-            ));
-        }
+        let mut notes: Vec<String> = self.verdict.standstill().into_iter().collect();
         if now.leading == Leading::Stale {
             notes.push("nothing is released: this leader could not renew its Lease".to_owned());
         }

@@ -1,18 +1,16 @@
-//! What is wanted of one pair of binding and cluster, and what changes when it is wanted anew. Pure.
+//! Which entry of the queue is wanted of one pair of binding and cluster, and why an entry is taken back.
 
 use std::collections::BTreeMap;
 
+use super::queue::{BindingVersions, EntryKey, HoldReason, ProducerHold, Published, TemplateRef, WithdrawReason};
+use super::{Cause, NotAffected, Switches, Verdict, stay, verdict};
+use crate::taint_policy::{Recovering, TaintId};
 use api_types::cluster::Cluster;
 use api_types::work::Binding;
-use failover_core::eviction::queue::{
-    BindingVersions, EntryKey, HoldReason, ProducerHold, Published, TemplateRef, WithdrawReason,
-};
-use failover_core::eviction::{Cause, NotAffected, Stay, Switches, Verdict, stay, verdict};
-use failover_core::taint_policy::{Recovering, TaintId};
 
 /// What is wanted of a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// An entry in the queue.
     Entry(Box<Published>),
     /// None; the reason is that of an entry that was there before, if one was.
@@ -21,7 +19,7 @@ pub(crate) enum Wanted {
 
 /// Why no entry is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nothing {
+pub enum Nothing {
     /// The binding is gone, or is being deleted, or is not on the cluster.
     BindingGone,
     /// The Cluster is gone, or shows no cause.
@@ -35,7 +33,8 @@ pub(crate) enum Nothing {
 }
 
 /// Judges one pair. What has no name or UID yet is not there.
-pub(crate) fn wanted(
+#[must_use]
+pub fn wanted(
     binding: Option<&Binding>,
     cluster: Option<&Cluster>,
     recovering: &BTreeMap<TaintId, Recovering>,
@@ -99,47 +98,16 @@ fn hold(
     cause: &Cause,
     recovering: &BTreeMap<TaintId, Recovering>,
 ) -> Option<ProducerHold> {
-    let message = match stay::stays(binding, &cluster.cluster_name(), cause) {
-        Stay::NotAsked => {
-            let recovering = recovering.get(&taint_of(cause)?)?;
-            return Some(ProducerHold {
-                reason: HoldReason::Recovering,
-                message: recovering_message(recovering),
-            });
-        }
-        Stay::Asked(_) => "the annotation failover.karmada.io/stay keeps the workload on the cluster".to_owned(),
-        Stay::Unreadable(error) => {
-            format!("the annotation failover.karmada.io/stay cannot be read, so the workload stays: {error}")
-        }
-    };
-    Some(ProducerHold {
-        reason: HoldReason::Stay,
-        message,
-    })
-}
-
-/// The taint that a cause is.
-pub(crate) fn taint_of(cause: &Cause) -> Option<TaintId> {
-    match cause {
-        Cause::Taint { key, effect, .. } => Some(TaintId {
-            key: key.clone(),
-            effect: effect.clone(),
-        }),
-        Cause::Deletion { .. } | Cause::Application { .. } => None,
-    }
-}
-
-/// Why a taint that is about to go holds an eviction back.
-pub(crate) fn recovering_message(recovering: &Recovering) -> String {
-    format!(
-        "since {} the conditions of {} no longer match: the taint goes when its removal window ends",
-        recovering.since,
-        recovering.policies.join(", ")
-    )
+    let stays = stay::stays(binding, &cluster.cluster_name(), cause).reason();
+    let stays = stays.map(|message| (HoldReason::Stay, message));
+    let goes = || Some((HoldReason::Recovering, recovering.get(&cause.taint()?)?.to_string()));
+    let (reason, message) = stays.or_else(goes)?;
+    Some(ProducerHold { reason, message })
 }
 
 /// Why an entry of this key is taken back when this is wanted instead.
-pub(crate) fn withdraw_reason(key: &EntryKey, instead: &Wanted, cluster: Option<&Cluster>) -> WithdrawReason {
+#[must_use]
+pub fn withdraw_reason(key: &EntryKey, instead: &Wanted, cluster: Option<&Cluster>) -> WithdrawReason {
     match instead {
         Wanted::Entry(entry) if entry.key.binding_uid != key.binding_uid => WithdrawReason::BindingGone,
         Wanted::Entry(entry) if entry.key.cluster_uid != key.cluster_uid => WithdrawReason::ClusterRecovered,
@@ -156,12 +124,15 @@ pub(crate) fn withdraw_reason(key: &EntryKey, instead: &Wanted, cluster: Option<
 }
 
 fn stands(cause: &Cause, cluster: &Cluster) -> bool {
-    taint_of(cause).is_some_and(|id| cluster.spec.taints.iter().any(|taint| TaintId::of(taint) == id))
+    cause
+        .taint()
+        .is_some_and(|id| cluster.spec.taints.iter().any(|taint| TaintId::of(taint) == id))
 }
 
 /// Whether two versions of an entry say the same to the queue. The versions of the objects do not count: they change
 /// with every heartbeat. The generation of the binding does: an entry without a target is looked at again then.
-pub(crate) fn same(before: &Published, now: &Published) -> bool {
+#[must_use]
+pub fn same(before: &Published, now: &Published) -> bool {
     let generations = before.versions.binding_generation == now.versions.binding_generation;
     generations
         && *before
@@ -172,5 +143,4 @@ pub(crate) fn same(before: &Published, now: &Published) -> bool {
 }
 
 #[cfg(test)]
-#[path = "reconcile_tests.rs"]
 mod tests;

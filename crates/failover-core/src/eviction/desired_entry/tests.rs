@@ -1,9 +1,9 @@
 use api_types::policy::PurgeMode;
-use failover_core::eviction::{FailoverGate, NoExecuteEviction};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::eviction::{FailoverGate, NoExecuteEviction};
 
 const KEY: &str = "k:NoExecute@2026-01-01T00:00:00Z";
 
