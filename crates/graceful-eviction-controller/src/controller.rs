@@ -121,6 +121,7 @@ impl GracefulEviction {
                 return Ok(Some(Next::After(CACHE_LAG)));
             }
         }
+        let record_due = self.records.make_up(binding, &assessed, &self.index).await;
         self.records.ending(binding, &assessed);
         match self.writer.write(&writer::edit(binding, &assessed, now)).await? {
             // The change comes back through the informer, and the condition with it.
@@ -137,9 +138,9 @@ impl GracefulEviction {
             WriteOutcome::Conflict => Ok(None),
             WriteOutcome::Written(_) => {
                 self.own.wrote(binding);
-                Ok(Some(look_again(&assessed)))
+                Ok(Some(look_again(&assessed, record_due)))
             }
-            WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(look_again(&assessed))),
+            WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(look_again(&assessed, record_due))),
         }
     }
 
@@ -168,10 +169,10 @@ impl GracefulEviction {
     }
 }
 
-fn look_again(assessed: &[Assessed]) -> Next {
+fn look_again(assessed: &[Assessed], record_due: Option<Timestamp>) -> Next {
     let times = assessed.iter().filter_map(|assessed| match &assessed.fate {
         Fate::Stays { look_again_at, .. } => *look_again_at,
         Fate::Ends(_) | Fate::Restored { .. } | Fate::LeavesResult { .. } => None,
     });
-    times.min().map_or(Next::Done, Next::At)
+    times.chain(record_due).min().map_or(Next::Done, Next::At)
 }

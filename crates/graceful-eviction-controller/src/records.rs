@@ -1,6 +1,7 @@
 //! FailoverRecords: how each move ended, and for how long that is remembered.
 //!
-//! The evictor writes a record with its task; here it is closed when the task is gone, once, and pruned. What this
+//! The evictor writes a record right after its task; one that it owes, because it died between the two, is made up from
+//! the task, at the latest before the task goes. Here a record is closed when its task is gone, once, and pruned. What this
 //! process itself decided is told as it was decided; what happened otherwise (a person removed the task, the binding is
 //! gone, another process ended it and died) is read off what is stored, by a live read.
 
@@ -9,14 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use api_types::BindingKey;
-use api_types::failover::{FailoverRecord, FailoverRecordStatus, RecordOutcome};
+use api_types::failover::{FailoverRecord, FailoverRecordSpec, FailoverRecordStatus, RecordOutcome};
+use api_types::names::failover_record_name;
 use api_types::work::Binding;
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, Next, ObjectKey, Store, WorkQueue, api_errors};
 use failover_core::graceful::{Assessed, End, Fate, record};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -27,6 +30,9 @@ const LIMIT: usize = 10_000;
 
 /// For so long a note waits for its record; moves of which none is kept leave none behind.
 const RECORD_COMES_WITHIN: Duration = Duration::from_secs(600);
+
+/// By then the evictor has written the record, or will not: it gives up after 5 s.
+const OWED_AFTER: Duration = Duration::from_secs(10);
 
 /// How a move ended, and when that was noted.
 #[derive(Clone)]
@@ -106,6 +112,50 @@ impl Records {
                     noted: Instant::now(),
                 },
             );
+        }
+    }
+
+    /// Creates the records that the evictor owes: of tasks that stand for long enough without one, and of tasks that are
+    /// about to go. Returns when to look again for one that may still come. With no retention none is kept, or made up.
+    pub(crate) async fn make_up(&self, binding: &Binding, assessed: &[Assessed], index: &Index) -> Option<Timestamp> {
+        if self.retention.is_zero() {
+            return None;
+        }
+        let now = self.ctx.clock.now();
+        let mut look_again_at: Option<Timestamp> = None;
+        for Assessed { cluster, fate } in assessed {
+            let Some(task) = binding.spec.task(&cluster.as_str().into()) else {
+                continue;
+            };
+            let Some(spec) = record::of_task(binding, task, index.cluster(cluster).as_deref()) else {
+                continue;
+            };
+            let name = failover_record_name(&spec.binding.uid, &cluster.as_str().into(), spec.evicted_at.0);
+            let key = self.record_key(&binding.key(), name);
+            let store = self.informer.store_if_synced();
+            if store.is_some_and(|store| store.get(&key).is_some()) {
+                continue;
+            }
+            let owed_from = spec.evicted_at.0.saturating_add(OWED_AFTER).unwrap_or(Timestamp::MAX);
+            if outcome(fate).is_none() && now < owed_from {
+                look_again_at = Some(look_again_at.map_or(owed_from, |other| other.min(owed_from)));
+                continue;
+            }
+            self.create(&key, spec).await;
+        }
+        look_again_at
+    }
+
+    /// One that is there already says more; a failure is told and keeps nothing from going on.
+    async fn create(&self, key: &ObjectKey, spec: FailoverRecordSpec) {
+        let mut record = FailoverRecord::new(&key.name, spec);
+        record.metadata.namespace.clone_from(&key.namespace);
+        match self.api(key).create(&PostParams::default(), &record).await {
+            Ok(_) => {
+                tracing::info!(record = %key, "the evictor died before it wrote the record of this move: made up from its task")
+            }
+            Err(error) if api_errors::is_already_exists(&error) => {}
+            Err(error) => tracing::warn!(record = %key, "FailoverRecord not written: {}", api_errors::one_line(&error)),
         }
     }
 
@@ -232,9 +282,9 @@ impl Records {
         &self,
         store: &Store<FailoverRecord>,
         record: &FailoverRecord,
-        closed: jiff::Timestamp,
+        closed: Timestamp,
     ) -> Result<Next, kube::Error> {
-        let until = closed.saturating_add(self.retention).unwrap_or(jiff::Timestamp::MAX);
+        let until = closed.saturating_add(self.retention).unwrap_or(Timestamp::MAX);
         if until > self.ctx.clock.now() && store.len() <= LIMIT {
             return Ok(Next::At(until));
         }
@@ -280,7 +330,7 @@ impl Records {
     }
 }
 
-fn closed_at(record: &FailoverRecord) -> Option<jiff::Timestamp> {
+fn closed_at(record: &FailoverRecord) -> Option<Timestamp> {
     let status = record.status.as_ref()?;
     status.outcome.as_ref()?;
     Some(

@@ -1,14 +1,24 @@
-//! How a move ended, read off what is stored: for the FailoverRecord of a task that is gone.
+//! What a FailoverRecord says, read off what is stored: how a move ended whose task is gone, and how one began whose
+//! evictor died before it wrote the record.
 
 use std::sync::Arc;
 
 use api_types::cluster::Cluster;
-use api_types::failover::{FailoverRecordSpec, RecordOutcome};
+use api_types::failover::{CauseType, FailoverRecordSpec, RecordOutcome, RecordedBinding, RecordedCause};
 use api_types::names::failover_record_name;
-use api_types::work::{Binding, GracefulEvictionTask};
+use api_types::policy::PurgeMode;
+use api_types::work::{Binding, GracefulEvictionTask, task as task_words};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::copies;
 use super::placed::placed;
+use crate::eviction::{Cause, Switches, Verdict, cause_on_cluster};
+use crate::taint_policy::{ManagedTaints, TaintId};
+
+/// Who asks for evictions because of taints, as in the records that the evictor writes.
+const TAINT_MANAGER: &str = "taintManager";
+/// Stands for a cause that nothing stored tells any more.
+const UNKNOWN: &str = "unknown";
 
 /// The name of the record of `task`; nothing for a task without a time, which has none yet.
 #[must_use]
@@ -61,6 +71,73 @@ pub fn ended(
         RecordOutcome::RemovedByHand,
         "the task was removed before the workload was healthy elsewhere".to_owned(),
     ))
+}
+
+/// The record of a move that has a task and no record, as far as it can be told from what is stored: when the entry was
+/// queued and released nobody knows any more. Nothing for tasks that are no moves of ours, and for one without a time.
+///
+/// Rules: the cause is the one that stands on the cluster now, if it stood there before the task was written.
+#[must_use]
+pub fn of_task(
+    binding: &Binding,
+    task: &GracefulEvictionTask,
+    cluster: Option<&Cluster>,
+) -> Option<FailoverRecordSpec> {
+    if task.producer != task_words::TAINT_MANAGER {
+        return None;
+    }
+    let evicted_at = task.creation_timestamp.clone()?;
+    let stands = cluster.and_then(|cluster| {
+        match cause_on_cluster(binding, cluster, &Switches::all_on(PurgeMode::Gracefully)) {
+            Verdict::Affected(affected) if affected.due_at <= evicted_at.0 => Some((affected, cluster)),
+            Verdict::Affected(_) | Verdict::NotAffected(_) => None,
+        }
+    });
+    let (type_, verdict, policies) = match &stands {
+        Some((affected, cluster)) => match &affected.cause {
+            Cause::Taint { key, effect, .. } => {
+                let id = TaintId {
+                    key: key.clone(),
+                    effect: effect.clone(),
+                };
+                (CauseType::Taint, affected.cause.identity(), policies(cluster, &id))
+            }
+            Cause::Deletion { .. } => (CauseType::Deletion, affected.cause.identity(), Vec::new()),
+            Cause::Application { .. } => (CauseType::ApplicationFailure, affected.cause.identity(), Vec::new()),
+        },
+        None => (CauseType::Taint, UNKNOWN.to_owned(), Vec::new()),
+    };
+    let stands = stands.map(|(affected, _)| affected);
+    Some(FailoverRecordSpec {
+        binding: RecordedBinding {
+            namespace: binding.metadata.namespace.clone(),
+            name: binding.metadata.name.clone()?,
+            uid: binding.metadata.uid.clone()?,
+        },
+        resource: binding.spec.resource.clone(),
+        from: task.from_cluster.clone(),
+        replicas: task.replicas,
+        cause: RecordedCause {
+            type_,
+            verdict,
+            policies,
+            message: task.message.clone().unwrap_or_default(),
+        },
+        requested_by: TAINT_MANAGER.to_owned(),
+        affected_at: stands.as_ref().map(|affected| Time(affected.cause.began_at())),
+        due_at: stands.as_ref().map(|affected| Time(affected.due_at)),
+        queued_at: None,
+        released_at: None,
+        evicted_at,
+    })
+}
+
+fn policies(cluster: &Cluster, taint: &TaintId) -> Vec<String> {
+    let managed = ManagedTaints::read(cluster.metadata.annotations.as_ref()).unwrap_or_default();
+    let entry = managed.taints.get(taint);
+    entry
+        .map(|entry| entry.policies.keys().cloned().collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -130,5 +207,30 @@ mod tests {
             ended(&name, &record, Some(&another), &cluster).map(|(outcome, _)| outcome),
             gone
         );
+    }
+    #[rstest]
+    #[case::the_taint_still_stands(json!([{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]), "TaintManager", Some("k:NoExecute@2026-01-01T00:00:00Z"))]
+    #[case::a_later_taint_is_another_cause(json!([{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:02:00Z"}]), "TaintManager", Some("unknown"))]
+    #[case::the_taint_is_gone(json!([]), "TaintManager", Some("unknown"))]
+    #[case::no_move_of_ours(json!([]), "DependencyMirror", None)]
+    fn a_record_is_made_up_from_its_task(#[case] taints: Value, #[case] producer: &str, #[case] verdict: Option<&str>) {
+        let cluster: Cluster = serde_json::from_value(json!({
+            "metadata": {"name": "m1"}, "spec": {"syncMode": "Push", "taints": taints},
+        }))
+        .unwrap();
+        let tasks = json!([{
+            "fromCluster": "m1", "replicas": 2, "reason": "TaintUntolerated", "message": "why", "producer": producer,
+            "creationTimestamp": "2026-01-01T00:01:00Z",
+        }]);
+        let binding = binding(&json!([]), &tasks, &json!([]));
+        let record = of_task(&binding, &binding.spec.graceful_eviction_tasks[0], Some(&cluster));
+        assert_eq!(record.as_ref().map(|record| record.cause.verdict.as_str()), verdict);
+        if let Some(record) = record {
+            assert_eq!(
+                (record.from.as_str(), record.replicas, record.cause.message.as_str()),
+                ("m1", Some(2), "why")
+            );
+            assert_eq!(record.due_at.is_some(), verdict != Some("unknown"));
+        }
     }
 }

@@ -123,7 +123,7 @@ fn the_worked_example() {
         let writes = bench
             .writes(COMPONENT)
             .into_iter()
-            .filter(|write| write.contains("spec"))
+            .filter(|write| write.starts_with("resourcebindings spec"))
             .count();
         assert_eq!(
             writes,

@@ -113,3 +113,39 @@ fn a_record_left_open_by_a_crash_is_closed_by_the_next_process() {
         assert_eq!(record_of(&bench, &record).unwrap()["status"]["outcome"], "Completed");
     });
 }
+
+// Rule 5: the evictor died between the task and its record. Whether the move goes on for long or is done at once, there
+// is a record of it.
+#[test]
+fn a_record_that_the_evictor_owes_is_made_up() {
+    for done_at_once in [true, false] {
+        paused(async {
+            let bench = Bench::new(&["member1", "member2"]);
+            let _graceful = start(&bench).await;
+            bench.fail_cluster("member1");
+            bench.put_deployment(&json!({"placement": one_to_two(), "clusters": [{"name": "member2", "replicas": 3}]}));
+            bench.until(1).await;
+            let evicted_at = bench.clock.now();
+            bench
+                .patch(json!({"spec": {"gracefulEvictionTasks": [task("member1", 1, evicted_at)]}}))
+                .await;
+            scheduled(&bench, "True").await;
+            let uid = bench.binding().await.metadata.uid.unwrap();
+            let name = api_types::names::failover_record_name(&uid, &"member1".into(), evicted_at);
+            bench.until(if done_at_once { 2 } else { 12 }).await;
+            assert_eq!(
+                record_of(&bench, &name).is_some(),
+                !done_at_once,
+                "in time it is the evictor's to write"
+            );
+            bench
+                .patch_status(json!({"aggregatedStatus": [copy("member2", "Healthy", 3)]}))
+                .await;
+            bench.until(14).await;
+            let record = record_of(&bench, &name).unwrap();
+            assert_eq!(record["status"]["outcome"], "Completed");
+            assert_eq!(record["spec"]["requestedBy"], "taintManager");
+            assert!(leaving(&bench.binding().await).is_empty());
+        });
+    }
+}
