@@ -14,10 +14,27 @@ pub fn taints(_: &mut SchemaGenerator) -> Schema {
             "type": "object",
             "required": ["key", "effect"],
             "properties": {
-                "key": qualified_name(),
-                "value": label_value(),
-                "effect": { "type": "string", "enum": ["NoSchedule", "PreferNoSchedule", "NoExecute", "PreferNoExecute"] },
-                "timeAdded": { "type": "string", "format": "date-time" }
+                "key": described(qualified_name(), "What the taint is about, such as \
+                    `cluster.karmada.io/not-ready`: a qualified name with an optional DNS prefix. At most one taint \
+                    of each key and effect."),
+                "value": described(label_value(), "More about the key, for tolerations that compare it. Default empty."),
+                "effect": {
+                    "description": "What the taint does to workloads that do not bear it. NoSchedule: none is newly \
+                        placed here. PreferNoSchedule: other clusters are chosen first. NoExecute: none is newly \
+                        placed here, and those that run here leave through the eviction queue, unless \
+                        `placement.clusterTolerations` tolerate it, or only when tolerationSeconds have passed. \
+                        PreferNoExecute: those whose policy has `failover.cluster` leave, `tolerationSeconds` of it \
+                        after timeAdded; all others stay, and tolerations play no part.",
+                    "type": "string",
+                    "enum": ["NoSchedule", "PreferNoSchedule", "NoExecute", "PreferNoExecute"]
+                },
+                "timeAdded": {
+                    "description": "When the taint was added (RFC 3339). Toleration times count from here. Of a \
+                        NoExecute or PreferNoExecute taint that came without it, it is set by the \
+                        taint-policy-controller; until then nothing leaves because of that taint.",
+                    "type": "string",
+                    "format": "date-time"
+                }
             }
         }
     })
@@ -34,12 +51,39 @@ pub fn conditions(_: &mut SchemaGenerator) -> Schema {
             "type": "object",
             "required": ["type", "status", "lastTransitionTime", "reason", "message"],
             "properties": {
-                "type": { "type": "string", "maxLength": 316 },
-                "status": { "type": "string", "enum": ["True", "False", "Unknown"] },
-                "observedGeneration": { "type": "integer", "format": "int64", "minimum": 0 },
-                "lastTransitionTime": { "type": "string", "format": "date-time" },
-                "reason": { "type": "string", "maxLength": 1024 },
-                "message": { "type": "string", "maxLength": 32768 }
+                "type": {
+                    "description": "What the condition is about, in CamelCase, such as `Ready`. One condition of each type.",
+                    "type": "string",
+                    "maxLength": 316
+                },
+                "status": {
+                    "description": "Whether it holds: True, False, or Unknown when nobody can tell.",
+                    "type": "string",
+                    "enum": ["True", "False", "Unknown"]
+                },
+                "observedGeneration": {
+                    "description": "The `metadata.generation` that the condition was worked out from. When it is less \
+                        than the object's, the condition speaks of an older version of the spec.",
+                    "type": "integer",
+                    "format": "int64",
+                    "minimum": 0
+                },
+                "lastTransitionTime": {
+                    "description": "When the status last changed from one value to another (RFC 3339). A change of \
+                        reason or message alone leaves it as it is.",
+                    "type": "string",
+                    "format": "date-time"
+                },
+                "reason": {
+                    "description": "Why the status is what it is, as one CamelCase word for programs. May be empty.",
+                    "type": "string",
+                    "maxLength": 1024
+                },
+                "message": {
+                    "description": "The same for people, with the particulars. May be empty.",
+                    "type": "string",
+                    "maxLength": 32768
+                }
             }
         }
     })
@@ -53,11 +97,37 @@ pub fn tolerations(_: &mut SchemaGenerator) -> Schema {
         "items": {
             "type": "object",
             "properties": {
-                "key": { "type": "string", "maxLength": 316 },
-                "operator": { "type": "string", "enum": ["Exists", "Equal"] },
-                "value": { "type": "string", "maxLength": 63 },
-                "effect": { "type": "string", "enum": ["", "NoSchedule", "PreferNoSchedule", "NoExecute", "PreferNoExecute"] },
-                "tolerationSeconds": { "type": "integer", "format": "int64" }
+                "key": {
+                    "description": "Key of the taints that are tolerated. Empty or absent, with operator Exists: every key.",
+                    "type": "string",
+                    "maxLength": 316
+                },
+                "operator": {
+                    "description": "How value is compared. Equal: the taint's value must be the same. Exists: any \
+                        value, and `value` stays empty. Default Equal.",
+                    "type": "string",
+                    "enum": ["Exists", "Equal"]
+                },
+                "value": {
+                    "description": "Value of the taints that are tolerated, with operator Equal. Default empty.",
+                    "type": "string",
+                    "maxLength": 63
+                },
+                "effect": {
+                    "description": "Effect of the taints that are tolerated; empty or absent: each. NoSchedule and \
+                        NoExecute are what tolerations decide; a tolerated PreferNoSchedule taint does not make the \
+                        cluster a later choice. Whether a workload leaves on PreferNoExecute is not decided here, but by \
+                        `failover.cluster` and its tolerationSeconds.",
+                    "type": "string",
+                    "enum": ["", "NoSchedule", "PreferNoSchedule", "NoExecute", "PreferNoExecute"]
+                },
+                "tolerationSeconds": {
+                    "description": "For how many seconds after the taint's timeAdded a NoExecute taint is tolerated: \
+                        then the workload is to leave. Absent: for ever. 0 and less: not at all. Of several \
+                        tolerations of one taint the longest time counts. Plays no part for other effects.",
+                    "type": "integer",
+                    "format": "int64"
+                }
             }
         }
     })
@@ -88,7 +158,11 @@ pub fn one_quantity(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn quantity() -> Schema {
-    json_schema!({ "anyOf": [{ "type": "integer" }, { "type": "string" }], "x-kubernetes-int-or-string": true })
+    json_schema!({
+        "description": "A Kubernetes quantity: a number with an optional unit, such as `500m` (half a CPU core), `2` or `4Gi` (bytes).",
+        "anyOf": [{ "type": "integer" }, { "type": "string" }],
+        "x-kubernetes-int-or-string": true
+    })
 }
 
 /// A taint's key: a qualified name with an optional DNS prefix, at most 253 + 1 + 63 characters, less one.
@@ -118,4 +192,9 @@ pub fn taint_key(_: &mut SchemaGenerator) -> Schema {
 /// [`label_value`] as a field's schema.
 pub fn taint_value(_: &mut SchemaGenerator) -> Schema {
     label_value()
+}
+
+fn described(mut schema: Schema, meaning: &str) -> Schema {
+    schema.insert("description".to_owned(), meaning.into());
+    schema
 }
