@@ -18,6 +18,7 @@ pub mod placement;
 pub mod policy;
 mod schema;
 pub mod taint_policy;
+mod two_kinds;
 pub mod work;
 
 pub use crds::crds;

@@ -1,15 +1,13 @@
 //! `policy.karmada.io/v1alpha1` PropagationPolicy and ClusterPropagationPolicy: which objects go where, and whether
 //! and how they move when a cluster or the application fails.
 
-use std::borrow::Cow;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
-use kube::core::DynamicResourceScope;
-use kube::{CustomResource, KubeSchema, Resource};
+use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
 use crate::placement::Placement;
+use crate::two_kinds::two_kinds;
 
 /// What a policy propagates and how. The same for both kinds of policy.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -355,32 +353,8 @@ pub struct Policy {
     pub spec: PropagationSpec,
 }
 
-impl Resource for Policy {
-    type DynamicType = PolicyKind;
-    type Scope = DynamicResourceScope;
-
-    fn kind(kind: &PolicyKind) -> Cow<'_, str> {
-        match kind {
-            PolicyKind::Namespaced => "PropagationPolicy".into(),
-            PolicyKind::Cluster => "ClusterPropagationPolicy".into(),
-        }
-    }
-    fn group(_: &PolicyKind) -> Cow<'_, str> {
-        "policy.karmada.io".into()
-    }
-    fn version(_: &PolicyKind) -> Cow<'_, str> {
-        "v1alpha1".into()
-    }
-    fn plural(kind: &PolicyKind) -> Cow<'_, str> {
-        match kind {
-            PolicyKind::Namespaced => "propagationpolicies".into(),
-            PolicyKind::Cluster => "clusterpropagationpolicies".into(),
-        }
-    }
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
+two_kinds! {
+    Policy by PolicyKind in "policy.karmada.io" "v1alpha1":
+    Namespaced => "PropagationPolicy", "propagationpolicies";
+    Cluster => "ClusterPropagationPolicy", "clusterpropagationpolicies";
 }

@@ -1,13 +1,11 @@
 //! `work.karmada.io`: bindings (v1alpha2), which say on which clusters a template runs, and Works (v1alpha1), which
 //! carry an object to one member.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{NodeSelector, Toleration};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
-use kube::core::DynamicResourceScope;
 use kube::{CustomResource, KubeSchema, Resource};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +14,7 @@ use crate::open_enum::open_enum;
 use crate::placement::Placement;
 use crate::policy::{ConflictResolution, FailoverBehavior, PurgeMode, SuspendClusters};
 use crate::schema;
+use crate::two_kinds::two_kinds;
 
 /// Condition types on a binding.
 pub mod condition {
@@ -523,34 +522,10 @@ impl GracefulEvictionTask {
     }
 }
 
-impl Resource for Binding {
-    type DynamicType = BindingKind;
-    type Scope = DynamicResourceScope;
-
-    fn kind(kind: &BindingKind) -> Cow<'_, str> {
-        match kind {
-            BindingKind::Namespaced => "ResourceBinding".into(),
-            BindingKind::Cluster => "ClusterResourceBinding".into(),
-        }
-    }
-    fn group(_: &BindingKind) -> Cow<'_, str> {
-        "work.karmada.io".into()
-    }
-    fn version(_: &BindingKind) -> Cow<'_, str> {
-        "v1alpha2".into()
-    }
-    fn plural(kind: &BindingKind) -> Cow<'_, str> {
-        match kind {
-            BindingKind::Namespaced => "resourcebindings".into(),
-            BindingKind::Cluster => "clusterresourcebindings".into(),
-        }
-    }
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
+two_kinds! {
+    Binding by BindingKind in "work.karmada.io" "v1alpha2":
+    Namespaced => "ResourceBinding", "resourcebindings";
+    Cluster => "ClusterResourceBinding", "clusterresourcebindings";
 }
 
 /// An object on its way to one member, in the namespace `karmada-es-MEMBER`.

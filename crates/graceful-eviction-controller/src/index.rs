@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
-use api_types::work::{Binding, BindingKind, condition};
+use api_types::work::{Binding, condition};
+use binding_writer::{BindingInformers, BindingStores};
 use controller_kit::informer::Stopped;
-use controller_kit::{Change, Context, Informer, ObjectKey, Scope, Store, WorkQueue};
+use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use failover_core::graceful::Baseline;
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
@@ -77,28 +78,21 @@ impl Seen {
 
 /// The informers of this controller.
 pub(crate) struct Informers {
-    bindings: Vec<(BindingKind, Informer<Binding>)>,
+    bindings: BindingInformers,
     clusters: Informer<Cluster>,
 }
 
 /// Reads of what is known; only of what has synced.
 #[derive(Clone)]
 pub(crate) struct Index {
-    bindings: Vec<(BindingKind, Store<Binding>)>,
+    bindings: BindingStores,
     clusters: Store<Cluster>,
     pub(crate) seen: Seen,
 }
 
 impl Informers {
     pub(crate) fn of(ctx: &Context) -> Self {
-        let bindings = BindingKind::ALL
-            .into_iter()
-            .map(|kind| {
-                let informer = ctx.informers.get::<Binding>(Scope::all(), &kind);
-                informer.index(BY_CLUSTER, clusters_that_matter);
-                (kind, informer)
-            })
-            .collect();
+        let bindings = BindingInformers::of(ctx, |informer| informer.index(BY_CLUSTER, clusters_that_matter));
         Self {
             bindings,
             clusters: ctx.informers.of::<Cluster>(),
@@ -106,21 +100,16 @@ impl Informers {
     }
 
     pub(crate) async fn synced(&self) -> Result<Index, Stopped> {
-        let clusters = self.clusters.synced().await?;
-        let mut bindings = Vec::new();
-        for (kind, informer) in &self.bindings {
-            bindings.push((*kind, informer.synced().await?));
-        }
         Ok(Index {
-            bindings,
-            clusters,
+            clusters: self.clusters.synced().await?,
+            bindings: self.bindings.synced().await?,
             seen: Seen::default(),
         })
     }
 
     /// Puts every binding with tasks that a change concerns into the queue; first all that are there.
     pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, index: &Index, records: &Records) {
-        for (_, informer) in &self.bindings {
+        for informer in self.bindings.each() {
             let (seen, records) = (index.seen.clone(), records.clone());
             queue.follow(ctx, informer.changes(), move |change| {
                 let key = key(&change.key);
@@ -142,14 +131,7 @@ impl Informers {
 
 impl Index {
     pub(crate) fn binding(&self, key: &BindingKey) -> Option<Arc<Binding>> {
-        let object = ObjectKey {
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        };
-        self.bindings
-            .iter()
-            .find(|(kind, _)| *kind == key.kind())
-            .and_then(|(_, store)| store.get(&object))
+        self.bindings.get(key)
     }
 
     pub(crate) fn cluster(&self, name: &str) -> Option<Arc<Cluster>> {
@@ -157,10 +139,7 @@ impl Index {
     }
 
     fn holders(&self, cluster: &str) -> Vec<BindingKey> {
-        let holders = self
-            .bindings
-            .iter()
-            .flat_map(|(_, store)| store.by_index(BY_CLUSTER, cluster));
+        let holders = self.bindings.by_index(BY_CLUSTER, cluster);
         holders
             .map(|binding| binding.key())
             .collect::<BTreeSet<_>>()

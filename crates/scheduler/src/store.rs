@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
-use api_types::work::{Binding, BindingKind};
+use api_types::work::Binding;
+use binding_writer::{BindingInformers, BindingStores};
 use controller_kit::informer::Stopped;
-use controller_kit::{Change, Context, Informer, ObjectKey, Scope, Store, WorkQueue};
+use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use scheduler_filters::Fleet;
 
 use crate::wake::{self, Concerned};
@@ -15,26 +16,21 @@ use crate::wake::{self, Concerned};
 /// Reads of what is known; only of what has synced.
 #[derive(Clone)]
 pub(crate) struct Stores {
-    bindings: Vec<(BindingKind, Store<Binding>)>,
+    bindings: BindingStores,
     clusters: Store<Cluster>,
 }
 
 pub(crate) struct Informers {
-    bindings: Vec<(BindingKind, Informer<Binding>)>,
+    bindings: BindingInformers,
     clusters: Informer<Cluster>,
 }
 
 impl Informers {
     pub(crate) fn of(ctx: &Context) -> Self {
-        let bindings = BindingKind::ALL
-            .into_iter()
-            .map(|kind| {
-                let informer = ctx.informers.get::<Binding>(Scope::all(), &kind);
-                informer.index(wake::HOLDERS, wake::holders);
-                informer.index(wake::WAKES, wake::wakes);
-                (kind, informer)
-            })
-            .collect();
+        let bindings = BindingInformers::of(ctx, |informer| {
+            informer.index(wake::HOLDERS, wake::holders);
+            informer.index(wake::WAKES, wake::wakes);
+        });
         Self {
             bindings,
             clusters: ctx.informers.of::<Cluster>(),
@@ -42,17 +38,15 @@ impl Informers {
     }
 
     pub(crate) async fn synced(&self) -> Result<Stores, Stopped> {
-        let clusters = self.clusters.synced().await?;
-        let mut bindings = Vec::new();
-        for (kind, informer) in &self.bindings {
-            bindings.push((*kind, informer.synced().await?));
-        }
-        Ok(Stores { bindings, clusters })
+        Ok(Stores {
+            clusters: self.clusters.synced().await?,
+            bindings: self.bindings.synced().await?,
+        })
     }
 
     /// Puts every binding that a change concerns into the queue.
     pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, stores: &Stores) {
-        for (_, informer) in &self.bindings {
+        for informer in self.bindings.each() {
             queue.follow(ctx, informer.changes(), |change| {
                 concerned(change).then(|| key(&change.key))
             });
@@ -72,14 +66,7 @@ impl Informers {
 
 impl Stores {
     pub(crate) fn binding(&self, key: &BindingKey) -> Option<Arc<Binding>> {
-        let object = ObjectKey {
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        };
-        self.bindings
-            .iter()
-            .find(|(kind, _)| *kind == key.kind())
-            .and_then(|(_, store)| store.get(&object))
+        self.bindings.get(key)
     }
 
     pub(crate) fn fleet(&self) -> Fleet {
@@ -90,34 +77,19 @@ impl Stores {
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
         let concerns = wake::concerns(before, after);
         let mut keys = BTreeSet::new();
-        for (_, store) in &self.bindings {
-            if concerns.holders == Concerned::Yes {
-                keys.extend(
-                    store
-                        .by_index(wake::HOLDERS, &change.key.name)
-                        .iter()
-                        .map(|binding| binding.key()),
-                );
-            }
-            if concerns.seekers == Concerned::Yes {
-                for group in [wake::UNPLACED, wake::EVERYWHERE] {
-                    let seekers = store.by_index(wake::WAKES, group);
-                    let could = |binding: &Binding, cluster: Option<&Cluster>| {
-                        cluster.is_some_and(|cluster| {
-                            binding
-                                .spec
-                                .placement
-                                .as_ref()
-                                .is_some_and(|p| wake::could_choose(p, cluster))
-                        })
-                    };
-                    keys.extend(
-                        seekers
-                            .iter()
-                            .filter(|binding| could(binding, before) || could(binding, after))
-                            .map(|binding| binding.key()),
-                    );
-                }
+        if concerns.holders == Concerned::Yes {
+            let holders = self.bindings.by_index(wake::HOLDERS, &change.key.name);
+            keys.extend(holders.map(|binding| binding.key()));
+        }
+        if concerns.seekers == Concerned::Yes {
+            let could = |binding: &Binding, cluster: Option<&Cluster>| {
+                let placement = binding.spec.placement.as_ref();
+                cluster.is_some_and(|cluster| placement.is_some_and(|p| wake::could_choose(p, cluster)))
+            };
+            for group in [wake::UNPLACED, wake::EVERYWHERE] {
+                let seekers = self.bindings.by_index(wake::WAKES, group);
+                let concerned = seekers.filter(|binding| could(binding, before) || could(binding, after));
+                keys.extend(concerned.map(|binding| binding.key()));
             }
         }
         keys.into_iter().collect()
