@@ -7,7 +7,7 @@ use api_types::names::annotation;
 use api_types::work::{Binding, BindingKind, Work};
 use api_types::{BindingKey, ClusterName};
 use controller_kit::informer::Stopped;
-use controller_kit::{Context, Informer, ObjectKey, Store};
+use controller_kit::{Change, Context, Informer, ObjectKey, RequiredKind, Store};
 use kube::core::DynamicObject;
 use serde_json::Value;
 
@@ -42,6 +42,22 @@ impl Sources {
             clusters: ctx.informers.of::<Cluster>(),
             templates: templates(ctx),
         }
+    }
+
+    /// The shared informers and what they have read, once everything is; nothing when the process stops first.
+    ///
+    /// # Errors
+    /// When the API server does not serve our kinds.
+    pub async fn read(ctx: &Context) -> anyhow::Result<Option<(Self, Index)>> {
+        ctx.require_kinds(&[
+            RequiredKind::of::<Cluster>(),
+            RequiredKind::of::<Work>(),
+            RequiredKind::with::<Binding>(&BindingKind::Namespaced),
+            RequiredKind::with::<Binding>(&BindingKind::Cluster),
+        ])
+        .await?;
+        let sources = Self::of(ctx);
+        Ok(sources.synced().await.ok().map(|index| (sources, index)))
     }
 
     /// Waits until everything is read: a decision on half of it could delete what is only not read yet.
@@ -144,6 +160,17 @@ impl Index {
             .works
             .by_index(BY_NAMESPACE, &api_types::names::execution_namespace(cluster));
         works.iter().filter_map(|work| binding_of(work)).collect()
+    }
+
+    /// The same when the cluster became Ready, or is no longer; otherwise a change of a cluster concerns no binding.
+    #[must_use]
+    pub fn bindings_concerned_by(&self, change: &Change<Cluster>) -> Vec<BindingKey> {
+        let ready = |cluster: &Option<Arc<Cluster>>| cluster.as_ref().map(|cluster| cluster.is_ready());
+        if ready(&change.before) == ready(&change.after) {
+            Vec::new()
+        } else {
+            self.bindings_on(&ClusterName::from(change.key.name.as_str()))
+        }
     }
 }
 

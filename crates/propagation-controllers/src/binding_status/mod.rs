@@ -10,10 +10,9 @@ mod writer;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_types::cluster::Cluster;
-use api_types::work::{Binding, BindingKind, Work};
-use api_types::{BindingKey, ClusterName};
-use controller_kit::{Change, Changes, Context, EventType, Next, RequiredKind, WorkQueue};
+use api_types::BindingKey;
+use api_types::work::{Binding, Work};
+use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
 
 use self::writer::Outcome;
 use crate::Flags;
@@ -32,15 +31,7 @@ const GATHER: Duration = Duration::from_millis(100);
 /// # Errors
 /// When the API server does not serve our kinds.
 pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
-    ctx.require_kinds(&[
-        RequiredKind::of::<Cluster>(),
-        RequiredKind::of::<Work>(),
-        RequiredKind::with::<Binding>(&BindingKind::Namespaced),
-        RequiredKind::with::<Binding>(&BindingKind::Cluster),
-    ])
-    .await?;
-    let sources = Sources::of(&ctx);
-    let Ok(index) = sources.synced().await else {
+    let Some((sources, index)) = Sources::read(&ctx).await? else {
         return Ok(());
     };
     let queue: WorkQueue<BindingKey> = WorkQueue::new("bindingStatus", &ctx);
@@ -59,13 +50,7 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     });
     let on_cluster = index.clone();
     queue.follow(&ctx, sources.clusters.changes(), move |change| {
-        let ready = |cluster: &Option<Arc<Cluster>>| cluster.as_ref().map(|cluster| cluster.is_ready());
-        let same = ready(&change.before) == ready(&change.after);
-        if same {
-            Vec::new()
-        } else {
-            on_cluster.bindings_on(&ClusterName::from(change.key.name.as_str()))
-        }
+        on_cluster.bindings_concerned_by(change)
     });
     let controller = Arc::new(BindingStatus {
         ctx: ctx.clone(),
