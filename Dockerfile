@@ -6,6 +6,9 @@
 FROM rust:1.95.0-bookworm AS build
 WORKDIR /src
 COPY . .
+# The context has no .git: --build-arg KARMADA_FAILOVER_VERSION="0.1.0+$(git rev-parse --short HEAD)" says which commit
+# this is. Without it --version shows the package's version alone.
+ARG KARMADA_FAILOVER_VERSION=""
 # One command for all: the programs share nearly all they are made of. Of these packages only karmada-failover has
 # default features, and only the demo among them.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
