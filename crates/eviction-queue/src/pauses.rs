@@ -23,8 +23,8 @@ pub async fn report(ctx: &Context, shell: &Shell) {
     let mut beats = shell.beats();
     loop {
         let wanted = shell.look(|queue, now| statuses(queue, now.wall));
-        for (name, (view, active, held_entries)) in &wanted {
-            write(ctx, &store, name, view, *active, *held_entries).await;
+        for (name, wanted) in &wanted {
+            write(ctx, &store, name, wanted).await;
         }
         tokio::time::sleep(AT_MOST_EVERY).await;
         if beats.changed().await.is_err() {
@@ -33,26 +33,41 @@ pub async fn report(ctx: &Context, shell: &Shell) {
     }
 }
 
-/// What the status of each pause should say: whether it is in effect, and how many entries would leave without it.
-fn statuses(queue: &Queue, now: Timestamp) -> BTreeMap<String, (PauseView, bool, usize)> {
+/// What the status of a pause should say.
+struct Wanted {
+    view: PauseView,
+    /// Whether it is in effect.
+    active: bool,
+    /// How many entries would leave without it.
+    held_entries: usize,
+}
+
+fn statuses(queue: &Queue, now: Timestamp) -> BTreeMap<String, Wanted> {
+    let wanted = |view: &PauseView| Wanted {
+        view: view.clone(),
+        active: view.is_active(now),
+        held_entries: 0,
+    };
     let mut statuses: BTreeMap<_, _> = queue
         .pauses()
-        .map(|pause| (pause.name.clone(), (pause.clone(), pause.is_active(now), 0)))
+        .map(|pause| (pause.name.clone(), wanted(pause)))
         .collect();
     for held in queue.pauses_held(now) {
-        if let Some((_, _, count)) = statuses.get_mut(&held.pause.name) {
-            *count = held.held_entries;
+        if let Some(wanted) = statuses.get_mut(&held.pause.name) {
+            wanted.held_entries = held.held_entries;
         }
     }
     statuses
 }
 
-async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, view: &PauseView, active: bool, held: usize) {
+async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: &Wanted) {
+    let Wanted { view, active, .. } = wanted;
+    let active = *active;
     let Some(pause) = store.get(&ObjectKey::cluster_scoped(name)) else {
         return;
     };
     let before = pause.status.clone().unwrap_or_default();
-    let held_entries = i64::try_from(held).unwrap_or(i64::MAX);
+    let held_entries = i64::try_from(wanted.held_entries).unwrap_or(i64::MAX);
     let wanted = FailoverPauseStatus {
         active,
         held_entries,

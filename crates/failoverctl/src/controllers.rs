@@ -205,7 +205,10 @@ pub fn controllers(leases: &[Lease], mode: Mode, now: Timestamp) -> Vec<Controll
         .map(|duty| {
             let needed = duty.needed == Needed::Always || mode == Mode::Standalone;
             let lease = by_name.remove(lease_name(duty.controller).as_str());
-            view(duty.controller, lease, needed, now)
+            ControllerView {
+                needed,
+                ..view(duty.controller, lease, now)
+            }
         })
         .filter(|view| view.needed || view.state != Running::NotRunning)
         .collect();
@@ -214,12 +217,13 @@ pub fn controllers(leases: &[Lease], mode: Mode, now: Timestamp) -> Vec<Controll
         by_name
             .into_iter()
             .filter(|(_, lease)| ours(lease))
-            .map(|(name, lease)| view(name, Some(lease), false, now)),
+            .map(|(name, lease)| view(name, Some(lease), now)),
     );
     views
 }
 
-fn view(name: &str, lease: Option<&Lease>, needed: bool, now: Timestamp) -> ControllerView {
+/// What a Lease says of a controller; whether it is needed, the caller says.
+fn view(name: &str, lease: Option<&Lease>, now: Timestamp) -> ControllerView {
     let spec = lease.and_then(|lease| lease.spec.as_ref());
     let holder = spec
         .and_then(|spec| spec.holder_identity.clone())
@@ -248,7 +252,7 @@ fn view(name: &str, lease: Option<&Lease>, needed: bool, now: Timestamp) -> Cont
         feature_gates: said(GATES_ANNOTATION),
         address: said(ADDRESS_ANNOTATION),
         holder,
-        needed,
+        needed: false,
     }
 }
 
