@@ -97,6 +97,6 @@ fn a_checkout_adds_its_commit_and_is_seen_to_move() {
 fn without_a_checkout_there_is_the_package_s_version() {
     let folder = Folder::new();
     assert_eq!(version_of(&folder.0), env!("CARGO_PKG_VERSION"));
-    assert_eq!(written_when_head_moves(&folder.0), [PathBuf::new(); 0]);
+    assert!(written_when_head_moves(&folder.0).is_empty());
     assert_eq!(version_of(Path::new("/no/such/folder")), env!("CARGO_PKG_VERSION"));
 }
