@@ -152,7 +152,7 @@ impl Records {
         record.metadata.namespace.clone_from(&key.namespace);
         match self.api(key).create(&PostParams::default(), &record).await {
             Ok(_) => {
-                tracing::info!(record = %key, "the evictor died before it wrote the record of this move: made up from its task")
+                tracing::info!(record = %key, "the evictor died before it wrote the record of this move: made up from its task");
             }
             Err(error) if api_errors::is_already_exists(&error) => {}
             Err(error) => tracing::warn!(record = %key, "FailoverRecord not written: {}", api_errors::one_line(&error)),
