@@ -34,6 +34,18 @@ pub struct Flags {
         default_value_t = 5
     )]
     pub concurrent_cluster_syncs: usize,
+
+    /// Flags of Karmada that have no effect here.
+    #[command(flatten)]
+    pub old: OldFlags,
+}
+
+controller_kit::deprecated_flags! {
+    /// The flag by which Karmada's cluster controller waits before it takes workloads off a failed cluster.
+    pub struct OldFlags {
+        "failover-eviction-timeout" => "a ClusterTaintPolicy says how long a cluster must fail before workloads leave: \
+            use its taintsToAdd[].addOnMatchSeconds",
+    }
 }
 
 impl Default for Flags {
@@ -43,6 +55,7 @@ impl Default for Flags {
             cluster_success_threshold: Duration::from_secs(30),
             cluster_failure_threshold: Duration::from_secs(30),
             concurrent_cluster_syncs: 5,
+            old: OldFlags::default(),
         }
     }
 }
@@ -82,6 +95,11 @@ mod tests {
         assert_eq!(format!("{parsed:?}"), format!("{defaults:?}"));
         let parsed = Cli::parse_from(["x", "--cluster-failure-threshold=1m30s"]).flags;
         assert_eq!(parsed.thresholds().failure, Duration::from_secs(90));
+        let old = Cli::parse_from(["x", "--failover-eviction-timeout=5m"])
+            .flags
+            .old
+            .warnings();
+        assert!(old[0].contains("addOnMatchSeconds"), "{old:?}");
         let zero = Cli::parse_from(["x", "--cluster-status-update-frequency=0s"]).flags;
         assert!(zero.problems()[0].contains("--cluster-status-update-frequency"));
     }

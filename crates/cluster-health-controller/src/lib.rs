@@ -13,15 +13,17 @@ mod metrics;
 
 use controller_kit::Controller;
 
-pub use flags::Flags;
+pub use flags::{Flags, OldFlags};
 
 /// The controllers of this crate, by the names that `--controllers` takes: `clusterStatus` and `cluster`.
 #[must_use]
 pub fn controllers(flags: Flags) -> Vec<Controller> {
-    let problems = flags.problems();
+    let (problems, warnings) = (flags.problems(), flags.old.warnings());
     let status_flags = flags.clone();
     vec![
-        Controller::new("clusterStatus", move |ctx| cluster_status::run(ctx, status_flags)).problems(problems),
+        Controller::new("clusterStatus", move |ctx| cluster_status::run(ctx, status_flags))
+            .problems(problems)
+            .warn(warnings),
         Controller::new("cluster", move |ctx| cluster::run(ctx, flags)),
     ]
 }

@@ -37,9 +37,15 @@ pub struct Flags {
     )]
     pub allow_last_copy_eviction: bool,
 
-    /// Deprecated: a grace period for tasks that have none; 0 = they wait until the workload is healthy elsewhere.
-    #[arg(long, env = "KARMADA_FAILOVER_GRACEFUL_EVICTION_TIMEOUT", value_name = "DURATION", value_parser = parse_duration, default_value = "0s")]
-    pub graceful_eviction_timeout: Duration,
+    /// Deprecated: a grace period for tasks that have none; unset or 0 = they wait until the workload is healthy
+    /// elsewhere.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_GRACEFUL_EVICTION_TIMEOUT",
+        value_name = "DURATION",
+        value_parser = parse_duration
+    )]
+    pub graceful_eviction_timeout: Option<Duration>,
 
     /// How long the FailoverRecord of a move that has ended is kept.
     #[arg(
@@ -70,7 +76,7 @@ impl Default for Flags {
         Self {
             evict_plugins: default_plugins(),
             allow_last_copy_eviction: false,
-            graceful_eviction_timeout: Duration::ZERO,
+            graceful_eviction_timeout: None,
             record_retention: Duration::from_secs(168 * 3600),
             concurrent_graceful_eviction_syncs: 5,
         }
@@ -105,16 +111,20 @@ impl Flags {
             } else {
                 LastCopy::Kept
             },
-            default_timeout: Some(self.graceful_eviction_timeout).filter(|timeout| !timeout.is_zero()),
+            default_timeout: self.graceful_eviction_timeout.filter(|timeout| !timeout.is_zero()),
         })
     }
 
     /// What is said at the start.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let timeout = self.graceful_eviction_timeout;
-        if timeout.is_zero() {
+        let Some(timeout) = self.graceful_eviction_timeout else {
             return Vec::new();
+        };
+        if timeout.is_zero() {
+            return vec![
+                "--graceful-eviction-timeout=0s is deprecated, and 0 is what holds without it: leave it out".to_owned(),
+            ];
         }
         vec![format!(
             "--graceful-eviction-timeout={} is deprecated: it lets copies go before the workload is healthy elsewhere \

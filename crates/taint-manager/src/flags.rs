@@ -85,6 +85,21 @@ pub struct Flags {
     /// Where the eviction queue is. Unset: where its Lease says.
     #[arg(long, env = "KARMADA_FAILOVER_EVICTION_QUEUE_ADDRESS", value_name = "HOST:PORT")]
     pub eviction_queue_address: Option<String>,
+
+    /// Flags of Karmada that have no effect here.
+    #[command(flatten)]
+    pub old: OldFlags,
+}
+
+controller_kit::deprecated_flags! {
+    /// Flags by which Karmada switches its taint manager and gives policies tolerations that nobody wrote.
+    pub struct OldFlags {
+        "enable-taint-manager" => "use --controllers=-taintManager to switch the taint manager off; without that it is on",
+        "default-not-ready-toleration-seconds" => "no toleration is added that no policy has; write the one for \
+            cluster.karmada.io/not-ready into placement.clusterTolerations where it is wanted",
+        "default-unreachable-toleration-seconds" => "no toleration is added that no policy has; write the one for \
+            cluster.karmada.io/unreachable into placement.clusterTolerations where it is wanted",
+    }
 }
 
 /// Values of `--no-execute-taint-eviction-purge-mode`.
@@ -120,6 +135,7 @@ impl Default for Flags {
             pre_eviction_check: PreCheck::Affinity,
             failover_records: true,
             eviction_queue_address: None,
+            old: OldFlags::default(),
         }
     }
 }
@@ -153,7 +169,7 @@ impl Flags {
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.old.warnings();
         if !self.enable_no_execute_taint_eviction {
             warnings.push(format!("{NO_EXECUTE_FLAG}=false: NoExecute taints move no workload"));
         }
@@ -200,6 +216,21 @@ mod tests {
         );
         let error = parse(&["--no-execute-taint-eviction-purge-mode=Soon"]).unwrap_err();
         assert!(error.contains("Gracefully, Directly, Never"), "{error}");
+    }
+
+    #[test]
+    fn karmada_s_flags_without_effect_are_taken_with_a_warning_each() {
+        let flags = parse(&[
+            "--enable-taint-manager=false",
+            "--default-not-ready-toleration-seconds=300",
+            "--default-unreachable-toleration-seconds=300",
+        ])
+        .unwrap();
+        let warnings = flags.warnings();
+        assert_eq!(warnings.len(), 3, "{warnings:#?}");
+        assert!(warnings[0].contains("--controllers=-taintManager"), "{warnings:#?}");
+        assert!(warnings[1].contains("placement.clusterTolerations"), "{warnings:#?}");
+        assert!(!warnings[1].contains("  "), "{warnings:#?}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use controller_kit::{Context, Controller};
 use eviction_queue_api::QueueClient;
 use scheduler_filters::Plugins;
 
-pub use flags::{DefaultPurgeMode, Flags, PreCheck};
+pub use flags::{DefaultPurgeMode, Flags, OldFlags, PreCheck};
 
 /// Makes the client by which a controller reaches the queue.
 pub type QueueConnector = Arc<dyn Fn(&Context) -> QueueClient + Send + Sync>;

@@ -8,10 +8,22 @@ use kube::Client;
 use kube::client::Body;
 use tokio::time::{Instant, timeout_at};
 
+/// How rustls begins what it says about a server whose certificate it does not accept.
+const CERTIFICATE_REFUSED: &str = "invalid peer certificate";
+
 /// Asks `/readyz`, and `/healthz` where that is not known. Returns within `limit`.
 pub(super) async fn probe(client: &Client, limit: Duration, secret: &str) -> Observation {
     let deadline = Instant::now() + limit;
     let answer = ask(client, "/readyz", deadline, limit).await;
+    if let ProbeAnswer::Nothing { why } = &answer
+        && why.contains(CERTIFICATE_REFUSED)
+        && let ReadyzStep::Observed(observation) = after_readyz(&answer)
+    {
+        return observation.with_hint(&format!(
+            "its certificate is not accepted ({why}): put the certificate of the authority that signed it into key \
+             caBundle of secret {secret}"
+        ));
+    }
     let (observation, code) = match after_readyz(&answer) {
         ReadyzStep::Observed(observation) => (observation, code_of(&answer)),
         ReadyzStep::AskHealthz => {

@@ -32,7 +32,7 @@ use crate::api_client;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::events::EventRecorder;
-use crate::gates::FeatureGates;
+use crate::gates::{FeatureGates, Gate};
 use crate::informer::{InformerOptions, Informers};
 use crate::leader::{CONTROLLERS_ANNOTATION, Elector, GATES_ANNOTATION, Leadership, LeaseTiming, VERSION_ANNOTATION};
 use crate::members::{ConnectMember, HttpMembers};
@@ -223,6 +223,7 @@ impl Process {
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
         }
+        self.show_switches(&settings, &metrics);
         let controllers = root.subgroup();
         let events = EventRecorder::new(self.clock.clone(), self.component, &self.identity, metrics.clone());
         let shared = Shared {
@@ -291,6 +292,31 @@ impl Process {
             readiness,
             admin_address,
         })
+    }
+
+    /// What is switched off is seen in the metrics too, from the first scrape on.
+    fn show_switches(&self, settings: &Settings, metrics: &Metrics) {
+        metrics.describe(
+            "failover_controller_enabled",
+            "1 for each controller of this binary that --controllers selects in this process, 0 for the others.",
+        );
+        for controller in &self.controllers {
+            let enabled = settings.selected.contains(controller.name);
+            let labels = [("controller", controller.name)];
+            metrics
+                .gauge("failover_controller_enabled", &labels)
+                .set(if enabled { 1.0 } else { 0.0 });
+        }
+        metrics.describe(
+            "failover_feature_gate_enabled",
+            "1 for each feature gate that is on in this process, 0 for the others.",
+        );
+        for gate in Gate::ALL {
+            let value = if settings.gates.enabled(gate) { 1.0 } else { 0.0 };
+            metrics
+                .gauge("failover_feature_gate_enabled", &[("gate", gate.name())])
+                .set(value);
+        }
     }
 
     fn elector(&self, controller: &Controller, settings: &Settings) -> Option<Elector> {

@@ -71,7 +71,7 @@ async fn only_the_selected_run() {
             idle("three").off_by_default(),
             idle("four").off_by_default(),
         ];
-        let _running = world
+        let running = world
             .process("p")
             .flags(flags)
             .controllers(controllers)
@@ -79,11 +79,20 @@ async fn only_the_selected_run() {
             .await
             .unwrap();
         settle().await;
-        let mut leases = Vec::new();
+        let (mut leases, mut shown) = (Vec::new(), Vec::new());
         for name in ["one", "two", "three", "four"] {
             leases.push(world.lease(name).await.is_some());
+            shown.push(
+                running
+                    .metrics()
+                    .value("failover_controller_enabled", &[("controller", name)]),
+            );
         }
         assert_eq!(leases, [true, false, true, false]);
+        assert_eq!(shown, [Some(1.0), Some(0.0), Some(1.0), Some(0.0)]);
+        let text = running.metrics().render();
+        assert!(text.contains("# HELP failover_controller_enabled 1 for each"), "{text}");
+        assert!(text.contains("failover_feature_gate_enabled{gate=\"Failover\"} 0"), "{text}");
     })
     .await;
 }

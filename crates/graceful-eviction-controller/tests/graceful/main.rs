@@ -415,7 +415,7 @@ fn flags_say_what_is_wrong_and_what_is_old() {
     });
     assert!(Flags::default().warnings().is_empty());
     let old = Flags {
-        graceful_eviction_timeout: std::time::Duration::from_secs(600),
+        graceful_eviction_timeout: Some(std::time::Duration::from_secs(600)),
         ..Flags::default()
     };
     assert!(

@@ -1,5 +1,9 @@
 //! A whole system under simulated time: a control plane, members, all controllers, and the rules watched.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy does not see that the helpers of a test are test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::future::Future;
@@ -10,6 +14,7 @@ use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind, Work};
 use clap::Parser;
+use controller_kit::members::ConnectMember;
 use controller_kit::{Clock, Ended, KitFlags, MemberError, MemberTarget, Process, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
@@ -22,9 +27,15 @@ use serde_json::Value;
 
 /// Runs a test body under paused time; a body that is not done after a simulated day hangs.
 pub fn simulate<F: Future<Output = ()>>(body: impl FnOnce() -> F) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
     runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(86_400), body()).await.expect("the test is still not done after a day");
+        tokio::time::timeout(Duration::from_secs(86_400), body())
+            .await
+            .expect("the test is still not done after a day");
     });
 }
 
@@ -53,11 +64,20 @@ impl World {
 
     /// The same for a system whose eviction rate is another one.
     pub fn with_rate(members: &[&str], evictions_per_second: f64) -> Self {
+        Self::watched(members, Settings::exact(evictions_per_second))
+    }
+
+    /// The same with these settings of the rules.
+    pub fn watched(members: &[&str], settings: Settings) -> Self {
+        let evictions_per_second = settings.evictions_per_second;
         let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
         let now = clock.clone();
         let fleet = Fleet::start(&(Arc::new(move || now.now()) as Now), members);
         for crd in api_types::crds() {
-            fleet.control_plane().apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
+            fleet
+                .control_plane()
+                .apply_crd(serde_json::to_value(crd).unwrap())
+                .unwrap();
         }
         for object in example::namespaces() {
             fleet.control_plane().create(object).unwrap();
@@ -74,32 +94,47 @@ impl World {
             }
         }
         let now = clock.clone();
-        let rules = Watching::start(
-            &fleet.control_plane().observer(),
-            Settings::exact(evictions_per_second),
-            Arc::new(move || now.now()),
-        );
-        Self { fleet, clock, network: MemoryNetwork::default(), rules, evictions_per_second }
+        let rules = Watching::start(&fleet.control_plane().observer(), settings, Arc::new(move || now.now()));
+        Self {
+            fleet,
+            clock,
+            network: MemoryNetwork::default(),
+            rules,
+            evictions_per_second,
+        }
     }
 
     /// Starts a process with these flags, as on the command line of `karmada-failover run`.
     pub async fn run(&self, identity: &str, flags: &[&str]) -> Running {
-        let rate = format!("--resource-eviction-rate={}", self.evictions_per_second);
-        let own = ["karmada-failover", "--feature-gates=Failover=true", "--admin-bind-address=0", &rate];
-        let flags = Flags::try_parse_from(own.iter().chain(flags)).unwrap();
         let members = self.fleet.member_connector();
+        let members = move |target: &MemberTarget| {
+            members
+                .connect(&target.api_endpoint)
+                .map_err(|unknown| MemberError::Endpoint {
+                    cluster: target.name.clone(),
+                    endpoint: target.api_endpoint.clone(),
+                    why: unknown.to_string(),
+                })
+        };
+        self.run_reaching(Arc::new(members), identity, flags).await
+    }
+
+    /// The same with another way to the members.
+    pub async fn run_reaching(&self, members: Arc<dyn ConnectMember>, identity: &str, flags: &[&str]) -> Running {
+        let rate = format!("--resource-eviction-rate={}", self.evictions_per_second);
+        let own = [
+            "karmada-failover",
+            "--feature-gates=Failover=true",
+            "--admin-bind-address=0",
+            &rate,
+        ];
+        let flags = Flags::try_parse_from(own.iter().chain(flags)).unwrap();
         Process::builder("karmada-failover", self.fleet.control_plane().client_named(identity))
             .clock(self.clock.clone())
             .identity(identity)
             .flags(flags.kit)
             .controllers(flags.components.controllers_within(&self.network))
-            .members(Arc::new(move |target: &MemberTarget| {
-                members.connect(&target.api_endpoint).map_err(|unknown| MemberError::Endpoint {
-                    cluster: target.name.clone(),
-                    endpoint: target.api_endpoint.clone(),
-                    why: unknown.to_string(),
-                })
-            }))
+            .members(members)
             .start()
             .await
             .unwrap()
@@ -118,12 +153,17 @@ impl World {
     /// Creates an object, as a person would.
     pub fn create(&self, object: Value) {
         let shown = object.to_string();
-        self.fleet.control_plane().create(object).unwrap_or_else(|refusal| panic!("{refusal}: {shown}"));
+        self.fleet
+            .control_plane()
+            .create(object)
+            .unwrap_or_else(|refusal| panic!("{refusal}: {shown}"));
     }
 
     /// The worked example: nginx 1:2 and the policies, at the given pace.
     pub fn create_example(&self, pace: &Pace) {
-        example::taint_policies(pace).into_iter().for_each(|policy| self.create(policy));
+        example::taint_policies(pace)
+            .into_iter()
+            .for_each(|policy| self.create(policy));
         self.create(example::deployment());
         self.create(example::propagation_policy());
     }
@@ -138,7 +178,11 @@ impl World {
             if let Some(found) = look().await {
                 return found;
             }
-            assert!(tokio::time::Instant::now() < deadline, "{what} did not come within {} simulated seconds", limit.as_secs());
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "{what} did not come within {} simulated seconds",
+                limit.as_secs()
+            );
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
@@ -162,7 +206,11 @@ impl World {
     /// The Works for a member.
     pub async fn works(&self, cluster: &str) -> Vec<Work> {
         let namespace = api_types::names::execution_namespace(&cluster.into());
-        Api::namespaced(self.client(), &namespace).list(&Default::default()).await.unwrap().items
+        Api::namespaced(self.client(), &namespace)
+            .list(&Default::default())
+            .await
+            .unwrap()
+            .items
     }
 
     /// Ends the processes in order, then asks for broken rules.

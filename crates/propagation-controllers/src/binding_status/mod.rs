@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::BindingKey;
-use api_types::work::{Binding, Work};
+use api_types::work::{AggregatedStatusItem, Binding, Work};
 use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
 
 use self::writer::Outcome;
@@ -20,8 +20,8 @@ use crate::binding::index::{Index, Sources, binding_key, binding_of};
 use crate::interpreter::{Interpreter, Native};
 use crate::objects::{TemplateKey, reference};
 
-/// How long a store takes to catch up with a write that came before ours.
-const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(100);
+/// Tries against an object that others write at the same time, before it waits its turn again.
+const TRIES: u32 = 4;
 /// How long changes are gathered before they are written: a Work that is made, applied and reported on within that
 /// time is one write on its binding, not three.
 const GATHER: Duration = Duration::from_millis(100);
@@ -105,33 +105,54 @@ struct BindingStatus {
 
 impl BindingStatus {
     async fn sync(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
-        let Some(binding) = self.index.binding(key).filter(|binding| !binding.is_being_deleted()) else {
+        let Some(mut binding) = self.index.binding(key) else {
             return Ok(Next::Done);
         };
-        let works = self.index.works_of(key);
-        let now = self.ctx.clock.now();
-        let status = reconcile::status(&binding, &works, &|cluster| self.index.presence(cluster), now);
-        let mut outcome = writer::say(&self.ctx, key, &binding, &status).await?;
-        if outcome == Outcome::Done
-            && let Some(template_key) = TemplateKey::of_binding(&binding)
-            && let Some(template) = self.index.template(&template_key)
-        {
-            let fields = self
-                .interpreter
-                .aggregate(&template, &status.aggregated_status)
-                .inspect_err(|error| {
-                    let note = error.to_string();
-                    self.ctx
-                        .events
-                        .publish(&reference(&template), EventType::Warning, "AggregateStatusFailed", note);
-                })?;
-            if let Some(fields) = fields {
-                outcome = writer::say_on_template(&self.ctx, &template_key, &template, &fields).await?;
+        let mut tries = 0;
+        let status = loop {
+            if binding.is_being_deleted() {
+                return Ok(Next::Done);
+            }
+            let works = self.index.works_of(key);
+            let now = self.ctx.clock.now();
+            let status = reconcile::status(&binding, &works, &|cluster| self.index.presence(cluster), now);
+            if writer::say(&self.ctx, key, &binding, &status).await? == Outcome::Done {
+                break status;
+            }
+            tries += 1;
+            anyhow::ensure!(tries < TRIES, "others write binding {key} all the time");
+            // Not the cache: an event may be lost on its way, and then it lags until the next complete list.
+            match writer::read(&self.ctx, key).await? {
+                Some(live) => binding = Arc::new(live),
+                None => return Ok(Next::Done),
+            }
+        };
+        if let Some(template) = TemplateKey::of_binding(&binding) {
+            self.sync_template(&template, &status.aggregated_status).await?;
+        }
+        Ok(Next::Done)
+    }
+
+    async fn sync_template(&self, key: &TemplateKey, items: &[AggregatedStatusItem]) -> Result<(), anyhow::Error> {
+        let Some(mut template) = self.index.template(key) else {
+            return Ok(());
+        };
+        for _ in 0..TRIES {
+            let fields = self.interpreter.aggregate(&template, items).inspect_err(|error| {
+                let note = error.to_string();
+                self.ctx
+                    .events
+                    .publish(&reference(&template), EventType::Warning, "AggregateStatusFailed", note);
+            })?;
+            let Some(fields) = fields else { return Ok(()) };
+            if writer::say_on_template(&self.ctx, key, &template, &fields).await? == Outcome::Done {
+                return Ok(());
+            }
+            match writer::read_template(&self.ctx, key).await? {
+                Some(live) => template = live,
+                None => return Ok(()),
             }
         }
-        Ok(match outcome {
-            Outcome::Done => Next::Done,
-            Outcome::Outdated => Next::After(AGAIN_WHEN_OUTDATED),
-        })
+        anyhow::bail!("others write the template {} all the time", key.object)
     }
 }

@@ -8,7 +8,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::binding::writer::bindings;
-use crate::objects::{TemplateKey, api};
+use crate::objects::{TemplateKey, api, to_value};
 use crate::patches::status_onto;
 
 /// What became of a write.
@@ -59,6 +59,18 @@ pub async fn say_on_template(
             .await
             .map(drop),
     )
+}
+
+/// The binding as it is stored now.
+pub async fn read(ctx: &Context, key: &BindingKey) -> Result<Option<Binding>, kube::Error> {
+    bindings(ctx, key).get_opt(&key.name).await
+}
+
+/// The template as it is stored now.
+pub async fn read_template(ctx: &Context, key: &TemplateKey) -> Result<Option<Value>, kube::Error> {
+    let api = api(&ctx.client, &key.kind.api_resource(), key.object.namespace.as_deref());
+    let found = api.get_opt(&key.object.name).await?;
+    Ok(found.map(|template| to_value(&key.kind, &template)))
 }
 
 fn outcome(result: Result<(), kube::Error>) -> Result<Outcome, kube::Error> {

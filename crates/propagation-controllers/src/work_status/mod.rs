@@ -26,8 +26,8 @@ use crate::interpreter::{Interpreter, Native};
 use crate::members::{Pool, Session, per_ready_member, work_of};
 use crate::objects::{api_resource, key_of};
 
-/// How long a store takes to catch up with a write that came before ours.
-const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(100);
+/// Tries against a Work that others write at the same time, before it waits its turn again.
+const TRIES: u32 = 4;
 
 /// Runs the controller until shutdown.
 ///
@@ -138,10 +138,21 @@ impl MemberStatus {
                 return Err(error.into());
             }
         };
-        match writer::say(&self.ctx, &work, &items).await? {
-            Outcome::Done => Ok(Next::Done),
-            Outcome::Outdated => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
+        let mut outcome = writer::say(&self.ctx, &work, &items).await?;
+        for _ in 0..TRIES {
+            if outcome == Outcome::Done {
+                return Ok(Next::Done);
+            }
+            // Not the cache: an event may be lost on its way, and then it lags until the next complete list.
+            match writer::read(&self.ctx, &work).await? {
+                None => return Ok(Next::Done),
+                Some(live) if live.metadata.generation == work.metadata.generation => {
+                    outcome = writer::say(&self.ctx, &live, &items).await?;
+                }
+                Some(_) => anyhow::bail!("Work {key} has changed; its newest version has not been heard of yet"),
+            }
         }
+        anyhow::bail!("others write Work {key} all the time")
     }
 
     fn left_for_execution(&self, key: &ObjectKey, work: &Work) -> Option<Duration> {

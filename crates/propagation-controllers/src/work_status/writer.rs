@@ -17,6 +17,14 @@ pub enum Outcome {
     Outdated,
 }
 
+/// The Work as it is stored now; nothing when it is gone, also when another one has its name.
+pub async fn read(ctx: &Context, work: &Work) -> Result<Option<Work>, kube::Error> {
+    let namespace = work.metadata.namespace.as_deref().unwrap_or_default();
+    let api: Api<Work> = Api::namespaced(ctx.client.clone(), namespace);
+    let found = api.get_opt(work.metadata.name.as_deref().unwrap_or_default()).await?;
+    Ok(found.filter(|found| found.metadata.uid == work.metadata.uid))
+}
+
 /// Says on a Work what its objects are like.
 pub async fn say(ctx: &Context, work: &Work, items: &[ManifestStatus]) -> Result<Outcome, kube::Error> {
     let present = work

@@ -268,7 +268,8 @@ async fn the_order_of_answers_changes_nothing(#[values(1, 2, 3, 4, 5, 6, 7, 8)] 
 async fn dropped_watch_events_are_made_good() {
     limited(async {
         let wanted = end_state(&moved(World::new(&["m1", "m2"]), None).await);
-        let world = World::new(&["m1", "m2"]);
+        // The move is made here at a fixed time, whether the copy on m2 has been heard of or not.
+        let world = World::new(&["m1", "m2"]).without_rules();
         let watch = Match::any().verb(Verb::Watch);
         world.control_plane().faults().disturb_events(
             watch.clone().resource("works"),
@@ -287,4 +288,50 @@ async fn dropped_watch_events_are_made_good() {
         assert_eq!(end_state(&world), wanted);
     })
     .await;
+}
+
+// What was not heard of is read: until the next list the cache is behind, and that is no reason to try the same write
+// ten times a second.
+#[tokio::test(start_paused = true)]
+async fn a_lost_event_costs_no_loop() {
+    limited(async {
+        let world = World::running_web().await;
+        let faults = world.control_plane().faults();
+        for resource in ["resourcebindings", "works", "deployments"] {
+            let watch = Match::any().verb(Verb::Watch).resource(resource);
+            faults.disturb_events(watch, 0, 1, kube_sandbox::EventEffect::Drop);
+        }
+        world.edit("work.karmada.io/v1alpha2", "ResourceBinding", Some("shop"), "web-deployment", |web| {
+            web["metadata"]["annotations"]["seen"] = json!("by nobody");
+        });
+        world
+            .member("m1")
+            .behave(kube_sandbox::Who::Everything, kube_sandbox::Behaviour::NeverReady);
+        world.edit("apps/v1", "Deployment", Some("shop"), "web", |web| {
+            web["metadata"]["annotations"]["seen"] = json!("by nobody");
+        });
+        let work = world.work("m1", "Deployment", "web").unwrap()["metadata"].clone();
+        let (namespace, name) = (work["namespace"].as_str().unwrap(), work["name"].as_str().unwrap());
+        world.edit("work.karmada.io/v1alpha1", "Work", Some(namespace), name, |work| {
+            work["metadata"]["annotations"]["seen"] = json!("by nobody");
+        });
+        restart_copy(&world).await;
+        faults.reset_counts();
+        world.pass(60_000).await;
+        for resource in ["resourcebindings", "works", "deployments"] {
+            let tries = faults.count(&Match::writes().resource(resource).subresource("status"));
+            assert!(tries <= 8, "{tries} writes of the status of {resource} in a minute");
+        }
+        assert_eq!(world.item("web-deployment", "m1")["health"], "Unhealthy");
+    })
+    .await;
+}
+
+/// The copy on m1 starts anew, and is never ready.
+async fn restart_copy(world: &World) {
+    let member = world.member("m1");
+    let mut copy = member.sandbox().get("apps/v1", "Deployment", Some("shop"), "web").unwrap();
+    copy["spec"]["template"]["metadata"]["annotations"] = json!({"restarted": "now"});
+    member.sandbox().put(copy).unwrap();
+    world.settle().await;
 }

@@ -1,0 +1,170 @@
+//! A member that presents another certificate than the one it is known by, over real TLS.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests, too")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::cluster::{Cluster, condition};
+use cluster_health_controller::{Flags, controllers};
+use controller_kit::{Clock, Ended, Process};
+use kube::Api;
+use kube_sandbox::{Sandbox, SandboxOptions};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::{Value, json};
+
+// Made for these tests, good for a hundred years and for 127.0.0.1.
+const MEMBER_CERTIFICATE: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBijCCAS+gAwIBAgIUbCsATF37C2WF49tZ3UJM/Le1Wz8wCgYIKoZIzj0EAwIw
+EjEQMA4GA1UEAwwHbWVtYmVyMTAgFw0yNjExMjgwMTM3MDFaGA8yMTI2MTEwNDAx
+MzcwMVowEjEQMA4GA1UEAwwHbWVtYmVyMTBZMBMGByqGSM49AgEGCCqGSM49AwEH
+A0IABEPAY5y/aO3Xoz+B4ISTDd1zgCBYrJ08lcCmZqam4rB57iZZFqsOvyVcUETL
+gewKoHUcXpxXVWWIw1oFNJ9S3B2jYTBfMB0GA1UdDgQWBBRtDyUR2VMoxOk1S/YV
+FVcH4U+MUDAfBgNVHSMEGDAWgBRtDyUR2VMoxOk1S/YVFVcH4U+MUDAPBgNVHREE
+CDAGhwR/AAABMAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDSQAwRgIhAJ8ZP/Kv
+sjT6yT8ydgNzzi51QMGz6W7aWzBm7HgbD9y1AiEAlcix49MbSUx0wfiT4mQfqmGg
+l0afrQnJWEg/mUVJjoE=
+-----END CERTIFICATE-----
+";
+const MEMBER_KEY: &str = "\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg3I44hWFC/RuWaCC3
+qrYpU8oCUKT38J47q12jVHl6YfehRANCAARDwGOcv2jt16M/geCEkw3dc4AgWKyd
+PJXApmampuKwee4mWRarDr8lXFBEy4HsCqB1HF6cV1VliMNaBTSfUtwd
+-----END PRIVATE KEY-----
+";
+/// Of somebody else.
+const OTHER_CERTIFICATE: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBdTCCARqgAwIBAgIUVu1LDnU5roBRQDTFFe3mSfxoGv4wCgYIKoZIzj0EAwIw
+EDEOMAwGA1UEAwwFb3RoZXIwIBcNMjYxMTI4MDEzNzAxWhgPMjEyNjExMDQwMTM3
+MDFaMBAxDjAMBgNVBAMMBW90aGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+1kFO/FH7sryDbSyZwYJ7jqgLY5hzFVqMEzIKuJ8zrKoTe+7CJXZMihQgpSN38C8N
+LFjuORrV0JpdT+oK8juNPKNQME4wHQYDVR0OBBYEFLPw9MAlK/68rYFGJdQsv6JL
+DwxrMB8GA1UdIwQYMBaAFLPw9MAlK/68rYFGJdQsv6JLDwxrMAwGA1UdEwEB/wQC
+MAAwCgYIKoZIzj0EAwIDSQAwRgIhAPhQtmi+A2Y6f8hwoGKeL005sUjNuMYyzwi9
+XGCh0hi0AiEAo3Hfoxy6FZcMbKCoh/txhK7lPsXCAEqv9ERlokk6NS0=
+-----END CERTIFICATE-----
+";
+
+/// A member that is ready, and knows nothing else.
+fn serve() -> SocketAddr {
+    let certificate = CertificateDer::from_pem_slice(MEMBER_CERTIFICATE.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(MEMBER_KEY.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // Ends with the test's process.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let connection = rustls::ServerConnection::new(config.clone()).unwrap();
+            std::thread::spawn(move || {
+                let mut stream = BufReader::new(rustls::StreamOwned::new(connection, stream));
+                let mut request = String::new();
+                // A handshake that the client breaks off is an error here, and the end of this connection.
+                while stream.read_line(&mut request).is_ok_and(|read| read > 0) {
+                    if !request.ends_with("\r\n\r\n") {
+                        continue;
+                    }
+                    let (status, body) = if request.starts_with("GET /readyz") {
+                        ("200 OK", "ok")
+                    } else {
+                        ("404 Not Found", "")
+                    };
+                    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+                    if stream.get_mut().write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                    request.clear();
+                }
+            });
+        }
+    });
+    address
+}
+
+fn secret(ca_bundle: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "karmada-cluster", "name": "m1"},
+        "stringData": {"token": "token", "caBundle": ca_bundle},
+    })
+}
+
+/// Waits, in real time, until the Ready condition has this status; gives its reason and message.
+async fn ready(sandbox: &Sandbox, status: &str) -> (String, String) {
+    let clusters: Api<Cluster> = Api::all(sandbox.client());
+    let reached = async {
+        loop {
+            let cluster = clusters.get("m1").await.unwrap();
+            if let Some(ready) = cluster
+                .condition(condition::READY)
+                .filter(|ready| ready.status == status)
+            {
+                return (ready.reason.clone(), ready.message.clone());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), reached).await.unwrap()
+}
+
+#[tokio::test]
+async fn another_certificate_is_named_and_the_right_one_accepted() {
+    let clock = Clock::system();
+    let now = clock.clone();
+    let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(move || now.now())));
+    for crd in api_types::crds() {
+        sandbox.apply_crd(json!(crd)).unwrap();
+    }
+    for namespace in ["karmada-system", "karmada-cluster"] {
+        sandbox
+            .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}))
+            .unwrap();
+    }
+    sandbox.create(secret(OTHER_CERTIFICATE)).unwrap();
+    sandbox
+        .create(json!({
+            "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"},
+            "spec": {
+                "syncMode": "Push", "apiEndpoint": format!("https://{}", serve()),
+                "secretRef": {"namespace": "karmada-cluster", "name": "m1"},
+            },
+        }))
+        .unwrap();
+    let flags = Flags {
+        cluster_status_update_frequency: Duration::from_millis(200),
+        cluster_success_threshold: Duration::from_millis(200),
+        cluster_failure_threshold: Duration::from_millis(200),
+        ..Flags::default()
+    };
+    let process = Process::builder("cluster-health-controller", sandbox.client())
+        .clock(clock)
+        .controllers(controllers(flags))
+        .start()
+        .await
+        .unwrap();
+
+    let (reason, message) = ready(&sandbox, "False").await;
+    assert_eq!(reason, "ClusterNotReachable");
+    for words in [
+        "invalid peer certificate",
+        "UnknownIssuer",
+        "caBundle of secret karmada-cluster/m1",
+    ] {
+        assert!(message.contains(words), "{words:?} is not in {message:?}");
+    }
+
+    sandbox.put(secret(MEMBER_CERTIFICATE)).unwrap();
+    assert_eq!(ready(&sandbox, "True").await.0, "ClusterReady");
+    assert_eq!(process.stop().await, Ended::Stopped);
+}

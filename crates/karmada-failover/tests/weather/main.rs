@@ -1,0 +1,17 @@
+//! Bad weather: members and API servers that fail in every way, watches that end or lie, clocks that jump. Nothing is
+//! lost, nothing loops without pause (requests are counted, minute by minute), the eight rules hold, and what goes
+//! wrong is seen in a condition or a metric.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod clocks;
+mod control_plane;
+mod members;
+mod scene;
+mod watches;

@@ -1,0 +1,174 @@
+//! Members that answer garbage, hang, fail, or come back empty.
+
+use std::time::Duration;
+
+use kube_sandbox::MemberOptions;
+
+use crate::common::simulate;
+use crate::scene::{LONG, Scene};
+
+/// Status, reason and message of the Applied condition of nginx's Work for member1.
+async fn applied(scene: &Scene) -> (String, String) {
+    let works = scene.world.works("member1").await;
+    let work = works
+        .iter()
+        .find(|work| {
+            work.metadata
+                .name
+                .as_deref()
+                .is_some_and(|name| name.starts_with("nginx"))
+        })
+        .unwrap();
+    let conditions = &work.status.as_ref().unwrap().conditions;
+    let applied = conditions
+        .iter()
+        .find(|condition| condition.type_ == "Applied")
+        .unwrap();
+    (applied.status.clone(), applied.message.clone())
+}
+
+/// It answers 200 with a page that is no API. By its health endpoint it is Ready; what cannot be done there is said by
+/// the Work and counted.
+#[test]
+fn garbage_is_named_and_not_obeyed() {
+    simulate(|| async {
+        let mut scene = Scene::new(&[]).await;
+        scene.member("member1").garbage();
+        scene.minutes(2).await;
+        scene.change_image("nginx:2").await;
+        scene.minutes(10).await;
+        assert_eq!(
+            scene.image("member2").as_deref(),
+            Some("nginx:2"),
+            "the other member goes on"
+        );
+        assert_eq!(scene.image("member1").as_deref(), Some("nginx"));
+        let (status, message) = applied(&scene).await;
+        assert_eq!(status, "False", "{message}");
+        assert!(scene.metric("failover_informer_errors_total", "member1") > 0.0);
+        assert!(scene.metric("failover_workqueue_tries_total", "result=\"error\"") > 0.0);
+
+        scene.member("member1").resume();
+        scene
+            .world
+            .wait_for("the new image", LONG, || async {
+                (scene.image("member1")? == "nginx:2").then_some(())
+            })
+            .await;
+        scene.minutes(1).await;
+        assert_eq!(applied(&scene).await.0, "True");
+        assert!(scene.untouched().await.is_some());
+        scene.finish().await;
+    });
+}
+
+#[test]
+fn a_member_that_hangs_is_left_and_found_again() {
+    simulate(|| async {
+        let mut scene = Scene::new(&[]).await;
+        scene.member("member1").hang();
+        scene.minutes(10).await;
+        assert_eq!(
+            scene.ready("member1").await,
+            ("False".to_owned(), "ClusterNotReachable".to_owned())
+        );
+        assert!(
+            scene
+                .events("ClusterNotReady")
+                .iter()
+                .any(|note| note.contains("nothing within 10s")),
+            "{:?}",
+            scene.events("ClusterNotReady")
+        );
+        assert_eq!(scene.metric("cluster_ready_state", "member1"), 0.0);
+        assert!(scene.moved().await.is_some());
+        scene.member("member1").resume();
+        scene.moved_and_clean(10).await;
+        scene.finish().await;
+    });
+}
+
+#[test]
+fn a_member_that_answers_503_is_left_and_found_again() {
+    simulate(|| async {
+        let mut scene = Scene::new(&[]).await;
+        scene.member("member1").fail(503);
+        scene.minutes(10).await;
+        assert_eq!(
+            scene.ready("member1").await,
+            ("False".to_owned(), "ClusterNotReady".to_owned())
+        );
+        assert!(
+            scene.events("ClusterNotReady").iter().any(|note| note.contains("503")),
+            "{:?}",
+            scene.events("ClusterNotReady")
+        );
+        assert_eq!(scene.metric("cluster_ready_state", "member1"), 0.0);
+        assert!(scene.moved().await.is_some());
+        scene.member("member1").resume();
+        scene.moved_and_clean(10).await;
+        scene.finish().await;
+    });
+}
+
+/// Slower than a probe may take is not there.
+#[test]
+fn answers_that_take_longer_than_allowed_fail_alike() {
+    simulate(|| async {
+        let mut scene = Scene::new(&[]).await;
+        scene.member("member1").slow(Duration::from_secs(25));
+        scene.minutes(10).await;
+        assert_eq!(
+            scene.ready("member1").await,
+            ("False".to_owned(), "ClusterNotReachable".to_owned())
+        );
+        assert!(scene.moved().await.is_some());
+        scene.member("member1").resume();
+        scene.moved_and_clean(10).await;
+        scene.finish().await;
+    });
+}
+
+fn set_up_anew(scene: &Scene) {
+    let old = scene.member("member1");
+    old.stop();
+    let clock = scene.world.clock.clone();
+    let mut options = MemberOptions::new("member1", std::sync::Arc::new(move || clock.now()));
+    options.sandbox.seed = 77;
+    scene.world.fleet.add_member(options);
+}
+
+/// Set up anew under its old address during an outage that moved nothing: it gets everything again.
+#[test]
+fn a_member_that_comes_back_empty_is_filled_again() {
+    simulate(|| async {
+        let mut scene = Scene::new(&["--feature-gates=Failover=false"]).await;
+        scene.member("member1").stop();
+        scene.minutes(5).await;
+        assert_eq!(scene.ready("member1").await.0, "False");
+        set_up_anew(&scene);
+        scene.minutes(3).await;
+        assert_eq!(scene.ready("member1").await.0, "True");
+        let copy = scene.copy("member1").expect("applied again");
+        assert_eq!(copy["status"]["availableReplicas"], 1);
+        assert!(scene.untouched().await.is_some());
+        scene.finish().await;
+    });
+}
+
+/// The same so fast that no probe saw it away: its versions begin again, so it looks like a server that was set back. The
+/// next complete list finds it out (they come every half an hour; here every minute).
+#[test]
+fn a_member_replaced_between_two_probes_is_filled_again() {
+    simulate(|| async {
+        let mut scene = Scene::new(&["--relist-interval=60s"]).await;
+        set_up_anew(&scene);
+        scene.minutes(10).await;
+        assert_eq!(scene.ready("member1").await.0, "True");
+        let copy = scene.copy("member1").expect("applied again");
+        assert_eq!(copy["status"]["availableReplicas"], 1);
+        assert!(scene.untouched().await.is_some());
+        assert_eq!(scene.world.rules.evictions().len(), 0);
+        scene.finish().await;
+    });
+}
