@@ -174,6 +174,11 @@ impl Faults {
         self.levers.lock().stale.push((when, versions));
     }
 
+    /// Lists show what is stored again.
+    pub fn fresh_lists(&self) {
+        self.levers.lock().stale.clear();
+    }
+
     /// Ends all matching open watches; a new watch is not affected.
     pub fn cut_watches(&self, when: Match) {
         self.levers.lock().cuts.push(when);

@@ -7,6 +7,7 @@
     reason = "helpers of tests count as tests"
 )]
 
+mod apis;
 mod bench;
 
 use std::time::Duration;

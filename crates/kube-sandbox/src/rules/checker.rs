@@ -86,6 +86,8 @@ pub struct Checker {
     matching: BTreeMap<(String, String), Spell>,
     /// Since when a cluster stands in both lists of a binding.
     in_both_since: BTreeMap<(BindingKey, String), Timestamp>,
+    /// Bindings whose owner asked for fewer replicas, until they are placed anew.
+    scaled_down: BTreeSet<BindingKey>,
     evictions: Vec<(Timestamp, BindingKey, String)>,
     /// When they were, on a clock that is not stepped.
     eviction_times: Vec<Timestamp>,
@@ -113,6 +115,7 @@ impl Checker {
             old_policies: Outdated::default(),
             matching: BTreeMap::new(),
             in_both_since: BTreeMap::new(),
+            scaled_down: BTreeSet::new(),
             evictions: Vec::new(),
             eviction_times: Vec::new(),
             by_hand: BTreeSet::new(),
@@ -389,9 +392,18 @@ impl Checker {
         }
     }
 
-    /// Rule 4: a copy leaves for good only while another one runs, unless the owner said otherwise in words.
+    /// Rule 4: a copy leaves for good only while another one runs, unless the owner said otherwise in words. Who asks
+    /// for fewer replicas asks for fewer copies.
     fn check_departures(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
-        if after.is_being_deleted() || after.replicas() == 0 && before.replicas() > 0 {
+        if after.replicas() < before.replicas() {
+            self.scaled_down.insert(after.key());
+        }
+        let is_placed_anew = before.spec.clusters != after.spec.clusters;
+        let asked_for_fewer = self.scaled_down.contains(&after.key());
+        if is_placed_anew {
+            self.scaled_down.remove(&after.key());
+        }
+        if after.is_being_deleted() || asked_for_fewer {
             return;
         }
         let placed = |binding: &Binding| -> BTreeSet<String> {
@@ -568,6 +580,23 @@ mod tests {
         checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(0));
         checker.see_binding(Seen::Stored(binding(&[], &json!([]), &["m1"])), at(9));
         assert_eq!(rules(checker, at(10)), [4]);
+    }
+
+    /// Of three replicas on m1 and m2 two are given up, and m1's with them: asked for, or not.
+    #[rstest]
+    #[case::asked_for(1, vec![])]
+    #[case::not_asked_for(3, vec![4])]
+    fn fewer_replicas_are_fewer_copies(#[case] replicas: i32, #[case] expected: Vec<u8>) {
+        let of = |mut b: Binding, replicas: i32| {
+            b.spec.replicas = Some(replicas);
+            Seen::Stored(b)
+        };
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(0));
+        checker.see_binding(of(binding(&["m1", "m2"], &json!([]), &["m1"]), 3), at(0));
+        checker.see_binding(of(binding(&["m1", "m2"], &json!([]), &["m1"]), replicas), at(1));
+        checker.see_binding(of(binding(&["m2"], &json!([]), &["m1"]), replicas), at(2));
+        assert_eq!(rules(checker, at(10)), expected);
     }
 
     #[rstest]

@@ -16,6 +16,11 @@ pub(super) struct Apis {
 }
 
 impl Apis {
+    /// Whether all could be listed, and there are any.
+    pub fn is_complete(&self) -> bool {
+        self.complete && !self.enablements.is_empty()
+    }
+
     /// Status, reason and message as stock writes them.
     pub fn completeness(&self) -> (&'static str, &'static str, &'static str) {
         match (self.enablements.is_empty(), self.complete) {

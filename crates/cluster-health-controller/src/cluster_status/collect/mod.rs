@@ -24,6 +24,8 @@ pub(crate) use quantity::as_number as quantity_as_number;
 
 /// APIs that no CRD announces (an aggregated server, an upgrade) are found after this time.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(300);
+/// The same while not all APIs could be listed: until they are, workloads of the kinds that are missing find no place here.
+const ASK_INCOMPLETE_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
 type CrdMeta = PartialObjectMeta<CustomResourceDefinition>;
 
@@ -117,7 +119,13 @@ impl Collector {
         while watched.crd_changes.try_recv().is_some() {
             crds_changed = true;
         }
-        if crds_changed || self.asked.is_none_or(|asked| asked.elapsed() >= ASK_AGAIN_AFTER) {
+        let is_complete = self.facts.apis.as_ref().is_some_and(discovery::Apis::is_complete);
+        let ask_again_after = if is_complete {
+            ASK_AGAIN_AFTER
+        } else {
+            ASK_INCOMPLETE_AGAIN_AFTER
+        };
+        if crds_changed || self.asked.is_none_or(|asked| asked.elapsed() >= ask_again_after) {
             match client.apiserver_version().await {
                 Ok(version) => self.facts.version = Some(version.git_version),
                 Err(error) => debug!(member = self.member, error = api_errors::one_line(&error), "no version"),

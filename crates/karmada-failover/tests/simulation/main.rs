@@ -1,0 +1,128 @@
+//! The whole system in weather that a seed draws: members that fail and return, people who change their minds,
+//! processes that end, an API server that is slow, refuses, and loses what it was to tell. When all is well again,
+//! everything must be in its place, and quiet; the rules hold at all times.
+//!
+//! `KARMADA_FAILOVER_SEED=n` runs one seed and prints what happened; `KARMADA_FAILOVER_FULL=1` runs thousands.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod draw;
+mod objects;
+mod perform;
+mod plan;
+mod processes;
+mod random;
+mod run;
+mod settled;
+mod trace;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::simulate;
+use plan::Plan;
+use run::{Detail, Outcome};
+
+/// Seeds that once failed, and why.
+const ONCE_FAILED: [(u64, &str); 0] = [];
+
+fn simulated(seed: u64, detail: Detail) -> Outcome {
+    let result = Mutex::new(None);
+    simulate(|| async {
+        let outcome = run::run(Plan::of(seed), detail).await;
+        *result.lock().unwrap() = Some(outcome);
+    });
+    result.into_inner().unwrap().unwrap()
+}
+
+fn account(seed: u64, outcome: &Outcome) -> String {
+    format!(
+        "{}\n{}\nwrong:\n  {}\nrun it alone, with all that happened: KARMADA_FAILOVER_SEED={seed} cargo test -p karmada-failover --test simulation",
+        Plan::of(seed),
+        outcome.history.join("\n"),
+        outcome.wrong.join("\n  ")
+    )
+}
+
+/// Runs the seeds on all cores; fails with the account of the first few that failed.
+fn all_hold(seeds: &[u64]) {
+    let next = AtomicU64::new(0);
+    let failed: Mutex<Vec<(u64, String)>> = Mutex::default();
+    let evictions = AtomicU64::new(0);
+    let work = || {
+        while let Some(seed) = seeds.get(usize::try_from(next.fetch_add(1, Ordering::Relaxed)).unwrap()) {
+            match std::panic::catch_unwind(|| simulated(*seed, Detail::Verdict)) {
+                Ok(outcome) => {
+                    evictions.fetch_add(outcome.evictions as u64, Ordering::Relaxed);
+                    if !outcome.wrong.is_empty() {
+                        failed.lock().unwrap().push((*seed, account(*seed, &outcome)));
+                    }
+                }
+                Err(_) => failed
+                    .lock()
+                    .unwrap()
+                    .push((*seed, format!("{}panicked", Plan::of(*seed)))),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let mut failed = failed.into_inner().unwrap();
+    failed.sort();
+    let numbers: Vec<u64> = failed.iter().map(|(seed, _)| *seed).collect();
+    let accounts: Vec<&str> = failed.iter().take(3).map(|(_, account)| account.as_str()).collect();
+    assert!(
+        failed.is_empty(),
+        "{}\nfailed seeds: {numbers:?}",
+        accounts.join("\n\n")
+    );
+    println!("{} seeds, {} evictions", seeds.len(), evictions.into_inner());
+}
+
+#[test]
+fn every_seed_settles_and_breaks_no_rule() {
+    if let Some(seed) = number("KARMADA_FAILOVER_SEED") {
+        let outcome = simulated(seed, Detail::Everything);
+        println!("{}", account(seed, &outcome));
+        assert!(outcome.wrong.is_empty(), "{}", outcome.wrong.join("\n"));
+        return;
+    }
+    let full = std::env::var_os("KARMADA_FAILOVER_FULL").is_some();
+    let (first, count) = (
+        number("KARMADA_FAILOVER_FIRST_SEED").unwrap_or(0),
+        if full { 5_000 } else { 200 },
+    );
+    let count = number("KARMADA_FAILOVER_SEEDS").unwrap_or(count);
+    all_hold(&(first..first + count).collect::<Vec<_>>());
+}
+
+#[test]
+fn seeds_that_once_failed_hold() {
+    all_hold(&ONCE_FAILED.map(|(seed, _)| seed));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_writes() {
+    for seed in [1, 2, 3] {
+        let (first, second) = (simulated(seed, Detail::Verdict), simulated(seed, Detail::Verdict));
+        for (one, other) in first.writes.iter().zip(&second.writes) {
+            assert_eq!(one, other, "seed {seed}");
+        }
+        assert_eq!(first.writes.len(), second.writes.len(), "seed {seed}");
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is no number: {text}"))
+    })
+}
