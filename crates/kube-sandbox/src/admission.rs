@@ -99,7 +99,10 @@ pub(crate) fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -
     let mut errors = meta::validate(object, rules);
     match &def.schema {
         Some(schema) => errors.extend(schema.validate(object, old)),
-        None if def.is("CustomResourceDefinition") => errors.extend(crd::validate(object)),
+        None if def.is("CustomResourceDefinition") => {
+            let fixed = old.map(|old| crd::validate_update(object, old)).unwrap_or_default();
+            errors.extend(if fixed.is_empty() { crd::validate(object) } else { fixed });
+        }
         None => errors.extend(strategy::validate(def, object, old)),
     }
     if let Some(scale) = &def.scale

@@ -88,12 +88,17 @@ pub(crate) fn review(
     if answer["metadata"].is_null() {
         answer["metadata"] = json!({});
     }
+    if def.kind == "TokenReview" && answer["spec"]["token"].as_str().unwrap_or_default().is_empty() {
+        return Err(ApiError::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
+    }
     answer["status"] = match def.kind.as_str() {
         "TokenReview" => match access.tokens.get(answer["spec"]["token"].as_str().unwrap_or_default()) {
             Some(name) => {
                 json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}})
             }
-            None => json!({"user": {}, "error": "[invalid bearer token]"}),
+            None => json!({"user": {}, "error": "invalid bearer token"}),
         },
         "SelfSubjectReview" => json!({"userInfo": {"username": user.name, "groups": user.groups}}),
         _ => json!({"allowed": true}),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::registry::{CUSTOM_VERBS, Column, Origin, Registry, ResourceDef, ScalePaths};
 use crate::schema::Schema;
-use crate::status::FieldError;
+use crate::status::{FieldError, FieldErrorKind};
 
 /// Fills defaults of names and versions.
 pub(crate) fn apply_defaults(crd: &mut Value) {
@@ -23,6 +23,18 @@ pub(crate) fn apply_defaults(crd: &mut Value) {
     }
 }
 
+/// What may not change once the CRD is served.
+pub(crate) fn validate_update(crd: &Value, old: &Value) -> Vec<FieldError> {
+    ["/spec/group", "/spec/scope", "/spec/names/kind", "/spec/names/plural"]
+        .into_iter()
+        .filter_map(|pointer| {
+            let new = crd.pointer(pointer).unwrap_or(&Value::Null);
+            let field = pointer.trim_start_matches('/').replace('/', ".");
+            (Some(new) != old.pointer(pointer)).then(|| FieldError::invalid(&field, new.clone(), "field is immutable"))
+        })
+        .collect()
+}
+
 /// What is wrong with a CRD, as far as it matters for serving it.
 pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -36,8 +48,17 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
             "must be spec.names.plural+\".\"+spec.group",
         ));
     }
-    if !matches!(spec["scope"].as_str(), Some("Namespaced" | "Cluster")) {
-        errors.push(FieldError::required("spec.scope", ""));
+    if group.is_empty() {
+        errors.push(FieldError::required("spec.group", ""));
+    }
+    match text(&spec["scope"]) {
+        "Namespaced" | "Cluster" => {}
+        "" => errors.push(FieldError::required("spec.scope", "")),
+        other => errors.push(FieldError::not_supported(
+            "spec.scope",
+            other.into(),
+            &["Cluster".into(), "Namespaced".into()],
+        )),
     }
     let versions = spec["versions"].as_array().map_or(&[][..], Vec::as_slice);
     if versions.iter().filter(|v| v["storage"] == Value::Bool(true)).count() != 1 {
@@ -48,9 +69,14 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
         ));
     }
     for (i, version) in versions.iter().enumerate() {
-        let path = format!("spec.versions[{i}].schema.openAPIV3Schema");
+        // Where all versions have one schema, the real server's own form has it above them.
+        let path = if versions.len() == 1 && version["schema"]["openAPIV3Schema"].is_object() {
+            "spec.validation.openAPIV3Schema".to_owned()
+        } else {
+            format!("spec.versions[{i}].schema.openAPIV3Schema")
+        };
         match version["schema"].get("openAPIV3Schema") {
-            None | Some(Value::Null) => errors.push(FieldError::required(&path, "schemas are required")),
+            None | Some(Value::Null) => errors.push(FieldError::required(&path, "")),
             Some(schema) => {
                 structural_errors(schema, &path, true, &mut errors);
                 if let Err(problems) = Schema::compile(schema.clone(), false) {
@@ -79,6 +105,37 @@ fn structural_errors(schema: &Value, path: &str, root: bool, errors: &mut Vec<Fi
             },
         ));
     }
+    let types = ["array", "boolean", "integer", "number", "object", "string"];
+    match text(&schema["type"]) {
+        "array" if !schema["items"].is_object() => {
+            errors.push(FieldError::required(&format!("{path}.items"), "must be specified"));
+        }
+        "" => {}
+        other if !types.contains(&other) => errors.push(FieldError::not_supported(
+            &format!("{path}.type"),
+            other.into(),
+            &types.map(Value::from),
+        )),
+        _ => {}
+    }
+    if schema["properties"].as_object().is_some_and(|p| !p.is_empty())
+        && schema.get("additionalProperties").is_some_and(|a| !a.is_null())
+    {
+        errors.push(FieldError::new(
+            FieldErrorKind::Forbidden,
+            &format!("{path}.additionalProperties"),
+            None,
+            "additionalProperties and properties are mutual exclusive",
+        ));
+    }
+    if schema["uniqueItems"] == Value::Bool(true) {
+        errors.push(FieldError::new(
+            FieldErrorKind::Forbidden,
+            &format!("{path}.uniqueItems"),
+            None,
+            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
+        ));
+    }
     for (name, child) in schema["properties"].as_object().into_iter().flatten() {
         structural_errors(child, &format!("{path}.properties[{name}]"), false, errors);
     }
@@ -94,7 +151,7 @@ fn structural_errors(schema: &Value, path: &str, root: bool, errors: &mut Vec<Fi
     {
         errors.push(FieldError::required(
             &format!("{path}.x-kubernetes-list-map-keys"),
-            "must be set if x-kubernetes-list-type is map",
+            "must not be empty if x-kubernetes-list-type is map",
         ));
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn apply_defaults(def: &ResourceDef, object: &mut Value) {
     if def.is_custom() {
         return;
     }
+    condition_times(def, object);
     match def.kind.as_str() {
         "Deployment" => {
             let spec = &mut object["spec"];
@@ -77,13 +78,30 @@ pub(crate) fn apply_defaults(def: &ResourceDef, object: &mut Value) {
             default(spec, "suspend", false.into());
             default(spec, "successfulJobsHistoryLimit", 3.into());
             default(spec, "failedJobsHistoryLimit", 1.into());
+            template_defaults(&mut spec["jobTemplate"]["spec"]["template"], "Always");
         }
-        "Pod" => pod_defaults(&mut object["spec"], "Always"),
+        "Pod" => {
+            pod_defaults(&mut object["spec"], "Always");
+            default(&mut object["spec"], "enableServiceLinks", true.into());
+        }
         "Service" => service_defaults(object),
-        "Secret" => default(object, "type", "Opaque".into()),
+        "ConfigMap" => drop_empty(object),
+        "Secret" => {
+            drop_empty(object);
+            default(object, "type", "Opaque".into());
+        }
+        "Node" => {
+            let capacity = object["status"].get("capacity").cloned();
+            if let Some(capacity) = capacity.filter(Value::is_object) {
+                default(&mut object["status"], "allocatable", capacity);
+            }
+        }
         // These the real server shows even when they are empty.
         "Event" => {
             default(object, "eventTime", Value::Null);
+            default(object, "firstTimestamp", Value::Null);
+            default(object, "lastTimestamp", Value::Null);
+            default(object, "source", json!({}));
             default(object, "reportingComponent", "".into());
             default(object, "reportingInstance", "".into());
         }
@@ -99,6 +117,32 @@ pub(crate) fn apply_defaults(def: &ResourceDef, object: &mut Value) {
             }
         }
         _ => {}
+    }
+}
+
+/// Times that a condition does not say are shown as null.
+fn condition_times(def: &ResourceDef, object: &mut Value) {
+    let times: &[&str] = match def.kind.as_str() {
+        "Deployment" => &["lastTransitionTime", "lastUpdateTime"],
+        "ReplicaSet" | "StatefulSet" | "DaemonSet" | "Namespace" => &["lastTransitionTime"],
+        "Pod" | "Job" => &["lastProbeTime", "lastTransitionTime"],
+        "Node" => &["lastHeartbeatTime", "lastTransitionTime"],
+        _ => return,
+    };
+    let Some(status) = object.get_mut("status") else { return };
+    for condition in items_mut(status, "conditions") {
+        for time in times {
+            default(condition, time, Value::Null);
+        }
+    }
+}
+
+/// Empty maps are not kept.
+fn drop_empty(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|key, value| {
+            !matches!(key.as_str(), "data" | "binaryData") || value.as_object().is_none_or(|map| !map.is_empty())
+        });
     }
 }
 
@@ -199,6 +243,12 @@ fn pod_defaults(spec: &mut Value, restart_policy: &str) {
                 "imagePullPolicy",
                 if latest { "Always" } else { "IfNotPresent" }.into(),
             );
+            for variable in items_mut(container, "env") {
+                let field = variable.get_mut("valueFrom").and_then(|from| from.get_mut("fieldRef"));
+                if let Some(field) = field.filter(|field| field.is_object()) {
+                    default(field, "apiVersion", "v1".into());
+                }
+            }
             for port in items_mut(container, "ports") {
                 default(port, "protocol", "TCP".into());
             }

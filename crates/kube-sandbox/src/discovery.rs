@@ -149,10 +149,11 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Option<Reply> {
     } else {
         format!("{group}/{version}")
     };
-    Some(Reply::value(
-        200,
-        &json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": list}),
-    ))
+    let mut document = json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": list});
+    if !group.is_empty() {
+        document["apiVersion"] = "v1".into();
+    }
+    Some(Reply::value(200, &document))
 }
 
 type GroupVersionKind<'a> = (&'a str, &'a str, &'a str);

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::matching::{Match, Seen};
+use crate::conditional::WrittenOn;
 use crate::request::Verb;
 
 /// What happens to a matching request.
@@ -74,6 +75,8 @@ pub struct WriteRecord {
     pub name: Option<String>,
     /// HTTP code of the answer.
     pub code: u16,
+    /// On which version it was made.
+    pub on: WrittenOn,
     /// Whether something was stored: false for refusals, dry runs, and writes that change nothing.
     pub changed: bool,
     /// Version of the object after the write, where there is one.

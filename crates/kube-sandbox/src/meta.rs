@@ -105,6 +105,12 @@ pub(crate) fn validate(object: &Value, rules: NameRules) -> Vec<FieldError> {
             ));
         } else if rules == NameRules::Namespace && !is_dns_label(name) {
             errors.push(FieldError::invalid("metadata.name", name.into(), DNS_LABEL));
+        } else if name.len() > 253 {
+            errors.push(FieldError::invalid(
+                "metadata.name",
+                name.into(),
+                "must be no more than 253 characters",
+            ));
         } else if !is_dns_subdomain(name) {
             errors.push(FieldError::invalid("metadata.name", name.into(), DNS_SUBDOMAIN));
         }
@@ -153,20 +159,37 @@ pub(crate) fn validate(object: &Value, rules: NameRules) -> Vec<FieldError> {
             ));
         }
     }
-    for (i, owner) in meta["ownerReferences"].as_array().into_iter().flatten().enumerate() {
+    let owners = meta["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
+    for owner in owners {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if owner[field].as_str().unwrap_or_default().is_empty() {
+                let what = if field == "apiVersion" {
+                    "version must not be empty"
+                } else {
+                    "must not be empty"
+                };
                 errors.push(FieldError::invalid(
-                    &format!("metadata.ownerReferences[{i}].{field}"),
+                    &format!("metadata.ownerReferences.{field}"),
                     "".into(),
-                    if field == "apiVersion" {
-                        "version must not be empty".into()
-                    } else {
-                        format!("{field} must not be empty")
-                    },
+                    what,
                 ));
             }
         }
+    }
+    let controllers: Vec<&Value> = owners.iter().filter(|o| o["controller"] == Value::Bool(true)).collect();
+    if let [first, second, ..] = controllers.as_slice() {
+        let text = |owner: &Value, field: &str| owner[field].as_str().unwrap_or_default().to_owned();
+        errors.push(FieldError::invalid(
+            "metadata.ownerReferences",
+            meta["ownerReferences"].clone(),
+            format!(
+                "Only one reference can have Controller set to true. Found \"true\" in references for {}/{} and {}/{}",
+                text(first, "kind"),
+                text(first, "name"),
+                text(second, "kind"),
+                text(second, "name")
+            ),
+        ));
     }
     errors
 }
@@ -189,12 +212,15 @@ pub(crate) fn validate_update(object: &mut Value, old: &Value) -> Vec<FieldError
             meta.insert(field.to_owned(), value.clone());
         }
     }
+    // The time of creation that a client sends is not looked at.
+    if let Some(created) = old_meta.get("creationTimestamp") {
+        meta.insert("creationTimestamp".to_owned(), created.clone());
+    }
     let mut errors = Vec::new();
     for field in [
         "name",
         "namespace",
         "uid",
-        "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {

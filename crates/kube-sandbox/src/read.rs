@@ -82,6 +82,22 @@ impl State {
                 ))
             })?),
         };
+        if query.has("sendInitialEvents") {
+            return Err(ApiError::invalid_options(
+                "ListOptions",
+                &FieldError::new(
+                    FieldErrorKind::Forbidden,
+                    "sendInitialEvents",
+                    None,
+                    "sendInitialEvents is forbidden for list",
+                ),
+            ));
+        }
+        if let Some(text) = query.get("limit").filter(|text| text.parse::<i64>().is_err()) {
+            return Err(ApiError::bad_request(format!(
+                "strconv.ParseInt: parsing {text:?}: invalid syntax"
+            )));
+        }
         let mut limit = query
             .number("limit")
             .and_then(|n| usize::try_from(n).ok())
@@ -108,6 +124,17 @@ impl State {
             ));
         }
         let exact = match query.get("resourceVersionMatch") {
+            Some("Exact") if number == Some(0) => {
+                return Err(ApiError::invalid_options(
+                    "ListOptions",
+                    &FieldError::new(
+                        FieldErrorKind::Forbidden,
+                        "resourceVersionMatch",
+                        None,
+                        "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+                    ),
+                ));
+            }
             Some("Exact") => true,
             Some("NotOlderThan") => false,
             Some(other) => {
@@ -132,6 +159,14 @@ impl State {
             self.store.rv.saturating_sub(stale)
         };
         self.page(def, namespace, &selector, rv, limit, None)
+    }
+
+    /// A read of one object waits for its version; one that never comes is a timeout.
+    pub(crate) fn knows_version(&self, query: &Query) -> Result<(), ApiError> {
+        match query.number("resourceVersion") {
+            Some(wanted) if wanted > self.store.rv => Err(too_large(wanted, self.store.rv)),
+            _ => Ok(()),
+        }
     }
 
     fn page(
@@ -338,12 +373,22 @@ pub(crate) fn list_body(def: &ResourceDef, page: &Page, shape: Shape, now: jiff:
             );
             out.extend_from_slice(head.as_bytes());
             let bare = !def.is_custom() && def.group != "events.k8s.io";
+            let new_event = |object: &Stored| {
+                let mut event = render_value(def, object);
+                if let Some(event) = event.as_object_mut() {
+                    event.remove("kind");
+                    event.remove("apiVersion");
+                }
+                bytes_of(&event)
+            };
             for (i, object) in page.items.iter().enumerate() {
                 if i > 0 {
                     out.push(b',');
                 }
                 if bare {
                     object.write_bare(&mut out);
+                } else if !def.is_custom() {
+                    out.extend_from_slice(&new_event(object));
                 } else {
                     out.extend_from_slice(&render(def, object));
                 }

@@ -164,6 +164,11 @@ impl Registry {
         self.defs.keys().any(|(g, v, _)| g == group && v == version)
     }
 
+    /// Whether the group is one of the server's own.
+    pub(crate) fn is_built_in_group(&self, group: &str) -> bool {
+        self.defs.values().any(|d| d.group == group && !d.is_custom())
+    }
+
     /// By `apiVersion` and kind, as manifests name things.
     pub(crate) fn by_kind(&self, api_version: &str, kind: &str) -> Option<Arc<ResourceDef>> {
         self.defs

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::registry::{Registry, ResourceDef};
-use crate::status::ApiError;
+use crate::status::{ApiError, FieldError};
+use crate::write::UnknownFields;
 
 /// A request as it arrives, with the body read.
 #[derive(Clone, Debug)]
@@ -223,7 +224,8 @@ impl Incoming {
         let target = parse_target(&self.path)?;
         let watch = self.query.flag("watch");
         let verb = match (&self.method, target.name.is_some()) {
-            (&http::Method::GET | &http::Method::HEAD, true) if !watch => Verb::Get,
+            // The name of one object wins over `watch`, as on the real server.
+            (&http::Method::GET | &http::Method::HEAD, true) => Verb::Get,
             (&http::Method::GET, _) if watch => Verb::Watch,
             (&http::Method::GET | &http::Method::HEAD, _) => Verb::List,
             (&http::Method::POST, _) => Verb::Create,
@@ -236,15 +238,38 @@ impl Incoming {
         Some(ResourceRequest { verb, target })
     }
 
+    /// What the client wants of fields that the schema does not know.
+    pub(crate) fn unknown_fields(&self) -> Result<UnknownFields, ApiError> {
+        match self.query.get("fieldValidation") {
+            Some("Strict") => Ok(UnknownFields::Refused),
+            None | Some("Warn" | "Ignore") => Ok(UnknownFields::Dropped),
+            Some(other) => {
+                let kind = match self.method {
+                    http::Method::POST => "CreateOptions",
+                    http::Method::PATCH => "PatchOptions",
+                    _ => "UpdateOptions",
+                };
+                let allowed = ["", "Ignore", "Strict", "Warn"].map(Value::from);
+                let error = FieldError::not_supported("fieldValidation", other.into(), &allowed);
+                Err(ApiError::invalid_options(kind, &error))
+            }
+        }
+    }
+
     pub(crate) fn dry_run(&self) -> Result<bool, ApiError> {
         match self.query.get("dryRun") {
             None => Ok(false),
             Some("All") => Ok(true),
-            Some(other) => Err(ApiError::new(
-                422,
-                "Invalid",
-                format!(" \"\" is invalid: dryRun: Unsupported value: \"{other}\": supported values: \"All\""),
-            )),
+            Some(other) => {
+                let kind = match self.method {
+                    http::Method::POST => "CreateOptions",
+                    http::Method::PUT => "UpdateOptions",
+                    http::Method::PATCH => "PatchOptions",
+                    _ => "DeleteOptions",
+                };
+                let error = FieldError::not_supported("dryRun", serde_json::json!([other]), &["All".into()]);
+                Err(ApiError::invalid_options(kind, &error))
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::registry::{ResourceDef, ScalePaths};
 use crate::request::{Incoming, ResourceRequest, Verb, decode};
 use crate::service::Reply;
 use crate::state::{State, render_value};
-use crate::status::ApiError;
+use crate::status::{ApiError, FieldError};
 use crate::store::Stored;
 use crate::write::{Half, UnknownFields, WriteOptions};
 
@@ -43,6 +43,25 @@ pub(crate) fn serve(
         }
         _ => return Err(ApiError::method_not_allowed()),
     };
+    let given = crate::meta::name(&wanted);
+    if given != name {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        )));
+    }
+    let replicas = &wanted["spec"]["replicas"];
+    if !def.is_custom() && replicas.as_i64().is_some_and(|n| n < 0) {
+        let negative = FieldError::invalid("spec.replicas", replicas.clone(), "must be greater than or equal to 0");
+        let mut error = ApiError::invalid(def, name, &[negative]);
+        error.message = error
+            .message
+            .replacen(&format!("{}.{}", def.kind, def.group), "Scale.autoscaling", 1);
+        if let Some(details) = &mut error.details {
+            details["kind"] = "Scale".into();
+            details["group"] = "autoscaling".into();
+        }
+        return Err(error);
+    }
     let version = wanted["metadata"]["resourceVersion"].as_str().unwrap_or_default();
     if !version.is_empty() && version != current.rv.to_string() {
         return Err(ApiError::modified(def, name));
@@ -96,9 +115,26 @@ fn scale_of(def: &ResourceDef, paths: &ScalePaths, stored: &Stored) -> Value {
 }
 
 fn selector_text(selector: &Value) -> String {
-    let pairs = selector["matchLabels"].as_object().into_iter().flatten();
-    pairs
-        .map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default()))
-        .collect::<Vec<_>>()
-        .join(",")
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    let mut parts: Vec<String> = labels.map(|(k, v)| format!("{k}={}", text(v))).collect();
+    for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
+        let key = text(&expression["key"]);
+        let mut values: Vec<String> = expression["values"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(text)
+            .collect();
+        values.sort_unstable();
+        let values = values.join(",");
+        parts.push(match expression["operator"].as_str() {
+            Some("In") => format!("{key} in ({values})"),
+            Some("NotIn") => format!("{key} notin ({values})"),
+            Some("DoesNotExist") => format!("!{key}"),
+            _ => key,
+        });
+    }
+    parts.sort_unstable();
+    parts.join(",")
 }

@@ -9,6 +9,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use serde_json::{Value, json};
 
+use crate::conditional::written_on;
 use crate::faults::{Effect, WriteRecord};
 use crate::link::Reachability;
 use crate::matching::Seen;
@@ -20,8 +21,8 @@ use crate::sandbox::Inner;
 use crate::state::{Outcome, bytes_of};
 use crate::status::{ApiError, FieldError};
 use crate::watch::{self, WatchPlan};
-use crate::write::{DeleteOptions, Deleted, Half, UnknownFields, WriteOptions};
-use crate::{auth, discovery, openapi, scale};
+use crate::write::{DeleteOptions, Deleted, Half, WriteOptions};
+use crate::{auth, discovery, media, openapi, scale};
 
 /// The body of an answer.
 pub type SandboxBody = UnsyncBoxBody<Bytes, BodyError>;
@@ -259,9 +260,18 @@ impl Inner {
                 .unwrap_or_else(page_not_found));
         };
         let target = &resource.target;
-        if !self.state.lock().registry.serves(&target.group, &target.version) {
-            return Ok(page_not_found());
+        {
+            let state = self.state.lock();
+            if !state.registry.serves(&target.group, &target.version) {
+                // Of a group of its own the server knows that this is no version of it.
+                return if state.registry.is_built_in_group(&target.group) {
+                    Err(ApiError::no_such_path())
+                } else {
+                    Ok(page_not_found())
+                };
+            }
         }
+        media::check(request)?;
         let mut trail = Trail::default();
         let result = self.dispatch(request, resource, &user, observer, &mut trail);
         if resource.verb.is_write() && !observer {
@@ -279,6 +289,7 @@ impl Inner {
                 namespace: resource.target.namespace.clone(),
                 name: trail.name.or_else(|| resource.target.name.clone()),
                 code,
+                on: written_on(resource.verb, &request.body),
                 changed: trail.changed,
                 resource_version: trail.rv,
             });
@@ -324,15 +335,13 @@ impl Inner {
         let options = WriteOptions {
             now,
             dry_run: request.dry_run()?,
-            unknown_fields: match query.get("fieldValidation") {
-                Some("Strict") => UnknownFields::Refused,
-                _ => UnknownFields::Dropped,
-            },
+            unknown_fields: request.unknown_fields()?,
             half,
         };
         let before = state.store.rv;
         let reply = match verb {
             Verb::Get => {
+                state.knows_version(query)?;
                 let object = state.current(&def, namespace, name)?;
                 Ok(Reply::json(200, object_body(&def, &object, shape, now)))
             }
@@ -351,17 +360,20 @@ impl Inner {
                 if target.name.is_some() {
                     return Err(ApiError::method_not_allowed());
                 }
+                if def.namespaced && namespace.is_none() {
+                    return Err(ApiError::method_not_allowed());
+                }
                 let made = state.create(&def, namespace, read_object(request, &def)?, options)?;
-                Ok(written(&def, &made, 201, trail))
+                Ok(written(&def, &made, 201, shape, now, trail))
             }
             Verb::Update => {
                 let (made, created) = state.update(&def, namespace, name, read_object(request, &def)?, options)?;
-                Ok(written(&def, &made, if created { 201 } else { 200 }, trail))
+                Ok(written(&def, &made, if created { 201 } else { 200 }, shape, now, trail))
             }
             Verb::Patch => {
                 let patch = read_patch(request, &def)?;
                 let (made, created) = state.patch(&def, namespace, name, &patch, options)?;
-                Ok(written(&def, &made, if created { 201 } else { 200 }, trail))
+                Ok(written(&def, &made, if created { 201 } else { 200 }, shape, now, trail))
             }
             Verb::Delete => {
                 let (delete, dry_run) = delete_options(request)?;
@@ -402,17 +414,30 @@ fn page_not_found() -> Reply {
     }
 }
 
-fn written(def: &ResourceDef, made: &Outcome, code: u16, trail: &mut Trail) -> Reply {
+fn written(
+    def: &ResourceDef,
+    made: &Outcome,
+    code: u16,
+    shape: Shape,
+    now: jiff::Timestamp,
+    trail: &mut Trail,
+) -> Reply {
     trail.rv = made.rv();
     if let Outcome::Stored(stored) = made {
         trail.name = Some(stored.key.name().to_owned());
+        if shape != Shape::Full {
+            return Reply::json(code, object_body(def, stored, shape, now));
+        }
     }
     Reply::json(code, made.render(def))
 }
 
 fn deletion(def: &ResourceDef, name: &str, deleted: &Deleted, trail: &mut Trail) -> Reply {
     match deleted {
-        Deleted::Marked(outcome) => written(def, outcome, 200, trail),
+        Deleted::Marked(outcome) => {
+            trail.rv = outcome.rv();
+            Reply::json(200, outcome.render(def))
+        }
         Deleted::Gone(last) => {
             trail.rv = Some(last.rv);
             if crate::strategy::delete_returns_object(def) {
@@ -457,6 +482,13 @@ fn delete_options(request: &Incoming) -> Result<(DeleteOptions, bool), ApiError>
         decode(&request.body)?
     };
     let text = |v: &Value| v.as_str().map(str::to_owned);
+    let policy = text(&body["propagationPolicy"]).or_else(|| request.query.get("propagationPolicy").map(str::to_owned));
+    let known = ["Foreground", "Background", "Orphan"];
+    if let Some(other) = policy.as_deref().filter(|p| !known.contains(p)) {
+        let allowed = known.into_iter().chain(["nil"]).map(Value::from).collect::<Vec<_>>();
+        let error = FieldError::not_supported("propagationPolicy", other.into(), &allowed);
+        return Err(ApiError::invalid_options("DeleteOptions", &error));
+    }
     let orphan = body["orphanDependents"]
         .as_bool()
         .map(|o| if o { "Orphan" } else { "Background" });
@@ -464,9 +496,7 @@ fn delete_options(request: &Incoming) -> Result<(DeleteOptions, bool), ApiError>
         DeleteOptions {
             uid: text(&body["preconditions"]["uid"]),
             resource_version: text(&body["preconditions"]["resourceVersion"]),
-            propagation: text(&body["propagationPolicy"])
-                .or_else(|| request.query.get("propagationPolicy").map(str::to_owned))
-                .or_else(|| orphan.map(str::to_owned)),
+            propagation: policy.or_else(|| orphan.map(str::to_owned)),
         },
         body["dryRun"].as_array().is_some_and(|d| d.iter().any(|v| v == "All")),
     ))

@@ -252,6 +252,11 @@ impl ApiError {
         refusal
     }
 
+    /// 500: a version that is no number, where the real server finds that out too late to call it a bad request.
+    pub(crate) fn no_version(text: &str) -> Self {
+        Self::new(500, "", format!("strconv.ParseUint: parsing {text:?}: invalid syntax"))
+    }
+
     /// 410: the version asked for is no longer in the history.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)

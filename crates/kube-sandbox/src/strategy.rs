@@ -57,6 +57,9 @@ pub(crate) fn first_status(def: &ResourceDef, object: &mut Value) {
         "Pod" => json!({"phase": "Pending", "qosClass": "BestEffort"}),
         "PersistentVolumeClaim" => json!({"phase": "Pending"}),
         "Service" => json!({"loadBalancer": {}}),
+        "PodDisruptionBudget" => {
+            json!({"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0})
+        }
         "StatefulSet" => json!({"replicas": 0, "availableReplicas": 0}),
         "ReplicaSet" => json!({"replicas": 0}),
         "DaemonSet" => json!({
@@ -143,6 +146,14 @@ pub(crate) fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -
             selector_errors(spec, &mut errors);
             negative_errors(spec, &["replicas", "minReadySeconds"], &mut errors);
             container_errors(&spec["template"]["spec"], "spec.template.spec", &mut errors);
+            let restarts = &spec["template"]["spec"]["restartPolicy"];
+            if restarts.as_str().is_some_and(|policy| policy != "Always") {
+                errors.push(FieldError::not_supported(
+                    "spec.template.spec.restartPolicy",
+                    restarts.clone(),
+                    &["Always".into()],
+                ));
+            }
             if let Some(old) = old
                 && old["spec"]["selector"] != spec["selector"]
             {
@@ -199,6 +210,17 @@ pub(crate) fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -
         }
         "ConfigMap" | "Secret" => {
             if let Some(old) = old
+                && def.is("Secret")
+                && old["type"] != object["type"]
+            {
+                errors.push(FieldError::invalid(
+                    "type",
+                    object["type"].clone(),
+                    "field is immutable",
+                ));
+            }
+            data_key_errors(object, &mut errors);
+            if let Some(old) = old
                 && old["immutable"] == Value::Bool(true)
             {
                 for field in ["data", "binaryData", "stringData", "immutable"] {
@@ -210,6 +232,32 @@ pub(crate) fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -
                             "field is immutable when `immutable` is set",
                         ));
                     }
+                }
+            }
+        }
+        "Event" => {
+            let regarding = object["involvedObject"]["namespace"].as_str().unwrap_or_default();
+            let own = object["metadata"]["namespace"].as_str().unwrap_or_default();
+            // Events of cluster-scoped objects go to the namespace "default".
+            if regarding != own && !(regarding.is_empty() && own == "default") {
+                errors.push(FieldError::invalid(
+                    "involvedObject.namespace",
+                    regarding.into(),
+                    "does not match event.namespace",
+                ));
+            }
+        }
+        "Node" => {
+            let taints = spec["taints"].as_array().map_or(&[][..], Vec::as_slice);
+            for (i, taint) in taints.iter().enumerate() {
+                let same = |other: &Value| other["key"] == taint["key"] && other["effect"] == taint["effect"];
+                if taints[..i].iter().any(same) {
+                    errors.push(FieldError::new(
+                        FieldErrorKind::Duplicate,
+                        &format!("metadata.taints[{i}]"),
+                        Some(taint.clone()),
+                        "taints must be unique by key and effect pair",
+                    ));
                 }
             }
         }
@@ -232,6 +280,22 @@ pub(crate) fn validate(def: &ResourceDef, object: &Value, old: Option<&Value>) -
         _ => {}
     }
     errors
+}
+
+/// The keys of config maps and secrets become names of files.
+fn data_key_errors(object: &Value, errors: &mut Vec<FieldError>) {
+    for field in ["data", "binaryData"] {
+        for key in object[field].as_object().into_iter().flat_map(Map::keys) {
+            let fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+            if key.is_empty() || !key.chars().all(fits) {
+                errors.push(FieldError::invalid(
+                    &format!("{field}[{key}]"),
+                    key.clone().into(),
+                    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+                ));
+            }
+        }
+    }
 }
 
 fn negative_errors(spec: &Value, fields: &[&str], errors: &mut Vec<FieldError>) {

@@ -32,6 +32,15 @@ const fn number(name: &'static str, cell: fn(&Value, jiff::Timestamp) -> Value) 
     }
 }
 
+const fn date(name: &'static str, cell: fn(&Value, jiff::Timestamp) -> Value) -> BuiltInColumn {
+    BuiltInColumn {
+        name,
+        type_: "date",
+        priority: 0,
+        cell,
+    }
+}
+
 const fn wide(name: &'static str, cell: fn(&Value, jiff::Timestamp) -> Value) -> BuiltInColumn {
     BuiltInColumn {
         name,
@@ -40,6 +49,9 @@ const fn wide(name: &'static str, cell: fn(&Value, jiff::Timestamp) -> Value) ->
         cell,
     }
 }
+
+/// What the real server says of names.
+const NAME_DESCRIPTION: &str = "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
 
 const NAME: BuiltInColumn = column("Name", |o, _| o["metadata"]["name"].clone());
 const AGE: BuiltInColumn = column("Age", |o, now| age(&o["metadata"]["creationTimestamp"], now));
@@ -97,7 +109,7 @@ fn definition(name: &str, type_: &str, format: &str, description: &str, priority
 }
 
 fn custom_definitions(def: &ResourceDef) -> Vec<Value> {
-    let mut all = vec![definition("Name", "string", "name", "", 0)];
+    let mut all = vec![definition("Name", "string", "name", NAME_DESCRIPTION, 0)];
     if def.columns.is_empty() {
         all.push(definition("Age", "date", "", "", 0));
     }
@@ -221,7 +233,7 @@ fn columns(def: &ResourceDef) -> Vec<BuiltInColumn> {
             column("Version", |o, _| o["status"]["nodeInfo"]["kubeletVersion"].clone()),
         ],
         "Lease" => vec![column("Holder", |o, _| o["spec"]["holderIdentity"].clone()), AGE],
-        "CustomResourceDefinition" => vec![column("Created At", |o, _| o["metadata"]["creationTimestamp"].clone())],
+        "CustomResourceDefinition" => vec![date("Created At", |o, _| o["metadata"]["creationTimestamp"].clone())],
         "Event" => {
             return vec![
                 column("Last Seen", |o, now| age(event_time(o), now)),
@@ -337,8 +349,12 @@ fn pod_ready(pod: &Value) -> Value {
 }
 
 fn node_status(node: &Value) -> Value {
-    let ready = condition(node, "Ready").is_some_and(|c| c["status"] == "True");
-    let mut text = if ready { "Ready" } else { "NotReady" }.to_owned();
+    let mut text = match condition(node, "Ready") {
+        Some(ready) if ready["status"] == "True" => "Ready",
+        Some(_) => "NotReady",
+        None => "Unknown",
+    }
+    .to_owned();
     if node["spec"]["unschedulable"] == Value::Bool(true) {
         text.push_str(",SchedulingDisabled");
     }

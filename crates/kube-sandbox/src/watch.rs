@@ -30,6 +30,7 @@ use crate::table;
 /// Without `timeoutSeconds` the real server ends a watch after a random time between 30 and 60 minutes.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
 /// What a watch request asked for.
 pub(crate) struct WatchPlan {
@@ -100,11 +101,13 @@ impl WatchPlan {
         let bookmarks = query.flag("allowWatchBookmarks");
         let start = match (initial, version) {
             (Some(true), _) => Start::Present { end_mark: bookmarks },
-            (None | Some(false), None | Some("0")) if initial.is_none() => Start::Present { end_mark: false },
+            (None | Some(false), None | Some("0")) if initial.is_none() => Start::Present { end_mark: bookmarks },
             (_, text) => {
                 let text = text.unwrap_or("0");
                 Start::After(text.parse().map_err(|_| {
-                    ApiError::bad_request(format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"))
+                    let mut error = ApiError::no_version(text);
+                    error.message = format!("resourceVersion: Invalid value: {text:?}: {}", error.message);
+                    error
                 })?)
             }
         };
@@ -278,7 +281,12 @@ impl WatchPlan {
 pub(crate) fn stream(inner: Arc<Inner>, plan: WatchPlan) -> impl Stream<Item = Result<Frame<Bytes>, BodyError>> {
     async_stream::stream! {
         let ends_at = Instant::now() + plan.timeout;
+        // One comes shortly before the end, so that the next watch can go on from there.
+        let last_mark = ends_at.checked_sub(BOOKMARK_BEFORE_END).filter(|at| *at > Instant::now());
         let mut bookmark_at = Instant::now() + BOOKMARK_PERIOD;
+        if let Some(last) = last_mark {
+            bookmark_at = bookmark_at.min(last);
+        }
         let (changed, cuts) = {
             let mut state = inner.state.lock();
             (state.store.table(&plan.def.storage).changed.clone(), inner.faults.cuts())
@@ -353,7 +361,8 @@ pub(crate) fn stream(inner: Arc<Inner>, plan: WatchPlan) -> impl Stream<Item = R
                 () = &mut changed => {}
                 () = &mut moved => {}
                 () = tokio::time::sleep_until(bookmark_at), if plan.bookmarks && bookmark_at < ends_at => {
-                    bookmark_at += BOOKMARK_PERIOD;
+                    let next = bookmark_at + BOOKMARK_PERIOD;
+                    bookmark_at = last_mark.filter(|last| bookmark_at < *last).map_or(next, |last| next.min(last));
                     if cursor > marked {
                         marked = cursor;
                         lines.push(Line { bytes: plan.bookmark(cursor, false), delay: None });

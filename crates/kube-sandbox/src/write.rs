@@ -79,7 +79,6 @@ impl State {
             "creationTimestamp",
             "deletionTimestamp",
             "deletionGracePeriodSeconds",
-            "generation",
         ] {
             meta.remove(field);
         }
@@ -115,6 +114,13 @@ impl State {
                 error
                     .message
                     .push_str(", the server was not able to generate a unique name for the object");
+            }
+            if self
+                .store
+                .get(&def.storage, &key)
+                .is_some_and(|present| present.deleting)
+            {
+                error.message.insert_str(0, "object is being deleted: ");
             }
             return Err(error);
         }
@@ -174,6 +180,7 @@ impl State {
             .as_str()
             .filter(|v| !v.is_empty() && *v != "0")
         {
+            Some(version) if version.parse::<u64>().is_err() => return Err(ApiError::no_version(version)),
             Some(version) if version != current.rv.to_string() => return Err(ApiError::modified(def, name)),
             Some(_) => {}
             None if strategy::allows_unconditional_update(def) => {}
@@ -205,6 +212,9 @@ impl State {
         patch: &Patch,
         options: WriteOptions,
     ) -> Result<(Outcome, bool), ApiError> {
+        if let Some(applied) = patch.as_new_object() {
+            check_applied(applied, name)?;
+        }
         let Ok(current) = self.current(def, namespace, name) else {
             return match patch.as_new_object() {
                 Some(new) if options.half == Half::Main => {
@@ -224,6 +234,9 @@ impl State {
                 "the name of the object ({given_name}) does not match the name on the URL ({name})"
             )));
         }
+        if def.namespaced {
+            match_namespace(&mut object, namespace)?;
+        }
         let version = object["metadata"]["resourceVersion"].as_str().unwrap_or_default();
         if !version.is_empty() && version != current.rv.to_string() {
             return Err(ApiError::modified(def, name));
@@ -231,11 +244,15 @@ impl State {
         if let Err(error) = refuse_unknown(def, &object, options) {
             // Of a patch the real server refuses unknown fields as invalid, and shows the whole object.
             return Err(match error.message.split_once("strict decoding error: ") {
-                Some((_, fields)) => ApiError::new(
-                    422,
-                    "Invalid",
-                    format!(" \"\" is invalid: patch: Invalid value: {object}: strict decoding error: {fields}"),
-                ),
+                Some((_, fields)) => {
+                    let value = Value::from(object.to_string());
+                    let wrong = FieldError::invalid("patch", value, format!("strict decoding error: {fields}"));
+                    let mut error = ApiError::new(422, "Invalid", format!(" \"\" is invalid: patch: {}", wrong.body()));
+                    error.details = Some(json!({"causes": [
+                        {"reason": "FieldValueInvalid", "message": wrong.body(), "field": "patch"}
+                    ]}));
+                    error
+                }
                 None => error,
             });
         }
@@ -290,9 +307,9 @@ impl State {
         object["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
         let waits = meta::is_deleting(&object) && waits_for_something(&object);
         if meta::is_deleting(&object) && !waits && !options.dry_run {
-            let last = self.put_or_keep(def, current, object, &old);
-            self.remove(def, &last.key);
-            return Ok(Outcome::Stored(last));
+            // As on the real server the last change is not stored: watchers see the object go as it was before.
+            self.remove(def, &current.key.clone());
+            return Ok(Outcome::Dry(object));
         }
         if options.dry_run {
             return Ok(Outcome::Dry(object));
@@ -345,7 +362,9 @@ impl State {
         if def.is("CustomResourceDefinition") {
             crd::mark_terminating(&mut object, &meta::time_text(options.now));
         } else {
-            object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+            if !def.is("Namespace") {
+                object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+            }
             if let Some(generation) = object["metadata"]["generation"].as_i64() {
                 object["metadata"]["generation"] = (generation + 1).into();
             }
@@ -455,6 +474,34 @@ impl State {
         }
         true
     }
+}
+
+/// What an apply patch must say and may not say.
+fn check_applied(object: &Value, name: &str) -> Result<(), ApiError> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    if text("kind").is_empty() {
+        return Err(ApiError::bad_request(format!(
+            "invalid object type: {}, Kind=",
+            if text("apiVersion").contains('/') {
+                text("apiVersion").to_owned()
+            } else {
+                format!("/{}", text("apiVersion"))
+            }
+        )));
+    }
+    let given = meta::name(object);
+    if !given.is_empty() && given != name {
+        return Err(ApiError::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        )));
+    }
+    if object["metadata"]["managedFields"]
+        .as_array()
+        .is_some_and(|fields| !fields.is_empty())
+    {
+        return Err(ApiError::bad_request("metadata.managedFields must be nil"));
+    }
+    Ok(())
 }
 
 fn waits_for_something(object: &Value) -> bool {

@@ -253,7 +253,7 @@ async fn nodes_can_be_tainted_and_cordoned_and_watched() {
         .unwrap();
     bench.ok("taint node n1 example.com/bad=yes:NoExecute", "").await;
     bench.ok("cordon n1", "").await;
-    assert!(bench.ok("get nodes", "").await.contains("NotReady,SchedulingDisabled"));
+    assert!(bench.ok("get nodes", "").await.contains("Unknown,SchedulingDisabled"));
     let node = bench.sandbox.get("v1", "Node", None, "n1").unwrap();
     assert!(
         node["spec"]["taints"]

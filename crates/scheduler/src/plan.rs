@@ -102,7 +102,7 @@ pub fn plan(view: &View<'_>) -> Result<Plan, NotOurs> {
     let placement = ours(view.binding, view.scheduler_name)?;
     let mut binding = view.binding.clone();
     binding.spec.clusters.retain(|target| !view.gone.contains(&target.name));
-    let trigger = trigger(&binding, placement, view.fleet);
+    let trigger = trigger(&binding, placement, view.fleet, view.rules.deletion);
     let mut plan = match trigger {
         None => standing(&binding),
         Some(trigger) => {

@@ -1,15 +1,16 @@
 //! Whether a binding is the scheduler's business, and whether it is to be placed now.
 //!
 //! Rules (Karmada): the placement differs from the applied one; the replicas differ; a person asked for a fresh
-//! placement; what has no replicas and Duplicated workloads always; a target is being deleted. Ours beside them: a
-//! target does not exist any more, and a binding that is not scheduled.
+//! placement; what has no replicas and Duplicated workloads always; a target is being deleted, if it is the scheduler
+//! that empties such a cluster: else a new division would move replicas past the queue, its rate and its pauses. Ours
+//! beside them: a target does not exist any more, and a binding that is not scheduled.
 
 use std::collections::BTreeMap;
 
 use api_types::names::{annotation, label};
 use api_types::placement::{ClusterAffinityTerm, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, condition};
-use scheduler_filters::Fleet;
+use scheduler_filters::{DeletionBy, Fleet};
 
 use crate::flags::DEFAULT_SCHEDULER_NAME;
 
@@ -81,7 +82,7 @@ pub enum Trigger {
     Asked,
     /// It has no replicas, or every cluster runs all of them: computed at each look.
     AlwaysComputed,
-    /// A target is being deleted.
+    /// A target is being deleted, and the scheduler is who empties it.
     TargetBeingDeleted,
     /// The condition `Scheduled` is not True.
     NotScheduled,
@@ -89,7 +90,12 @@ pub enum Trigger {
 
 /// Whether a binding that this scheduler handles is to be placed, by the first rule that says so.
 #[must_use]
-pub fn trigger(binding: &Binding, placement: &Placement, fleet: &Fleet) -> Option<Trigger> {
+pub fn trigger(
+    binding: &Binding,
+    placement: &Placement,
+    fleet: &Fleet,
+    deletion: DeletionBy,
+) -> Option<Trigger> {
     if asked(binding) {
         return Some(Trigger::Asked);
     }
@@ -113,12 +119,12 @@ pub fn trigger(binding: &Binding, placement: &Placement, fleet: &Fleet) -> Optio
             .get(name)
             .is_some_and(api_types::cluster::Cluster::is_being_deleted)
     };
-    binding
+    let is_left = binding
         .spec
         .clusters
         .iter()
-        .any(|target| being_deleted(&target.name))
-        .then_some(Trigger::TargetBeingDeleted)
+        .any(|target| being_deleted(&target.name));
+    (is_left && deletion == DeletionBy::Scheduler).then_some(Trigger::TargetBeingDeleted)
 }
 
 fn asked(binding: &Binding) -> bool {
@@ -279,7 +285,28 @@ mod tests {
     fn when(#[case] more: Value, #[case] expected: Option<Trigger>) {
         let binding = binding(&more);
         let placement = binding.spec.placement.clone().unwrap();
-        assert_eq!(trigger(&binding, &placement, &Fleet::default()), expected);
+        let fleet = Fleet::default();
+        assert_eq!(trigger(&binding, &placement, &fleet, DeletionBy::Queue), expected);
+    }
+
+    /// With the queue at work nothing is divided anew because a target goes: not under a pause, not past the rate.
+    #[rstest]
+    #[case::by_the_queue(DeletionBy::Queue, None)]
+    #[case::by_the_scheduler(DeletionBy::Scheduler, Some(Trigger::TargetBeingDeleted))]
+    fn a_target_that_is_being_deleted(#[case] deletion: DeletionBy, #[case] expected: Option<Trigger>) {
+        let binding = binding(&json!({}));
+        let placement = binding.spec.placement.clone().unwrap();
+        let going = binding.spec.clusters.iter().map(|target| {
+            std::sync::Arc::new(
+                serde_json::from_value(json!({
+                    "metadata": {"name": target.name, "deletionTimestamp": "2026-01-01T00:00:00Z"},
+                    "spec": {"syncMode": "Push"},
+                }))
+                .unwrap(),
+            )
+        });
+        let fleet: Fleet = going.collect();
+        assert_eq!(trigger(&binding, &placement, &fleet, deletion), expected);
     }
 
     #[test]
@@ -290,7 +317,7 @@ mod tests {
         let binding = binding(&more);
         let placement = binding.spec.placement.clone().unwrap();
         assert_eq!(
-            trigger(&binding, &placement, &Fleet::default()),
+            trigger(&binding, &placement, &Fleet::default(), DeletionBy::Queue),
             Some(Trigger::ReplicasChanged)
         );
     }

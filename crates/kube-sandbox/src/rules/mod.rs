@@ -8,14 +8,16 @@
 //! 5. A restart changes nothing but time: two runs are compared by the tests that restart.
 //! 6. Everything queued is in the end evicted, abandoned or visibly held: read off the queue at the end of a test.
 //! 7. Taints and tasks that others wrote are never changed.
-//! 8. No write without the version that was read: the sandbox's write log shows it.
+//! 8. No write without the version that was read: the sandbox's write log shows it ([`unconditional_writes`]).
 
 mod checker;
 mod follow;
 mod outdated;
 mod reference;
+mod versions;
 mod watching;
 
 pub use checker::{Checker, Settings, Violation};
 pub use follow::{Seen, follow};
+pub use versions::unconditional_writes;
 pub use watching::{Now, Watching};

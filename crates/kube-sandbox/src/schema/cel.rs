@@ -6,6 +6,7 @@ use kube_cel::{CompiledSchema, ErrorKind, Validator, compile_schema};
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use super::alignment::align;
 use crate::status::{FieldError, FieldErrorKind};
 
 /// Compiled rules; the mutex is because a validator can move between threads but not be shared.
@@ -36,7 +37,24 @@ impl Rules {
         self.compiled.is_some()
     }
 
-    pub(crate) fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    pub(crate) fn validate(&self, object: &Value, old: Option<&Value>, structural: &Value) -> Vec<FieldError> {
+        let mut errors = self.evaluate(object, old);
+        if let Some(aligned) = old.and_then(|old| align(structural, object, old)) {
+            // What is said of items of map lists is taken from where former items stand beside theirs.
+            let in_items = self.evaluate(&aligned.object, Some(&aligned.old));
+            // Beside itself everything keeps its place: this tells which paths lead into such items.
+            let sent = align(structural, object, object);
+            errors.retain(|e| sent.as_ref().is_none_or(|sent| sent.original(&e.field).is_none()));
+            errors.extend(in_items.into_iter().filter_map(|mut e| {
+                e.field = aligned.original(&e.field)?;
+                Some(e)
+            }));
+            errors.sort_by(|a, b| (&a.field, &a.detail).cmp(&(&b.field, &b.detail)));
+        }
+        errors
+    }
+
+    fn evaluate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let Some(compiled) = &self.compiled else {
             return Vec::new();
         };

@@ -2,6 +2,7 @@
 //!
 //! Order for every write: prune unknown fields, drop nulls and fill defaults, then validate (shape, list keys, CEL).
 
+mod alignment;
 mod cel;
 mod defaulting;
 mod pruning;
@@ -78,7 +79,7 @@ impl Schema {
             matches!(e.kind, NotSupported | Required | TooLong | TooMany | TypeInvalid)
         };
         if !errors.iter().any(blocks) {
-            errors.extend(self.rules.validate(object, old));
+            errors.extend(self.rules.validate(object, old, &self.structural));
         } else if self.rules.exist() {
             errors.push(FieldError::invalid(
                 "<nil>",

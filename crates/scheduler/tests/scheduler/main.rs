@@ -5,6 +5,7 @@
 mod bench;
 
 use api_types::names::annotation;
+use api_types::work::{Binding, BindingKind};
 use bench::{Bench, one_to_two, paused, shown, task};
 use controller_kit::{KitFlags, Process};
 use kube_sandbox::{Effect, Match, Verb};
@@ -15,11 +16,27 @@ use serde_json::json;
 fn the_worked_example() {
     paused(async {
         let bench = Bench::new(&["member1", "member2", "member3"]);
-        let _process = bench.start_scheduler("a").await;
+        let log = controller_kit::telemetry::Recording::start("info,controller_kit=warn", &bench.clock).unwrap();
+        let process = bench.start_scheduler("a").await;
         bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
         let binding = bench.binding().await;
         assert_eq!(shown(&binding), "member1:1 member2:2");
+        // One line for the decision, with what it was made by.
+        let lines = log.lines();
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+        for part in [
+            "Result: {member1:1, member2:2}",
+            "binding=default/nginx-deployment",
+            "trigger=",
+        ] {
+            assert!(lines[0].contains(part), "{part}: {lines:#?}");
+        }
+        assert_eq!(
+            controller_kit::metrics::complaints(&process.metrics().render()),
+            [""; 0]
+        );
+        assert_eq!(bench.event_sources(), ["default-scheduler"]);
         assert!(
             binding.metadata.annotations.as_ref().unwrap()[annotation::APPLIED_PLACEMENT].contains("staticWeightList")
         );
@@ -234,6 +251,7 @@ fn a_cluster_that_does_not_exist_any_more_leaves_the_result() {
     });
 }
 
+// C103, karmada#6438: a deletion ends with the gate off, and without a taint manager, too.
 #[test]
 fn a_cluster_that_is_being_deleted_is_left_to_the_queue_or_without_the_gate_to_the_scheduler() {
     for (gates, expected) in [
@@ -257,6 +275,40 @@ fn a_cluster_that_is_being_deleted_is_left_to_the_queue_or_without_the_gate_to_t
                 .await
                 .unwrap();
             bench.until(2).await;
+            assert_eq!(bench.placed().await, expected, "{gates}");
+        });
+    }
+}
+
+/// After a failover all three replicas are on member2. Deleting it is no reason to divide them 1:2 anew: they leave
+/// through the queue, at its rate and under its pauses.
+#[test]
+fn what_was_moved_is_not_divided_anew_because_its_cluster_goes() {
+    for (gates, expected) in [("Failover=true", "member2:3"), ("Failover=false", "member1:3")] {
+        paused(async {
+            let bench = Bench::new(&["member1", "member2"]);
+            let controllers = scheduler::controllers(scheduler::Flags::default());
+            let _process = bench.start("scheduler", "a", gates, controllers).await;
+            bench.put_deployment(&json!({"placement": one_to_two()}));
+            bench.until(1).await;
+            let bindings =
+                kube::Api::<Binding>::namespaced_with(bench.plane.observer(), "default", &BindingKind::Namespaced);
+            let moved = kube::api::Patch::Merge(json!({"spec": {"clusters": [{"name": "member2", "replicas": 3}]}}));
+            let unconditional = kube::api::PatchParams::default();
+            bindings
+                .patch("nginx-deployment", &unconditional, &moved)
+                .await
+                .unwrap();
+            bench.until(2).await;
+            assert_eq!(bench.placed().await, "member2:3");
+            let clusters = kube::Api::<api_types::cluster::Cluster>::all(bench.plane.observer());
+            let held = kube::api::Patch::Merge(json!({"metadata": {"finalizers": ["karmada.io/cluster-controller"]}}));
+            clusters.patch("member2", &unconditional, &held).await.unwrap();
+            clusters
+                .delete("member2", &kube::api::DeleteParams::default())
+                .await
+                .unwrap();
+            bench.until(5).await;
             assert_eq!(bench.placed().await, expected, "{gates}");
         });
     }
