@@ -51,18 +51,20 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<bool> {
     let real_servers = report.stage("real control plane", control_plane::stage);
     let built = report.stage("build", || workspace.build().into());
     if built {
-        report.stage("tests", || tests(workspace));
+        report.stage("tests", || tests(workspace, extent));
         report.stage("demo", || demo::run(workspace).into());
     } else {
         report.stage("tests", not_built);
         report.stage("demo", not_built);
     }
-    report.stage("e2e worked-example", || match (built, real_servers) {
-        (true, true) => e2e::run(workspace, "worked-example").into(),
+    let scenario = |name| match (built, real_servers) {
+        (true, true) => e2e::run(workspace, name).into(),
         (false, _) => not_built(),
         (true, false) => Outcome::LeftOut("it needs the real control plane (see there)".to_owned()),
-    });
+    };
+    report.stage("e2e worked-example", || scenario("worked-example"));
     if extent == Extent::Full {
+        report.stage("e2e restarts", || scenario("restarts"));
         report.stage("advisories", || deny::advisories_stage(workspace));
     }
     Ok(report.close())
@@ -77,8 +79,12 @@ fn not_built() -> Outcome {
 }
 
 /// All tests of all packages. Each counts; a test program that does not even close counts as one failure.
-fn tests(workspace: &Workspace) -> Outcome {
-    let command = cmd!(workspace.shell(), "cargo test --workspace --locked --no-fail-fast");
+fn tests(workspace: &Workspace, extent: Extent) -> Outcome {
+    let mut command = cmd!(workspace.shell(), "cargo test --workspace --locked --no-fail-fast");
+    if extent == Extent::Full {
+        // Tests that run a representative part of what they have run all of it.
+        command = command.env("KARMADA_FAILOVER_FULL", "1");
+    }
     match run::run_to_end(command, TEST_WITHIN) {
         Ok(finished) => {
             let mut totals = Totals::of_libtest(&finished.lines);
