@@ -101,6 +101,12 @@ impl ControlPlane {
         &self.shared.folder
     }
 
+    /// The address of its etcd, `http://127.0.0.1:PORT`, where a test can compact the history.
+    #[must_use]
+    pub fn etcd_endpoint(&self) -> &str {
+        self.shared.etcd.endpoint()
+    }
+
     /// The programs it runs: kubectl and grpcurl may be among them.
     #[must_use]
     pub fn binaries(&self) -> &Binaries {
