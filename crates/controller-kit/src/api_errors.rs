@@ -94,3 +94,8 @@ fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
+    // Its words are about hyper's insides ("client error (Connect)"); what it stands for is its cause.
+    if let Some(inner) = cause.filter(|_| text.starts_with("client error (")) {
+        text = inner.to_string();
+        cause = inner.source();
+    }

@@ -29,6 +29,7 @@ pub mod tasks;
 pub mod telemetry;
 
 mod admin;
+mod troubles;
 
 pub use self::clock::Clock;
 pub use self::context::Context;

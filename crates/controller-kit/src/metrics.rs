@@ -4,14 +4,21 @@
 //! is computed at scrape time by a [collector](Metrics::collector) and so disappears with its object; every family
 //! has a help text once it was [described](Metrics::describe).
 
-use std::collections::BTreeMap;
+mod buckets;
+mod complaints;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use parking_lot::Mutex;
+
+pub use self::buckets::Buckets;
+pub use self::complaints::complaints;
 
 /// Upper bounds of histogram buckets, in seconds.
 const BUCKETS: [f64; 14] = [
@@ -33,6 +40,8 @@ struct Inner {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
     collectors: Mutex<BTreeMap<String, Collector>>,
+    /// Collectors with a guard so far.
+    guarded: AtomicU64,
 }
 
 type Collector = Arc<dyn Fn() -> Vec<Family> + Send + Sync>;
@@ -44,6 +53,8 @@ pub enum FamilyKind {
     Gauge,
     /// Only grows while its object lives.
     Counter,
+    /// Counts of values by size.
+    Histogram,
 }
 
 /// A metric with all its series, computed at scrape time.
@@ -53,7 +64,7 @@ pub struct Family {
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
-    /// Gauge or counter.
+    /// Gauge, counter or histogram.
     pub kind: FamilyKind,
     /// Its series.
     pub samples: Vec<Sample>,
@@ -62,6 +73,8 @@ pub struct Family {
 /// One series of a [`Family`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
+    /// What is appended to the family's name: the parts of a histogram have their own.
+    suffix: &'static str,
     /// Label names and values.
     pub labels: Vec<(&'static str, String)>,
     /// The value now.
@@ -98,7 +111,11 @@ impl Family {
             .iter()
             .map(|(name, value)| (*name, (*value).to_owned()))
             .collect();
-        self.samples.push(Sample { labels, value });
+        self.samples.push(Sample {
+            suffix: "",
+            labels,
+            value,
+        });
         self
     }
 }
@@ -119,6 +136,7 @@ impl Metrics {
                 recorder,
                 handle,
                 collectors: Mutex::default(),
+                guarded: AtomicU64::new(0),
             }),
         }
     }
@@ -156,6 +174,22 @@ impl Metrics {
         self.inner.collectors.lock().remove(name);
     }
 
+    /// Computes families at every scrape for as long as the guard lives. Others of the same name live beside it, so
+    /// that what comes back (a member, its queue) does not lose its series when what was before it goes late.
+    #[must_use]
+    pub fn guarded_collector(
+        &self,
+        name: &str,
+        collect: impl Fn() -> Vec<Family> + Send + Sync + 'static,
+    ) -> CollectorGuard {
+        let name = format!("{name}#{}", self.inner.guarded.fetch_add(1, Ordering::Relaxed));
+        self.collector(name.clone(), collect);
+        CollectorGuard {
+            registry: Arc::downgrade(&self.inner),
+            name,
+        }
+    }
+
     /// Everything in the Prometheus text format.
     #[must_use]
     pub fn render(&self) -> String {
@@ -171,7 +205,7 @@ impl Metrics {
                 }
             }
         }
-        for family in families.values() {
+        for family in families.values().filter(|family| !family.samples.is_empty()) {
             render_family(&mut text, family);
         }
         text
@@ -197,6 +231,27 @@ impl Metrics {
 
     pub(crate) fn upkeep(&self) {
         self.inner.handle.run_upkeep();
+    }
+}
+
+/// Ends its collector when it is dropped.
+#[derive(Debug)]
+pub struct CollectorGuard {
+    registry: Weak<Inner>,
+    name: String,
+}
+
+impl Drop for CollectorGuard {
+    fn drop(&mut self) {
+        if let Some(registry) = self.registry.upgrade() {
+            registry.collectors.lock().remove(&self.name);
+        }
+    }
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Registry")
     }
 }
 
@@ -226,6 +281,7 @@ fn render_family(text: &mut String, family: &Family) {
     let kind = match family.kind {
         FamilyKind::Gauge => "gauge",
         FamilyKind::Counter => "counter",
+        FamilyKind::Histogram => "histogram",
     };
     // Writing into a string cannot fail.
     let _ = writeln!(
@@ -233,7 +289,12 @@ fn render_family(text: &mut String, family: &Family) {
         "# HELP {} {}\n# TYPE {} {kind}",
         family.name, family.help, family.name
     );
+    // Two collectors may speak of the same object while one follows the other: the first counts.
+    let mut told = BTreeSet::new();
     for sample in &family.samples {
+        if !told.insert((sample.suffix, &sample.labels)) {
+            continue;
+        }
         let labels: Vec<String> = sample
             .labels
             .iter()
@@ -244,7 +305,7 @@ fn render_family(text: &mut String, family: &Family) {
         } else {
             format!("{{{}}}", labels.join(","))
         };
-        let _ = writeln!(text, "{}{labels} {}", family.name, sample.value);
+        let _ = writeln!(text, "{}{}{labels} {}", family.name, sample.suffix, sample.value);
     }
 }
 
@@ -286,6 +347,23 @@ mod tests {
         ));
         objects.lock().clear();
         assert_eq!(metrics.value("cluster_ready", &[]), None);
+    }
+
+    #[test]
+    fn a_guard_ends_its_own_collector_only() {
+        let metrics = Metrics::new();
+        let collect = |value| move || vec![Family::gauge("depth", "Keys.").with(&[("member", "m")], value)];
+        let before = metrics.guarded_collector("queue", collect(1.0));
+        let after = metrics.guarded_collector("queue", collect(2.0));
+        assert_eq!(
+            complaints(&metrics.render()),
+            [""; 0],
+            "one series, although two speak of it"
+        );
+        drop(before);
+        assert_eq!(metrics.value("depth", &[("member", "m")]), Some(2.0));
+        drop(after);
+        assert_eq!(metrics.value("depth", &[]), None);
     }
 
     #[test]

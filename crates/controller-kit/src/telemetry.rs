@@ -3,11 +3,14 @@
 //! Guarantees: a global subscriber is set only by [`Telemetry::install`], which only `main` calls; tests get one per
 //! process from [`subscriber`], with the simulated clock's time in its lines.
 
+use std::sync::Arc;
+
 use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{TraceContextExt, TracerProvider};
 use opentelemetry_otlp::WithExportConfig;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
+use parking_lot::Mutex;
 use tracing::{Span, Subscriber};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::fmt::MakeWriter;
@@ -99,6 +102,57 @@ where
     Ok(tracing_subscriber::registry().with(lines(format, writer, clock).with_filter(filter(level)?)))
 }
 
+/// What is logged on this thread from its start until it is dropped, for tests that ask what an operator reads.
+pub struct Recording {
+    text: Arc<Mutex<Vec<u8>>>,
+    _until_dropped: tracing::dispatcher::DefaultGuard,
+}
+
+impl Recording {
+    /// Starts to record.
+    ///
+    /// # Errors
+    /// [`TelemetryError::Filter`] when `level` cannot be read.
+    pub fn start(level: &str, clock: &Clock) -> Result<Self, TelemetryError> {
+        let text = Arc::<Mutex<Vec<u8>>>::default();
+        let pen = Pen(text.clone());
+        let subscriber = subscriber(LogFormat::Text, level, clock.clone(), move || pen.clone())?;
+        Ok(Self {
+            text,
+            _until_dropped: tracing::subscriber::set_default(subscriber),
+        })
+    }
+
+    /// The lines so far.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        String::from_utf8_lossy(&self.text.lock())
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+impl std::fmt::Debug for Recording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Recording").field(&self.lines()).finish()
+    }
+}
+
+#[derive(Clone)]
+struct Pen(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Pen {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The W3C `traceparent` of the current span, to be carried in an entry or a record; `None` when nothing is traced.
 #[must_use]
 pub fn traceparent() -> Option<String> {
@@ -121,8 +175,12 @@ pub fn continue_trace(span: &Span, traceparent: &str) {
     }
 }
 
+/// The client library says ERROR for every request that gets no answer: twice a second for a member that is down. Who
+/// sent the request says so once, in a line that names the cluster; the library speaks only when it is asked by name.
 fn filter(level: &str) -> Result<EnvFilter, TelemetryError> {
-    EnvFilter::try_new(level).map_err(|error| TelemetryError::Filter {
+    let asked = level.split(',').any(|directive| directive.trim().starts_with("kube"));
+    let quiet = if asked { "" } else { ",kube_client=off" };
+    EnvFilter::try_new(format!("{level}{quiet}")).map_err(|error| TelemetryError::Filter {
         filter: level.to_owned(),
         why: error.to_string(),
     })
@@ -172,26 +230,16 @@ impl FormatTime for ClockTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::time::Duration;
-
-    use parking_lot::Mutex;
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
 
-    impl std::io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
     impl Lines {
+        fn pen(&self) -> Pen {
+            Pen(self.0.clone())
+        }
+
         fn text(&self) -> String {
             String::from_utf8(self.0.lock().clone()).unwrap()
         }
@@ -203,8 +251,8 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(61)).await;
         let write = |format, level| {
             let lines = Lines::default();
-            let writer = lines.clone();
-            let subscriber = subscriber(format, level, clock.clone(), move || writer.clone()).unwrap();
+            let pen = lines.pen();
+            let subscriber = subscriber(format, level, clock.clone(), move || pen.clone()).unwrap();
             tracing::subscriber::with_default(subscriber, || {
                 tracing::info!(cluster = "member1", "tainted");
                 tracing::debug!("detail");
@@ -222,6 +270,20 @@ mod tests {
         );
         assert_eq!(write(LogFormat::Text, "warn"), "");
         assert_eq!(write(LogFormat::Text, "warn,controller_kit=debug").lines().count(), 2);
+    }
+
+    #[test]
+    fn the_client_library_speaks_only_when_it_is_named() {
+        let lines_at = |level: &str| {
+            let recording = Recording::start(level, &Clock::system()).unwrap();
+            tracing::error!(target: "kube_client::client::builder", "failed with error client error (Connect)");
+            tracing::error!("ours");
+            recording.lines().len()
+        };
+        assert_eq!(lines_at("info"), 1);
+        assert_eq!(lines_at("debug"), 1);
+        assert_eq!(lines_at("info,kube_client=warn"), 2);
+        assert_eq!(lines_at("off"), 0);
     }
 
     #[test]

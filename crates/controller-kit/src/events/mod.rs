@@ -1,6 +1,6 @@
 //! Kubernetes Events.
 //!
-//! Guarantees: publishing never blocks and never fails the caller; equal events (object, type, reason, note) become
+//! Guarantees: publishing never blocks and never fails the caller; equal events (object, source, type, reason, note) become
 //! one Event with a count; no object gets more than a burst of writes and then a trickle, however many are published:
 //! counts are late then, not lost; what cannot be written is dropped after a few tries and counted. Times are the
 //! injected clock's.
@@ -60,11 +60,12 @@ impl EventType {
 #[derive(Clone)]
 pub struct EventRecorder {
     inner: Arc<Inner>,
+    /// Who speaks.
+    source: Arc<str>,
 }
 
 struct Inner {
     clock: Clock,
-    component: String,
     instance: String,
     metrics: Metrics,
     state: Mutex<State>,
@@ -92,9 +93,9 @@ impl EventRecorder {
     pub fn new(clock: Clock, component: &str, instance: &str, metrics: Metrics) -> Self {
         metrics.describe("failover_events_total", "Kubernetes events, by what became of them.");
         Self {
+            source: component.into(),
             inner: Arc::new(Inner {
                 clock,
-                component: component.to_owned(),
                 instance: instance.to_owned(),
                 metrics,
                 state: Mutex::default(),
@@ -104,12 +105,22 @@ impl EventRecorder {
         }
     }
 
+    /// The same recorder for one of those who share it: its Events carry `source` as their component.
+    #[must_use]
+    pub fn speaking_as(&self, source: &str) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            source: source.into(),
+        }
+    }
+
     /// Says something about an object.
     pub fn publish(&self, about: &ObjectReference, event_type: EventType, reason: &str, note: impl Into<String>) {
         let inner = &self.inner;
         let (now, wall) = (Instant::now(), inner.clock.now());
         let key = SeriesKey {
             object: object_id(about),
+            source: self.source.clone(),
             event_type,
             reason: reason.to_owned(),
             note: shorten(note.into()),
@@ -263,10 +274,10 @@ impl Inner {
             first_timestamp: Some(Time(series.first)),
             last_timestamp: Some(Time(series.last)),
             source: Some(EventSource {
-                component: Some(self.component.clone()),
+                component: Some(key.source.to_string()),
                 host: None,
             }),
-            reporting_component: Some(self.component.clone()),
+            reporting_component: Some(key.source.to_string()),
             reporting_instance: Some(self.instance.clone()),
             ..Event::default()
         }

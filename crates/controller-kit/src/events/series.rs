@@ -4,6 +4,7 @@
 //! that waits; an object has a budget of writes, and what goes beyond it waits instead of being lost.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -29,6 +30,8 @@ const MAX_TRIES: u32 = 5;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SeriesKey {
     pub(crate) object: ObjectId,
+    /// The component that speaks.
+    pub(crate) source: Arc<str>,
     pub(crate) event_type: EventType,
     pub(crate) reason: String,
     pub(crate) note: String,
@@ -256,6 +259,7 @@ mod tests {
     fn key(object: &str, note: &str) -> SeriesKey {
         let none = String::new;
         SeriesKey {
+            source: "test".into(),
             object: (none(), none(), none(), object.to_owned(), none()),
             event_type: EventType::Normal,
             reason: "Tested".to_owned(),

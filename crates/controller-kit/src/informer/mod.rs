@@ -5,6 +5,7 @@
 
 mod cache;
 mod changes;
+mod counts;
 mod key;
 mod reflect;
 mod status;
@@ -25,13 +26,15 @@ pub use self::key::{ObjectKey, Scope};
 pub use self::store::{Informer, Stopped, Store};
 
 use self::cache::Cache;
+use self::counts::{Counts, MemberCounts};
 use self::reflect::Reflector;
 use self::status::{Stage, Status};
 use self::store::Shared;
-use crate::metrics::{Family, Metrics};
+use crate::metrics::{CollectorGuard, Family, Metrics};
 use crate::random::Random;
 use crate::readiness::Readiness;
 use crate::tasks::Tasks;
+use crate::troubles::Troubles;
 
 /// Timing and sizes of list and watch.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +93,11 @@ struct Inner {
     options: InformerOptions,
     stop: CancellationToken,
     known: Mutex<BTreeMap<(String, TypeId), Known>>,
+    troubles: Troubles,
+    counts: Arc<Counts>,
+    /// Of all servers of the process; the informers of a member come and go, its counts stay while it is a member.
+    all_counts: MemberCounts,
+    gauges: Mutex<Option<CollectorGuard>>,
 }
 
 struct Known {
@@ -110,11 +118,9 @@ impl Informers {
         options: InformerOptions,
         seed: &str,
     ) -> Self {
-        metrics.describe(
-            "failover_informer_relists_total",
-            "Lists after the first one, by reason.",
-        );
-        metrics.describe("failover_informer_errors_total", "Failed lists and watches, by reason.");
+        let all_counts = MemberCounts::default();
+        let counted = all_counts.clone();
+        metrics.collector("informer counts", move || counted.families());
         Self::build(
             client,
             String::new(),
@@ -123,6 +129,7 @@ impl Informers {
             Some(readiness.clone()),
             options,
             seed,
+            all_counts,
         )
     }
 
@@ -149,10 +156,17 @@ impl Informers {
             None,
             parent.options,
             &parent.seed,
+            parent.all_counts.clone(),
         )
         .waiting_until(self.give_up.clone())
     }
 
+    /// Drops what was counted about a member cluster that does not exist any more.
+    pub fn forget_member(&self, member: &str) {
+        self.inner.all_counts.forget(member);
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "all of them are fields")]
     fn build(
         client: Client,
         member: String,
@@ -161,10 +175,15 @@ impl Informers {
         readiness: Option<Readiness>,
         options: InformerOptions,
         seed: &str,
+        all_counts: MemberCounts,
     ) -> Self {
         let give_up = tasks.shutdown().clone();
         let inner = Arc::new(Inner {
             client,
+            counts: all_counts.of(&member),
+            all_counts,
+            troubles: Troubles::default(),
+            gauges: Mutex::default(),
             member,
             seed: seed.to_owned(),
             stop: tasks.shutdown().child_token(),
@@ -175,9 +194,8 @@ impl Informers {
             known: Mutex::default(),
         });
         let weak = Arc::downgrade(&inner);
-        inner
-            .metrics
-            .collector(format!("informers/{}", inner.member), move || collect(&weak));
+        let gauges = inner.metrics.guarded_collector("informers", move || collect(&weak));
+        *inner.gauges.lock() = Some(gauges);
         Self { inner, give_up }
     }
 
@@ -252,9 +270,7 @@ impl Informers {
     /// Ends all informers of this set: their subscribers get an end, waiting for sync gets [`Stopped`].
     pub fn stop(&self) {
         self.inner.stop.cancel();
-        self.inner
-            .metrics
-            .remove_collector(&format!("informers/{}", self.inner.member));
+        self.inner.gauges.lock().take();
     }
 
     fn start<K, S>(&self, scope: Scope, url: String, reflected: &Reflected, keep: fn(K) -> S) -> Arc<Shared<S>>
@@ -281,7 +297,8 @@ impl Informers {
             keep,
             status: shared.status.clone(),
             options: inner.options,
-            metrics: inner.metrics.clone(),
+            counts: inner.counts.clone(),
+            troubles: inner.troubles.clone(),
             newest_version: None,
         };
         let stop = inner.stop.clone();

@@ -20,13 +20,14 @@ use kube::core::Request;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::cache::{Applied, Cache, Identity, Versions, is_older};
+use super::counts::Counts;
 use super::key::{ObjectKey, Scope};
 use super::status::Status;
 use super::{InformerOptions, Reflected};
 use crate::api_errors;
 use crate::backoff::Backoff;
-use crate::metrics::Metrics;
 use crate::random::Random;
+use crate::troubles::Troubles;
 
 /// How many stale lists in a row mean that the server was set back on purpose.
 const STALE_LISTS_BELIEVED: u32 = 10;
@@ -50,7 +51,9 @@ pub(crate) struct Reflector<K, S> {
     pub(crate) keep: fn(K) -> S,
     pub(crate) status: Arc<Status>,
     pub(crate) options: InformerOptions,
-    pub(crate) metrics: Metrics,
+    pub(crate) counts: Arc<Counts>,
+    /// Of all informers of this server: that it is away is said once.
+    pub(crate) troubles: Troubles,
     pub(crate) random: Random,
     pub(crate) newest_version: Option<String>,
 }
@@ -108,6 +111,7 @@ where
                 Ok(version) => {
                     failed_lists = 0;
                     self.status.listed();
+                    self.relieved();
                     let (why, heard) = self.watch(version, backoff).await;
                     self.count_relist(why);
                     // A watch that ended without a single event: the next round waits a little longer each time.
@@ -154,7 +158,7 @@ where
                     return Err(ListError::Stale { listed: version, seen });
                 }
                 tracing::warn!(
-                    kind = %self.reflected.kind, version, seen = ?self.newest_version,
+                    kind = %self.reflected.kind, member = self.member(), version, seen = ?self.newest_version,
                     "the server keeps answering with an older version: taken as restored from a backup"
                 );
                 versions = Versions::Restarted;
@@ -215,7 +219,7 @@ where
                 WatchEnd::Failed(error, label) => {
                     self.count_error("watch", label);
                     self.status.failed(&error);
-                    tracing::warn!(kind = %self.reflected.kind, error, "watch failed, opening another");
+                    self.trouble(&error, failures + 1, "watch failed, opening another");
                     true
                 }
             };
@@ -253,7 +257,10 @@ where
             Err(error) => return WatchEnd::Failed(error.to_string(), "other"),
         };
         let stream = match timeout(self.options.request_timeout, self.client.request_events::<K>(request)).await {
-            Ok(Ok(stream)) => stream,
+            Ok(Ok(stream)) => {
+                self.relieved();
+                stream
+            }
             Ok(Err(error)) => return watch_error(&error),
             Err(_) => return WatchEnd::Failed("no answer to the watch request".to_owned(), "timeout"),
         };
@@ -324,7 +331,31 @@ where
             other => other.to_string(),
         };
         self.status.failed(&text);
-        tracing::warn!(kind = %self.reflected.kind, error = text, failures, "list failed, trying again");
+        self.trouble(&text, failures, "list failed, trying again");
+    }
+
+    /// One line for all informers of the server, when the trouble begins.
+    fn trouble(&self, error: &str, failures: u32, what: &str) {
+        let (kind, member) = (self.reflected.kind.as_str(), self.member());
+        if self.troubles.begins(kind, error) {
+            tracing::warn!(kind, member, error, "{what}");
+        } else {
+            tracing::debug!(kind, member, error, failures, "{what}");
+        }
+    }
+
+    fn relieved(&self) {
+        if self.troubles.ends(&self.reflected.kind) {
+            tracing::info!(
+                kind = self.reflected.kind,
+                member = self.member(),
+                "lists and watches are answered again"
+            );
+        }
+    }
+
+    fn member(&self) -> Option<&str> {
+        Some(self.reflected.member.as_str()).filter(|member| !member.is_empty())
     }
 
     fn count_relist(&self, why: Relist) {
@@ -333,26 +364,11 @@ where
             Relist::Gone => "gone",
             Relist::WatchFails => "watch_fails",
         };
-        let labels = [
-            ("kind", self.reflected.kind.as_str()),
-            ("member", &self.reflected.member),
-            ("reason", reason),
-        ];
-        self.metrics
-            .counter("failover_informer_relists_total", &labels)
-            .increment(1);
+        self.counts.relist(&self.reflected.kind, reason);
     }
 
-    fn count_error(&self, request: &str, reason: &str) {
-        let labels = [
-            ("kind", self.reflected.kind.as_str()),
-            ("member", &self.reflected.member),
-            ("request", request),
-            ("reason", reason),
-        ];
-        self.metrics
-            .counter("failover_informer_errors_total", &labels)
-            .increment(1);
+    fn count_error(&self, request: &'static str, reason: &'static str) {
+        self.counts.error(&self.reflected.kind, request, reason);
     }
 }
 

@@ -12,6 +12,7 @@ use super::leadership::{Epoch, Leadership};
 use super::{HOLDER_PREFIX, LeaseTiming};
 use crate::api_errors;
 use crate::clock::Clock;
+use crate::troubles::Troubles;
 
 /// Time limit of one request, so that one lost packet does not use up the whole renew deadline.
 const REQUEST_LIMIT: Duration = Duration::from_secs(3);
@@ -28,6 +29,8 @@ pub(crate) struct Elector {
     pub(crate) clock: Clock,
     /// What the holder says about itself.
     pub(crate) about: BTreeMap<String, String>,
+    /// Shared by all candidates of the process: that the API server is away is said once, not once for each lease.
+    pub(crate) troubles: Troubles,
 }
 
 /// A Lease that is ours.
@@ -47,7 +50,11 @@ impl Elector {
     pub(crate) async fn acquire(&self) -> Held {
         let mut seen: Option<(LeaseSpec, Instant)> = None;
         loop {
-            let wait = match self.look(&mut seen).await {
+            let look = self.look(&mut seen).await;
+            if look.is_ok() {
+                self.relieved();
+            }
+            let wait = match look {
                 Ok(Look::Free(lease)) => match self.take(lease).await {
                     Ok(Attempt::Won(held)) => {
                         tracing::info!(lease = self.name, identity = self.identity, "became the leader");
@@ -65,8 +72,22 @@ impl Elector {
     }
 
     fn complain(&self, what: &str, error: &RequestError) -> Duration {
-        tracing::warn!(lease = self.name, namespace = self.namespace, %error, "{what}");
+        self.trouble(what, error);
         self.timing.renew_every
+    }
+
+    fn trouble(&self, what: &str, error: &RequestError) {
+        if self.troubles.begins(&self.name, &error.to_string()) {
+            tracing::warn!(lease = self.name, namespace = self.namespace, %error, "{what}, trying again");
+        } else {
+            tracing::debug!(lease = self.name, namespace = self.namespace, %error, "{what}, trying again");
+        }
+    }
+
+    fn relieved(&self) {
+        if self.troubles.ends(&self.name) {
+            tracing::info!(lease = self.name, "leases can be read and written again");
+        }
     }
 
     async fn look(&self, seen: &mut Option<(LeaseSpec, Instant)>) -> Result<Look, RequestError> {
@@ -183,11 +204,12 @@ impl Elector {
             match timeout(deadline - sent, self.renew(held)).await {
                 Ok(Ok(())) => {
                     held.leadership.renewed(sent);
+                    self.relieved();
                     next = sent + self.timing.renew_every;
                 }
                 Ok(Err(Renewal::Lost(why))) => return why,
                 Ok(Err(Renewal::Failed(error))) => {
-                    tracing::warn!(lease = self.name, %error, "cannot renew the lease, trying again");
+                    self.trouble("cannot renew the lease", &error);
                     last_error = error.to_string();
                     next = (Instant::now() + RETRY_RENEWAL_AFTER).min(deadline);
                 }

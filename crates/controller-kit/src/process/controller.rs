@@ -27,6 +27,7 @@ pub struct Controller {
     pub(crate) run: Run,
     pub(crate) beside: Option<Run>,
     pub(crate) lease: String,
+    pub(crate) event_source: String,
     pub(crate) warnings: Vec<String>,
     pub(crate) problems: Vec<String>,
 }
@@ -47,6 +48,7 @@ impl Controller {
             default: DefaultState::On,
             election: Election::Leader,
             lease: lease_name(name),
+            event_source: lease_name(name),
             run: Box::new(move |ctx| Box::pin(run(ctx))),
             beside: None,
             warnings: Vec::new(),
@@ -78,6 +80,14 @@ impl Controller {
     #[must_use]
     pub fn with_lease(mut self, lease: impl Into<String>) -> Self {
         self.lease = lease.into();
+        self
+    }
+
+    /// Signs its Events with another name than its own in kebab case: with stock Karmada's where that has the same
+    /// controller, so that what people filter by still works.
+    #[must_use]
+    pub fn with_event_source(mut self, source: impl Into<String>) -> Self {
+        self.event_source = source.into();
         self
     }
 

@@ -40,6 +40,7 @@ use crate::metrics::{Family, Metrics};
 use crate::readiness::Readiness;
 use crate::selection::{Known, select};
 use crate::tasks::Tasks;
+use crate::troubles::Troubles;
 
 /// A graceful stop takes no longer than this.
 pub const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -255,10 +256,11 @@ impl Process {
         let (writer, client) = (events.clone(), self.client.clone());
         root.spawn("events", async move { writer.run(client).await });
 
+        let troubles = Troubles::default();
         let mut seats = Vec::new();
         for controller in std::mem::take(&mut self.controllers) {
             if settings.selected.contains(controller.name) {
-                let elector = self.elector(&controller, &settings);
+                let elector = self.elector(&controller, &settings, &troubles);
                 let seat = Seat {
                     controller,
                     elector,
@@ -319,7 +321,7 @@ impl Process {
         }
     }
 
-    fn elector(&self, controller: &Controller, settings: &Settings) -> Option<Elector> {
+    fn elector(&self, controller: &Controller, settings: &Settings, troubles: &Troubles) -> Option<Elector> {
         if controller.election == Election::EveryReplica || !self.flags.leader_elect {
             return None;
         }
@@ -342,6 +344,7 @@ impl Process {
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
+            troubles: troubles.clone(),
         })
     }
 }
@@ -373,10 +376,14 @@ struct Shared {
 impl Shared {
     fn seat(self, root: &Tasks, seat: Seat) -> crate::tasks::Task {
         let name = seat.controller.name;
+        let shared = Self {
+            events: self.events.speaking_as(&seat.controller.event_source),
+            ..self
+        };
         root.spawn(format!("seat of {name}"), async move {
-            let beside = self.clone();
+            let beside = shared.clone();
             seat.run(
-                move |leadership, tasks| self.context(name, leadership, tasks),
+                move |leadership, tasks| shared.context(name, leadership, tasks),
                 move |tasks| beside.bare_context(name, Leadership::not_needed(), tasks),
             )
             .await;

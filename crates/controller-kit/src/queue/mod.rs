@@ -22,7 +22,7 @@ use crate::backoff::Backoff;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::informer::{Change, Changes};
-use crate::metrics::{Family, Metrics};
+use crate::metrics::{CollectorGuard, Family, Metrics};
 use crate::random::Random;
 use crate::tasks::Task;
 
@@ -58,6 +58,8 @@ impl<K> Clone for WorkQueue<K> {
 
 struct Inner<K> {
     name: &'static str,
+    /// The member cluster that it is about; empty for a queue of the whole process.
+    member: String,
     clock: Clock,
     counts: Counts,
     backoff: Backoff,
@@ -67,6 +69,8 @@ struct Inner<K> {
     ready: Notify,
     /// The earliest due time may have changed.
     rescheduled: Notify,
+    /// Its gauges go with it.
+    gauges: Mutex<Option<CollectorGuard>>,
 }
 
 /// Handles of the queue's metrics.
@@ -113,21 +117,46 @@ where
     /// An empty queue with its own waits after failures.
     #[must_use]
     pub fn with_backoff(name: &'static str, ctx: &Context, backoff: Backoff) -> Self {
+        Self::build(name, String::new(), ctx, backoff)
+    }
+
+    /// One of several queues of the same name, each for one member cluster. Its gauges carry the member's name and go
+    /// with the queue; its counters are those of all queues of the name together.
+    #[must_use]
+    pub fn for_member(name: &'static str, member: &str, ctx: &Context) -> Self {
+        Self::build(name, member.to_owned(), ctx, DEFAULT_BACKOFF)
+    }
+
+    fn build(name: &'static str, member: String, ctx: &Context, backoff: Backoff) -> Self {
+        let seed = if member.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name} {member}")
+        };
         let inner = Arc::new(Inner {
             name,
+            member,
             clock: ctx.clock.clone(),
             counts: Counts::new(&ctx.metrics, name),
             backoff,
-            random: Mutex::new(Random::from_text(&[&ctx.identity, name])),
+            random: Mutex::new(Random::from_text(&[&ctx.identity, &seed])),
             state: Mutex::new(State::new()),
             ready: Notify::new(),
             rescheduled: Notify::new(),
+            gauges: Mutex::new(None),
         });
         let weak = Arc::downgrade(&inner);
-        ctx.metrics.collector(format!("workqueue/{name}"), move || {
+        let gauges = ctx.metrics.guarded_collector("workqueue", move || {
             weak.upgrade().map(|inner| inner.families()).unwrap_or_default()
         });
+        *inner.gauges.lock() = Some(gauges);
         Self { inner }
+    }
+
+    /// Whether both are the same queue.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// Wants a look at the key, soon.
@@ -291,7 +320,10 @@ where
                 let delay = self.inner.backoff.delay(failures, &mut self.inner.random.lock());
                 state.add_at_elapsed(key.clone(), now + delay);
                 drop(state);
-                tracing::warn!(queue = self.inner.name, %key, %error, failures, retry_in = ?delay, "handling failed");
+                let member = Some(&self.inner.member).filter(|member| !member.is_empty());
+                tracing::warn!(
+                    queue = self.inner.name, member, %key, %error, failures, retry_in = ?delay, "handling failed"
+                );
                 self.inner.rescheduled.notify_one();
             }
         }
@@ -334,20 +366,25 @@ impl<K: Ord + Clone> Inner<K> {
     #[allow(clippy::cast_precision_loss, reason = "nobody queues 2^52 keys")]
     fn families(&self) -> Vec<Family> {
         let state = self.state.lock();
-        let labels = [("queue", self.name)];
+        let labels = [("queue", self.name), ("member", self.member.as_str())];
+        let labels = if self.member.is_empty() {
+            labels.get(..1).unwrap_or_default()
+        } else {
+            &labels[..]
+        };
         let oldest = state.oldest_ready().map_or(0.0, |since| since.elapsed().as_secs_f64());
         vec![
             Family::gauge("failover_workqueue_depth", "Keys ready for a worker.")
-                .with(&labels, state.ready_len() as f64),
+                .with(labels, state.ready_len() as f64),
             Family::gauge("failover_workqueue_delayed", "Keys that come back later.")
-                .with(&labels, state.delayed_len() as f64),
+                .with(labels, state.delayed_len() as f64),
             Family::gauge("failover_workqueue_working", "Keys that a worker has.")
-                .with(&labels, state.working_len() as f64),
+                .with(labels, state.working_len() as f64),
             Family::gauge(
                 "failover_workqueue_oldest_seconds",
                 "How long the first ready key has waited.",
             )
-            .with(&labels, oldest),
+            .with(labels, oldest),
         ]
     }
 }

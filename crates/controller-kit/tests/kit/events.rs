@@ -98,6 +98,83 @@ async fn equal_events_are_one_with_a_count() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_controller_signs_with_its_own_name() {
+    within_hours(3, async {
+        let scene = Scene::new();
+        scene.publish("member1", "not ready");
+        scene.events.speaking_as("cluster-controller").publish(
+            &cluster("member1"),
+            EventType::Warning,
+            "Tainted",
+            "not ready",
+        );
+        settle().await;
+        let mut sources: Vec<_> = scene
+            .stored()
+            .await
+            .into_iter()
+            .map(|event| {
+                (
+                    event.source.unwrap().component.unwrap(),
+                    event.reporting_component.unwrap(),
+                )
+            })
+            .collect();
+        sources.sort();
+        let both = |name: &str| (name.to_owned(), name.to_owned());
+        assert_eq!(sources, [both("cluster-controller"), both("taint-manager")]);
+    })
+    .await;
+}
+
+// In a process the name is the controller's, unless it chose one.
+#[tokio::test(start_paused = true)]
+async fn a_process_signs_for_its_controllers() {
+    within_hours(3, async {
+        let world = World::new();
+        let speaker = |name: &'static str| {
+            Controller::new(name, move |ctx: Context| async move {
+                ctx.events
+                    .publish(&cluster(&name.to_lowercase()), EventType::Normal, "Hello", "hello");
+                ctx.shutdown.cancelled().await;
+                Ok(())
+            })
+        };
+        let _running = world
+            .process("a")
+            .controllers([
+                speaker("taintManager"),
+                speaker("scheduler").with_event_source("default-scheduler"),
+            ])
+            .start()
+            .await
+            .unwrap();
+        settle().await;
+        let api: Api<Event> = Api::namespaced(world.sandbox.observer(), "default");
+        let events = api.list(&kube::api::ListParams::default()).await.unwrap().items;
+        let mut said: Vec<_> = events
+            .into_iter()
+            .map(|event| {
+                (
+                    event.involved_object.name.unwrap(),
+                    event.source.unwrap().component.unwrap(),
+                )
+            })
+            .collect();
+        said.sort();
+        let pair = |name: &str, source: &str| (name.to_owned(), source.to_owned());
+        assert_eq!(
+            said,
+            [
+                pair("scheduler", "default-scheduler"),
+                pair("taintmanager", "taint-manager")
+            ]
+        );
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_object_gets_a_burst_and_then_a_trickle_and_others_are_not_held_up() {
     within_hours(3, async {
         let scene = Scene::new();

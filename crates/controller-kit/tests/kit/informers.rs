@@ -302,6 +302,61 @@ async fn unreadable_answers_are_counted_and_healed() {
     .await;
 }
 
+// A member that is down for a night: a line when it begins and one when it ends, each with the member's name; what was
+// counted about it goes when it is no member any more, and its gauges with its informers.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_is_away_is_named_once_and_leaves_no_series_behind() {
+    within_hours(24, async {
+        let world = World::new();
+        let log = controller_kit::telemetry::Recording::start("info", &world.clock).unwrap();
+        let kit = world.informers(world.sandbox.client(), options());
+        let member = kit
+            .informers
+            .for_member("member1", world.sandbox.client_named("member1"));
+        let store = member.of::<ConfigMap>().synced().await.unwrap();
+        member
+            .of::<k8s_openapi::api::core::v1::Secret>()
+            .synced()
+            .await
+            .unwrap();
+        settle().await;
+        let away = Match::any().client("member1");
+        world.sandbox.faults().inject(away.clone(), Effect::Disconnect);
+        world.sandbox.faults().cut_watches(away);
+        seconds_and_a_bit(8 * 3_600).await;
+        world.sandbox.faults().clear();
+        world.put("a", "1");
+        seconds_and_a_bit(60).await;
+        assert_eq!(held(&store), world.stored());
+        let lines = log.lines();
+        assert!(
+            lines.iter().all(|line| line.contains("member=\"member1\"")),
+            "{lines:#?}"
+        );
+        let warnings = lines.iter().filter(|line| line.contains(" WARN ")).count();
+        assert!((1..=3).contains(&warnings), "{lines:#?}");
+        let ends = lines.iter().filter(|line| line.contains("answered again")).count();
+        assert_eq!(ends, 1, "{lines:#?}");
+
+        let counted = || {
+            kit.metrics
+                .value("failover_informer_errors_total", &[("member", "member1")])
+        };
+        let age = || {
+            kit.metrics
+                .value("failover_informer_age_seconds", &[("member", "member1")])
+        };
+        assert!(counted().is_some() && age().is_some(), "{}", kit.metrics.render());
+        member.stop();
+        assert!(counted().is_some(), "it is still a member");
+        assert_eq!(age(), None);
+        kit.informers.forget_member("member1");
+        assert_eq!(counted(), None);
+        assert_eq!(controller_kit::metrics::complaints(&kit.metrics.render()), [""; 0]);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_list_and_watch_for_all_who_ask() {
     within_hours(2, async {

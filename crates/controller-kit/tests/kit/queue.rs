@@ -98,6 +98,34 @@ async fn a_key_is_with_one_worker_and_not_forgotten_meanwhile() {
     .await;
 }
 
+// Each member has its queue: the labels are bounded, and gauges go with the queue.
+#[tokio::test(start_paused = true)]
+async fn the_series_of_a_member_go_with_its_queue() {
+    within_hours(1, async {
+        let world = World::new();
+        let tasks = controller_kit::Tasks::new();
+        let ctx = Context::detached("test", world.sandbox.client(), world.clock.clone(), "a", &tasks);
+        let queue = |member: &str| WorkQueue::<String>::for_member("execution", member, &ctx);
+        let (one, two) = (queue("member1"), queue("member2"));
+        one.add("key".to_owned());
+        let depth = |member| {
+            let labels = [("queue", "execution"), ("member", member)];
+            ctx.metrics.value("failover_workqueue_depth", &labels)
+        };
+        assert_eq!((depth("member1"), depth("member2")), (Some(1.0), Some(0.0)));
+        // It comes back before what was there before has quite gone.
+        let again = queue("member1");
+        drop(one);
+        assert_eq!(depth("member1"), Some(0.0));
+        drop((again, two));
+        let text = ctx.metrics.render();
+        assert!(!text.contains("member1") && !text.contains("member2"), "{text}");
+        assert_eq!(controller_kit::metrics::complaints(&text), [""; 0]);
+        tasks.abort();
+    })
+    .await;
+}
+
 // kube-rs/kube#1248, #1473: concurrency has a bound, and all of it is used.
 #[tokio::test(start_paused = true)]
 async fn five_thousand_keys_use_exactly_the_workers_there_are() {
