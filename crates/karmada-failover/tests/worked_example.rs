@@ -32,6 +32,7 @@ async fn available(world: &World, member: &str) -> i64 {
     deployment.map_or(0, |deployment| deployment["status"]["availableReplicas"].as_i64().unwrap_or(0))
 }
 
+// C106, karmada#4455: the copy on the member that was away goes when it is back.
 #[test]
 fn a_member_fails_and_returns() {
     simulate(|| async {

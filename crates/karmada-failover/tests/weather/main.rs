@@ -3,6 +3,7 @@
 //! wrong is seen in a condition or a metric.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "clippy does not see that the helpers of a test are test code"
 )]

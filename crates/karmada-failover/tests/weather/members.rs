@@ -138,6 +138,7 @@ fn set_up_anew(scene: &Scene) {
     scene.world.fleet.add_member(options);
 }
 
+// C107, karmada#2364.
 /// Set up anew under its old address during an outage that moved nothing: it gets everything again.
 #[test]
 fn a_member_that_comes_back_empty_is_filled_again() {

@@ -157,17 +157,6 @@ impl Scene {
             }
             let after = counts(self);
             let asked = (after.0 - before.0, after.1 - before.1, after.2 - before.2);
-            if asked.0 > CONTROL_PLANE_LIMIT {
-                for l in self
-                    .process()
-                    .metrics()
-                    .render()
-                    .lines()
-                    .filter(|l| l.contains("requests_total") && l.contains("resourcebindings"))
-                {
-                    eprintln!("{l}");
-                }
-            }
             assert!(
                 asked.0 <= CONTROL_PLANE_LIMIT,
                 "minute {minute}: the control plane got {} requests: {:?}",

@@ -25,7 +25,7 @@ fn deletions(world: &World) -> usize {
             .count()
 }
 
-// karmada#6433, argo-cd#18480: a store that is not read yet, or a list that fails, is not "nothing there".
+// C111, C120; karmada#6433, argo-cd#18480: a store that is not read yet, or a list that fails, is not "nothing there".
 #[rstest]
 #[case::slow_bindings("resourcebindings", Effect::Latency(Duration::from_secs(20)))]
 #[case::slow_clusters("clusters", Effect::Latency(Duration::from_secs(20)))]
@@ -87,7 +87,7 @@ async fn an_old_list_without_the_template_deletes_nothing() {
     .await;
 }
 
-// karmada#7320: after a conflict the picture is drawn anew.
+// C14, karmada#7320: after a conflict the picture is drawn anew.
 #[tokio::test(start_paused = true)]
 async fn a_conflict_does_not_write_an_old_picture() {
     limited(async {
@@ -113,7 +113,7 @@ async fn a_conflict_does_not_write_an_old_picture() {
     .await;
 }
 
-// karmada#6899: whatever conflicts come in between, the last word is of the last try.
+// C113, karmada#6899: whatever conflicts come in between, the last word is of the last try.
 #[rstest]
 #[case(1)]
 #[case(2)]
@@ -301,9 +301,15 @@ async fn a_lost_event_costs_no_loop() {
             let watch = Match::any().verb(Verb::Watch).resource(resource);
             faults.disturb_events(watch, 0, 1, kube_sandbox::EventEffect::Drop);
         }
-        world.edit("work.karmada.io/v1alpha2", "ResourceBinding", Some("shop"), "web-deployment", |web| {
-            web["metadata"]["annotations"]["seen"] = json!("by nobody");
-        });
+        world.edit(
+            "work.karmada.io/v1alpha2",
+            "ResourceBinding",
+            Some("shop"),
+            "web-deployment",
+            |web| {
+                web["metadata"]["annotations"]["seen"] = json!("by nobody");
+            },
+        );
         world
             .member("m1")
             .behave(kube_sandbox::Who::Everything, kube_sandbox::Behaviour::NeverReady);
@@ -330,7 +336,10 @@ async fn a_lost_event_costs_no_loop() {
 /// The copy on m1 starts anew, and is never ready.
 async fn restart_copy(world: &World) {
     let member = world.member("m1");
-    let mut copy = member.sandbox().get("apps/v1", "Deployment", Some("shop"), "web").unwrap();
+    let mut copy = member
+        .sandbox()
+        .get("apps/v1", "Deployment", Some("shop"), "web")
+        .unwrap();
     copy["spec"]["template"]["metadata"]["annotations"] = json!({"restarted": "now"});
     member.sandbox().put(copy).unwrap();
     world.settle().await;

@@ -17,7 +17,7 @@ async fn a_deleted_template_takes_everything_along() {
     .await;
 }
 
-// karmada#708
+// C109, karmada#708; C121, argo-cd#11939: a list that was read and does not have it is an answer, not an error.
 #[tokio::test(start_paused = true)]
 async fn a_template_deleted_while_nobody_looked_takes_everything_along() {
     limited(async {
@@ -33,7 +33,7 @@ async fn a_template_deleted_while_nobody_looked_takes_everything_along() {
     .await;
 }
 
-// kubefed#603: members that are away do not keep the copies on the others.
+// C117, kubefed#603: members that are away do not keep the copies on the others.
 #[tokio::test(start_paused = true)]
 async fn a_deleted_binding_cleans_what_it_can_and_says_what_it_waits_for() {
     limited(async {
@@ -134,7 +134,7 @@ async fn a_claim_holds_against_a_later_policy_and_a_namespaced_one_goes_first() 
     .await;
 }
 
-// open-cluster-management#632: what a newer version of a Work no longer has is removed from the member.
+// C119, open-cluster-management#632: what a newer version of a Work no longer has is removed from the member.
 #[tokio::test(start_paused = true)]
 async fn what_a_newer_version_of_a_work_drops_is_removed() {
     limited(async {

@@ -201,7 +201,7 @@ async fn a_cluster_whose_secret_is_missing_is_named_and_the_others_go_on() {
     .await;
 }
 
-// karmada#387: the delete of a Work while its cluster is down is not forgotten; and the cluster can still leave.
+// C104, C118; karmada#387: the delete of a Work while its cluster is down is not forgotten; and the cluster can still leave.
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_gone_for_good_releases_its_works() {
     limited(async {
@@ -217,6 +217,7 @@ async fn a_cluster_that_is_gone_for_good_releases_its_works() {
     .await;
 }
 
+// C102, karmada#3740.
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_given_up_releases_its_works_with_its_namespace() {
     limited(async {

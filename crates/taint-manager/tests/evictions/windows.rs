@@ -181,7 +181,7 @@ fn an_old_picture_of_a_cluster_moves_nobody() {
     });
 }
 
-/// A Cluster that is being deleted is left like one with an untolerated taint.
+/// A Cluster that is being deleted is left like one with an untolerated taint (C124).
 #[test]
 fn a_cluster_that_is_being_deleted_is_left() {
     paused(async {

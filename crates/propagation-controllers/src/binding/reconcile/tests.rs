@@ -277,7 +277,7 @@ impl Interpreter for Broken {
     }
 }
 
-// karmada#6600: an error of the interpreter is not "nothing".
+// C112, karmada#6600: an error of the interpreter is not "nothing".
 #[rstest]
 #[case::unreadable(Some(template()), 2)]
 #[case::not_there(None, 0)]
