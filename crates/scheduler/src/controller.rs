@@ -36,6 +36,10 @@ pub(crate) async fn run(ctx: Context, flags: Flags, plugins: Plugins) -> anyhow:
         },
         ..Rules::default()
     };
+    ctx.metrics.describe(
+        "karmada_scheduler_schedule_attempts_total",
+        "Tries to place a binding, by result: scheduled, or error when no cluster fits.",
+    );
     let queue: WorkQueue<BindingKey> = WorkQueue::new("scheduler", &ctx);
     informers.follow(&ctx, &queue, &stores);
     let workers = flags.concurrent_binding_schedules.max(1);

@@ -33,5 +33,9 @@ pub fn controllers_with(flags: Flags, registry: &Registry) -> Vec<Controller> {
         Ok(plugins) => (plugins, None),
         Err(unknown) => (registry.defaults(), Some(unknown)),
     };
-    vec![Controller::new("scheduler", move |ctx| controller::run(ctx, flags, plugins)).problems(problem)]
+    vec![
+        Controller::new("scheduler", move |ctx| controller::run(ctx, flags, plugins))
+            .with_event_source("default-scheduler")
+            .problems(problem),
+    ]
 }

@@ -110,6 +110,8 @@ fn publish(ctx: &Context, binding: &Binding, plan: &Plan) {
                 format!("Removed from the scheduling result because the Cluster does not exist any more: {names}"),
             ),
         };
+        let trigger = plan.trigger.map(|trigger| format!("{trigger:?}"));
+        tracing::info!(binding = %binding.key(), trigger, reason, "{note}");
         for object in &about {
             ctx.events.publish(object, event_type, reason, note.clone());
         }

@@ -19,5 +19,6 @@ pub use flags::Flags;
 /// The controllers of this crate, by the names that `--controllers` takes: `clusterTaintPolicy`.
 #[must_use]
 pub fn controllers(flags: Flags) -> Vec<Controller> {
-    vec![Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags))]
+    let controller = Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags));
+    vec![controller.with_event_source("cluster-taint-policy-controller")]
 }

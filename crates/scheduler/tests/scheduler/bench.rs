@@ -136,6 +136,19 @@ impl Bench {
         .await
     }
 
+    /// Who has signed events.
+    #[allow(dead_code, reason = "shared by two test binaries")]
+    pub fn event_sources(&self) -> Vec<String> {
+        let events = self.plane.list("v1", "Event");
+        let mut sources: Vec<String> = events
+            .iter()
+            .map(|event| event["source"]["component"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        sources.sort();
+        sources.dedup();
+        sources
+    }
+
     /// Lets the time pass to `second` since the start, and one millisecond more: what is due then has been done.
     pub async fn until(&self, second: u64) {
         let due = self.started + Duration::from_secs(second) + Duration::from_millis(1);
