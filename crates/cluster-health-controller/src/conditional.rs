@@ -68,7 +68,7 @@ pub(crate) async fn patch(
         match result {
             Ok(_) => return Ok(Outcome::Written { before: seen }),
             Err(error) if api_errors::is_not_found(&error) => return Ok(Outcome::Gone),
-            Err(error) if api_errors::is_conflict(&error) && tries < TRIES => {}
+            Err(error) if api_errors::is_outdated(&error) && tries < TRIES => {}
             Err(error) => return Err(error),
         }
         match api.get_opt(name.as_str()).await? {

@@ -27,6 +27,21 @@ pub fn is_already_exists(error: &Error) -> bool {
     matches!(error, Error::Api(status) if status.code == 409 && status.reason == "AlreadyExists")
 }
 
+/// 422 to a JSON patch that does not fit what is stored: a `test` fails, or what is to be removed is gone. A refusal of
+/// the result itself names its causes; this one does not.
+#[must_use]
+pub fn is_misfit(error: &Error) -> bool {
+    matches!(error, Error::Api(status) if status.code == 422
+        && status.details.as_ref().is_none_or(|details| details.causes.is_empty()))
+}
+
+/// The object changed since it was read, as a conditional JSON patch is told: the server applies the patch before it
+/// compares versions, so that either [`is_conflict`] or [`is_misfit`] comes first.
+#[must_use]
+pub fn is_outdated(error: &Error) -> bool {
+    is_conflict(error) || is_misfit(error)
+}
+
 /// 410: the version or the page asked for is no longer kept; only a new list helps.
 #[must_use]
 pub fn is_gone(error: &Error) -> bool {
@@ -73,6 +88,12 @@ pub fn label(error: &Error) -> &'static str {
 #[must_use]
 pub fn one_line(error: &Error) -> String {
     match error {
+        Error::Api(status) if is_misfit(error) => {
+            format!(
+                "HTTP {}: the change does not fit the object as it is stored: {}",
+                status.code, status.message
+            )
+        }
         Error::Api(status) if status.message.is_empty() => format!("HTTP {} {}", status.code, status.reason),
         Error::Api(status) => format!("HTTP {}: {}", status.code, status.message),
         Error::Service(cause) => format!("no answer from the API server: {}", chain(cause.as_ref())),
@@ -84,6 +105,11 @@ pub fn one_line(error: &Error) -> String {
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
+    // Its words are about hyper's insides ("client error (Connect)"); what it stands for is its cause.
+    if let Some(inner) = cause.filter(|_| text.starts_with("client error (")) {
+        text = inner.to_string();
+        cause = inner.source();
+    }
     while let Some(next) = cause {
         let part = next.to_string();
         if !text.contains(&part) {
@@ -94,8 +120,31 @@ fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
-    // Its words are about hyper's insides ("client error (Connect)"); what it stands for is its cause.
-    if let Some(inner) = cause.filter(|_| text.starts_with("client error (")) {
-        text = inner.to_string();
-        cause = inner.source();
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(status: serde_json::Value) -> Error {
+        Error::Api(serde_json::from_value::<Status>(status).unwrap().boxed())
     }
+
+    /// The answers are those of kube-apiserver.
+    #[test]
+    fn a_patch_that_does_not_fit_is_told_from_a_result_that_is_refused() {
+        let text = "the server rejected our request due to an error in our request";
+        let misfit = answer(json!({"code": 422, "reason": "Invalid", "message": text, "details": {}}));
+        let refused = answer(
+            json!({"code": 422, "reason": "Invalid", "message": "Cluster \"m\" is invalid",
+            "details": {"name": "m", "kind": "Cluster", "causes": [{"reason": "FieldValueInvalid", "message": "no", "field": "spec"}]}}),
+        );
+        let conflict = answer(json!({"code": 409, "reason": "Conflict", "message": "modified"}));
+        let present = answer(json!({"code": 409, "reason": "AlreadyExists", "message": "there"}));
+        let outdated = [&misfit, &refused, &conflict, &present].map(is_outdated);
+        assert_eq!(outdated, [true, false, true, false]);
+        assert!(one_line(&misfit).contains("does not fit the object as it is stored"));
+    }
+}

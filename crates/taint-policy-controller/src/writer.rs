@@ -37,7 +37,7 @@ pub(crate) async fn write(
             tell_success(ctx, cluster, evaluation);
             Ok(WriteOutcome::Written)
         }
-        Err(error) if api_errors::is_conflict(&error) => Ok(WriteOutcome::Conflict),
+        Err(error) if api_errors::is_outdated(&error) => Ok(WriteOutcome::Conflict),
         Err(error) if api_errors::is_not_found(&error) => Ok(WriteOutcome::Gone),
         Err(error) => Err(error),
     }

@@ -127,7 +127,7 @@ pub async fn say_blocked(
 fn outdated_or(result: Result<(), kube::Error>) -> Result<Outcome, kube::Error> {
     match result {
         Ok(()) => Ok(Outcome::Done),
-        Err(error) if api_errors::is_conflict(&error) || api_errors::is_not_found(&error) => Ok(Outcome::Outdated),
+        Err(error) if api_errors::is_outdated(&error) || api_errors::is_not_found(&error) => Ok(Outcome::Outdated),
         Err(error) => Err(error),
     }
 }

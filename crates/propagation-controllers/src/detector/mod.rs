@@ -4,6 +4,7 @@
 //! written; a binding goes when its template is gone, also if that went while nobody looked; it stays when only its
 //! policy goes.
 
+mod bound;
 mod index;
 pub mod matching;
 pub mod reconcile;
@@ -19,6 +20,7 @@ use controller_kit::{Context, EventType, Next, ObjectKey, RequiredKind, WorkQueu
 use kube::core::DynamicObject;
 use serde_json::Value;
 
+use self::bound::Bound;
 use self::index::{Index, Sources};
 use self::matching::{Claim, best, closeness, id_label, kind_of};
 use crate::Flags;
@@ -148,12 +150,10 @@ impl Detector {
     }
 
     async fn sync_template(&self, key: &TemplateKey) -> Result<Next, Failure> {
-        let binding = self
-            .index
-            .binding(&key.binding())
-            .filter(|binding| reconcile::belongs(binding, key));
+        // Asked once: between two looks the binding that we made ourselves may appear.
+        let bound = Bound::of(self.index.binding(&key.binding()), key);
         let Some(template) = self.index.template(key) else {
-            return self.remove_binding_of_nothing(key, binding).await;
+            return self.remove_binding_of_nothing(key, bound.ours()).await;
         };
         if self.reserved.template(key) || template.metadata.deletion_timestamp.is_some() {
             return Ok(Next::Done);
@@ -162,8 +162,8 @@ impl Detector {
         match self.policy_of(key, &template, &value) {
             // Its id comes first; with it this policy is a new one, and we are back here.
             Some(policy) if !has_id(&policy) => Ok(Next::Done),
-            Some(policy) => self.apply(key, &template, &policy, binding).await,
-            None => self.release(key, &template, binding).await,
+            Some(policy) => self.apply(key, &template, &policy, bound).await,
+            None => self.release(key, &template, bound.ours()).await,
         }
     }
 
@@ -186,9 +186,16 @@ impl Detector {
         key: &TemplateKey,
         template: &DynamicObject,
         policy: &Policy,
-        binding: Option<Arc<Binding>>,
+        bound: Bound,
     ) -> Result<Next, Failure> {
         let name = key.binding();
+        if let Bound::ToAnother(owner) = bound {
+            return Err(Failure::Taken {
+                binding: name.to_string(),
+                owner,
+            });
+        }
+        let binding = bound.ours();
         if let Some(leaving) = binding.as_ref().filter(|binding| binding.is_being_deleted()) {
             // The next one can be made when this one is gone, and its end brings us back.
             let waits = leaving.condition(api_types::cluster::condition::DELETION_BLOCKED);
@@ -199,11 +206,6 @@ impl Detector {
                 });
             }
             return Ok(Next::Done);
-        }
-        if binding.is_none() && self.index.binding(&name).is_some() {
-            return Err(Failure::Taken {
-                binding: name.to_string(),
-            });
         }
         let claim = Claim::by(policy);
         let template = writer::claim(&self.ctx, key, template, Some(&claim)).await?;
@@ -314,7 +316,7 @@ fn has_id(policy: &Policy) -> bool {
 
 /// What was written from is no longer so; the store is about to say it.
 fn is_outdated(error: &kube::Error) -> bool {
-    api_errors::is_conflict(error) || api_errors::is_already_exists(error)
+    api_errors::is_outdated(error) || api_errors::is_already_exists(error)
 }
 
 fn outdated_later(result: Result<(), kube::Error>) -> Result<Next, kube::Error> {
@@ -335,6 +337,6 @@ enum Failure {
     Interpret(#[from] crate::interpreter::InterpretError),
     #[error("binding {binding} of an object that had this name is still being deleted: {message}")]
     Leaving { binding: String, message: String },
-    #[error("binding {binding} belongs to another object; rename one of the two")]
-    Taken { binding: String },
+    #[error("binding {binding} belongs to another object, {owner}; rename one of the two")]
+    Taken { binding: String, owner: String },
 }

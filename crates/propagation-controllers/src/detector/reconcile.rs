@@ -1,6 +1,5 @@
 //! The binding of a template under a policy, as a pure function.
 
-use api_types::names::binding_name;
 use api_types::policy::{ConflictResolution, Policy, PolicySuspension};
 use api_types::work::{Binding, BindingSuspension, ObjectReference, ResourceBindingSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -81,16 +80,6 @@ pub fn released(existing: &Binding) -> Binding {
         put(annotations, Claim::annotations(None));
     }
     binding
-}
-
-/// Whether a binding is the one of this template, and not another that happens to have its name.
-#[must_use]
-pub fn belongs(binding: &Binding, key: &TemplateKey) -> bool {
-    let resource = &binding.spec.resource;
-    resource.kind == key.kind.kind
-        && resource.api_version == key.kind.api_version()
-        && resource.name == key.object.name
-        && binding.metadata.name.as_deref() == Some(binding_name(key.kind.kind, &key.object.name).as_str())
 }
 
 fn follow_policy(spec: &mut ResourceBindingSpec, policy: &Policy) {

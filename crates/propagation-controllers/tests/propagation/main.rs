@@ -9,6 +9,7 @@
 )]
 
 mod failures;
+mod interleavings;
 mod lifecycle;
 mod members;
 mod story;
