@@ -14,10 +14,6 @@ const COLLECTOR: &str = "evictionQueue";
 /// Registers the families of this term.
 pub fn register(ctx: &Context, shell: &Arc<Shell>) {
     ctx.metrics.describe(
-        "evict_processing_latency_seconds",
-        "Time from becoming ready to the completed eviction, by the cluster that is left.",
-    );
-    ctx.metrics.describe(
         "failover_queue_outcomes_total",
         "Leases that ended, by what became of them.",
     );
@@ -33,6 +29,7 @@ pub fn unregister(ctx: &Context) {
 }
 
 fn families(shell: &Shell) -> Vec<Family> {
+    let latencies = shell.latencies();
     shell.look(|queue, now| {
         let mut total = Family::gauge("evict_total", "Entries in the queue, by the cluster that they leave.");
         let mut kinds = Family::gauge(
@@ -58,6 +55,13 @@ fn families(shell: &Shell) -> Vec<Family> {
                 success = success.with(&labels, share);
             }
         }
+        let latency = latencies.iter().fold(
+            Family::histogram(
+                "evict_processing_latency_seconds",
+                "Time from becoming ready to the completed eviction, by the cluster that is left.",
+            ),
+            |family, (cluster, buckets)| family.with_buckets(&[("cluster_name", cluster.as_str())], buckets),
+        );
         let verdict = queue.verdict();
         let totals = queue.totals();
         let entries = Family::gauge("failover_queue_entries", "Entries in the queue, by state.")
@@ -83,6 +87,7 @@ fn families(shell: &Shell) -> Vec<Family> {
             kinds,
             rate,
             success,
+            latency,
             Family::gauge("cluster_fault_num", "Clusters that are faulty.").with(&[], number(verdict.faulty)),
             Family::gauge("cluster_fault_rate", "Share of the clusters that are faulty.")
                 .with(&[], verdict.faulty_share),

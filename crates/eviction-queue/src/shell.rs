@@ -3,10 +3,12 @@
 //! Guarantees: events reach the model one at a time; what the model wants sent is sent in order; time is told to the
 //! model no later than it asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::ClusterName;
+use controller_kit::metrics::Buckets;
 use controller_kit::{Clock, Context, Leadership, Metrics, Tasks};
 use eviction_queue_api::convert::{to_key, to_published, to_time};
 use eviction_queue_api::v1;
@@ -23,6 +25,11 @@ use tonic::Status;
 /// How often a leader whose renewal is old looks whether it is fresh again.
 const STALE_LOOK: Duration = Duration::from_secs(1);
 
+/// Upper bounds of the buckets of latencies, in seconds: a queue that is held back by its rate takes minutes.
+const LATENCY_BOUNDS: [f64; 14] = [
+    0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1800.0, 3600.0,
+];
+
 /// Where the messages of one stream go.
 #[derive(Clone, Debug)]
 pub enum Outlet {
@@ -36,6 +43,8 @@ struct Inner {
     queue: Queue,
     outlets: BTreeMap<StreamId, (Outlet, CancellationToken)>,
     next_stream: StreamId,
+    /// From ready to evicted, by the cluster that was left; it goes with what the queue knows of the cluster.
+    latencies: BTreeMap<ClusterName, Buckets>,
 }
 
 /// The queue of one term of this leader.
@@ -80,6 +89,7 @@ impl Shell {
                 queue: Queue::new(settings, moment),
                 outlets: BTreeMap::new(),
                 next_stream: 1,
+                latencies: BTreeMap::new(),
             }),
             clock: ctx.clock.clone(),
             started,
@@ -150,6 +160,16 @@ impl Shell {
     pub fn look<T>(&self, how: impl FnOnce(&Queue, Moment) -> T) -> T {
         let inner = self.inner.lock();
         how(&inner.queue, self.now())
+    }
+
+    /// How long evictions took, by the cluster that was left, for as long as the queue knows of the cluster.
+    #[must_use]
+    pub fn latencies(&self) -> BTreeMap<ClusterName, Buckets> {
+        let mut inner = self.inner.lock();
+        let Inner { queue, latencies, .. } = &mut *inner;
+        let known: BTreeSet<&ClusterName> = queue.stats().map(|(cluster, _)| cluster).collect();
+        latencies.retain(|cluster, _| known.contains(cluster));
+        latencies.clone()
     }
 
     /// Opens a stream; it ends when the returned token is cancelled.
@@ -281,12 +301,12 @@ impl Shell {
                     "the queue is full: --max-entries={max_entries}; nothing of this message was taken"
                 )),
             ),
-            Effect::Finished(outcome) => self.finished(&outcome),
+            Effect::Finished(outcome) => self.finished(inner, &outcome),
             Effect::Completed(_) => {}
         }
     }
 
-    fn finished(&self, outcome: &RecentOutcome) {
+    fn finished(&self, inner: &mut Inner, outcome: &RecentOutcome) {
         tracing::info!(
             entry = %outcome.key,
             outcome = outcome.outcome,
@@ -300,9 +320,10 @@ impl Shell {
             .increment(1);
         if outcome.outcome == "Evicted" {
             let latency: SignedDuration = outcome.ended_at.duration_since(outcome.due_at);
-            let cluster = [("cluster_name", outcome.key.cluster.as_str())];
-            self.metrics
-                .histogram("evict_processing_latency_seconds", &cluster)
+            inner
+                .latencies
+                .entry(outcome.key.cluster.clone())
+                .or_insert_with(|| Buckets::new(&LATENCY_BOUNDS))
                 .record(latency.as_secs_f64().max(0.0));
         }
     }

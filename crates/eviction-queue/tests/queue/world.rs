@@ -90,6 +90,16 @@ impl World {
         self.put_cluster(name, &json!([]));
     }
 
+    /// Takes a cluster out of the fleet.
+    pub async fn remove_cluster(&self, name: &str) {
+        let clusters = kube::Api::<api_types::cluster::Cluster>::all(self.plane.observer());
+        clusters
+            .delete(name, &kube::api::DeleteParams::default())
+            .await
+            .unwrap();
+        self.settle().await;
+    }
+
     /// Flags without a leader's grace, so that tests count from the start.
     pub fn flags(&self, evictions_per_second: f64) -> Flags {
         Flags {
