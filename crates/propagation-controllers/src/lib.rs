@@ -44,12 +44,17 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
     let (detector, binding, execution, work_status, binding_status) =
         (of(&flags), of(&flags), of(&flags), of(&flags), of(&flags));
     let (execution_pool, status_pool) = (pool.clone(), pool);
+    // Events are signed as stock's controllers sign them.
     vec![
-        Controller::new("detector", move |ctx| detector::run(ctx, detector)),
-        Controller::new("binding", move |ctx| binding::run(ctx, binding)),
-        Controller::new("execution", move |ctx| execution::run(ctx, execution, execution_pool)),
-        Controller::new("workStatus", move |ctx| work_status::run(ctx, work_status, status_pool)),
-        Controller::new("bindingStatus", move |ctx| binding_status::run(ctx, binding_status)),
-        Controller::new("namespace", move |ctx| namespace::run(ctx, flags)),
+        Controller::new("detector", move |ctx| detector::run(ctx, detector)).with_event_source("resource-detector"),
+        Controller::new("binding", move |ctx| binding::run(ctx, binding)).with_event_source("binding-controller"),
+        Controller::new("execution", move |ctx| execution::run(ctx, execution, execution_pool))
+            .with_event_source("execution-controller"),
+        Controller::new("workStatus", move |ctx| work_status::run(ctx, work_status, status_pool))
+            .with_event_source("work-status-controller"),
+        Controller::new("bindingStatus", move |ctx| binding_status::run(ctx, binding_status))
+            .with_event_source("resource-binding-status-controller"),
+        Controller::new("namespace", move |ctx| namespace::run(ctx, flags))
+            .with_event_source("namespace-sync-controller"),
     ]
 }

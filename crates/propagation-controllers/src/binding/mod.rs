@@ -215,10 +215,14 @@ impl BindingController {
             Err(error) => failed = Some(error.into()),
         };
         for work in &plan.delete {
-            note(writer::delete(&self.ctx, work).await);
+            let deleted = writer::delete(&self.ctx, work).await;
+            log_moved("Work deleted", key, work, &deleted);
+            note(deleted);
         }
         for work in &plan.create {
-            note(writer::create(&self.ctx, work).await);
+            let created = writer::create(&self.ctx, work).await;
+            log_moved("Work created", key, work, &created);
+            note(created);
         }
         for (present, wanted) in &plan.update {
             note(writer::update(&self.ctx, present, wanted).await);
@@ -270,6 +274,16 @@ impl BindingController {
             }
             (Ok(_), None) => {}
         }
+    }
+}
+
+/// One line for each copy that begins or ends.
+fn log_moved(what: &str, key: &BindingKey, work: &Work, result: &Result<Outcome, kube::Error>) {
+    if matches!(result, Ok(Outcome::Done)) {
+        let namespace = work.metadata.namespace.as_deref().unwrap_or_default();
+        let cluster = api_types::names::cluster_of_execution_namespace(namespace);
+        let cluster = cluster.as_ref().map(ClusterName::as_str);
+        tracing::info!(binding = %key, cluster, work = work.metadata.name, "{what}");
     }
 }
 

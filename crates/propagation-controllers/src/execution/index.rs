@@ -52,11 +52,18 @@ impl WorkIndex {
         });
     }
 
-    /// From now on changes of this member's Works go to `queue`; all that are there go first.
-    pub fn serve(&self, cluster: &ClusterName, queue: &WorkQueue<ObjectKey>) {
+    /// From now on, until the returned guard is dropped, changes of this member's Works go to `queue`; all that are
+    /// there go first.
+    #[must_use]
+    pub fn serve(&self, cluster: &ClusterName, queue: &WorkQueue<ObjectKey>) -> Served {
         self.queues.lock().insert(cluster.clone(), queue.clone());
         for work in self.of(cluster) {
             queue.add(ObjectKey::of(work.as_ref()));
+        }
+        Served {
+            index: self.clone(),
+            cluster: cluster.clone(),
+            queue: queue.clone(),
         }
     }
 
@@ -73,16 +80,19 @@ impl WorkIndex {
     }
 }
 
-/// A name for a member's own queue, the same each time: names of queues live as long as the process.
-#[must_use]
-pub fn queue_name(controller: &str, cluster: &ClusterName) -> &'static str {
-    static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
-    let name = format!("{controller} {cluster}");
-    let mut names = NAMES.lock();
-    if let Some(known) = names.get(&name) {
-        return known;
+/// A member that is being worked on; dropped with the work, and the queue with it.
+pub struct Served {
+    index: WorkIndex,
+    cluster: ClusterName,
+    queue: WorkQueue<ObjectKey>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let mut queues = self.index.queues.lock();
+        // The member may be served anew already.
+        if queues.get(&self.cluster).is_some_and(|queue| queue.is(&self.queue)) {
+            queues.remove(&self.cluster);
+        }
     }
-    let kept: &'static str = Box::leak(name.clone().into_boxed_str());
-    names.insert(name, kept);
-    kept
 }

@@ -22,7 +22,7 @@ use controller_kit::{Change, Context, Next, ObjectKey, RequiredKind, Store, Work
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
 
-use self::index::{WorkIndex, queue_name};
+use self::index::WorkIndex;
 use self::member::Member;
 use self::reconcile::MemberExecution;
 use crate::Flags;
@@ -98,8 +98,8 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concur
     if ctx.shutdown.is_cancelled() {
         return;
     }
-    let queue: WorkQueue<ObjectKey> = WorkQueue::new(queue_name("execution", &cluster), &ctx);
-    works.serve(&cluster, &queue);
+    let queue: WorkQueue<ObjectKey> = WorkQueue::for_member("execution", cluster.as_str(), &ctx);
+    let _served = works.serve(&cluster, &queue);
     let followed = Arc::new(parking_lot::Mutex::new(std::collections::BTreeSet::new()));
     let requeue = queue.clone();
     let worker_ctx = ctx.clone();
@@ -212,6 +212,7 @@ async fn release_if_gone(
         });
     }
     writer::release(ctx, &work).await?;
+    tracing::info!(%cluster, work = %key, "the Work is let go: its cluster is given up");
     Ok(Next::Done)
 }
 

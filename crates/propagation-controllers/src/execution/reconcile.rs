@@ -15,7 +15,7 @@ use super::conditions::{Applied, is_applied};
 use super::index::WorkIndex;
 use super::member::{Member, MemberFailure};
 use super::object::{Look, Step, content, is_managed, step};
-use super::writer;
+use super::writer::{self, Spoken};
 use crate::interpreter::{InterpretError, Interpreter};
 use crate::members::{BY_WORK, Session, work_of_value};
 use crate::objects::{api_resource, key_of, reference};
@@ -117,6 +117,7 @@ impl MemberExecution {
             Removal::Going => Ok(Next::After(AGAIN_WHILE_GOING)),
             Removal::Gone => {
                 writer::release(&self.ctx, work).await?;
+                tracing::info!(cluster = %self.cluster, work = %key, "the Work is let go: what it brought is gone");
                 self.released.lock().insert(key, work.metadata.uid.clone());
                 Ok(Next::Done)
             }
@@ -192,6 +193,8 @@ impl MemberExecution {
         }
         if observed.pointer("/metadata/deletionTimestamp").is_none() {
             self.member.delete(&observed).await.map_err(failed)?;
+            let kind = json::text(manifest, "/kind");
+            tracing::info!(cluster = %self.cluster, work = %work, kind, object = %key_of(manifest), "removed");
             self.forget(manifest);
             if self.member.live(manifest).await.map_err(failed)?.is_none() {
                 return Ok(Removal::Gone);
@@ -271,7 +274,10 @@ impl MemberExecution {
         // What cannot be read is for workStatus to say.
         let first = statuses(key, work, observed, self.interpreter.as_ref()).unwrap_or_default();
         if self.already_said(key, work).as_ref() != Some(&applied) {
-            writer::say_applied(&self.ctx, work, &applied, &first).await?;
+            let spoken = writer::say_applied(&self.ctx, work, &applied, &first).await?;
+            if spoken == Spoken::News && applied == Applied::All {
+                self.tell_applied(key, manifests);
+            }
             self.said
                 .lock()
                 .insert(key.clone(), (work.metadata.resource_version.clone(), applied));
@@ -294,6 +300,23 @@ impl MemberExecution {
                     problem,
                 })
             }
+        }
+    }
+
+    /// Once for each version of the Work. On the templates only: what stock's Events on Works say as well stands in
+    /// the Work's conditions, and a move is to cost few writes.
+    fn tell_applied(&self, key: &ObjectKey, manifests: &[Manifest]) {
+        for Manifest(manifest) in manifests {
+            let kind = json::text(manifest, "/kind");
+            tracing::info!(cluster = %self.cluster, work = %key, kind, object = %key_of(manifest), "applied");
+            let note = format!(
+                "Successfully applied resource({}) to cluster {}",
+                key_of(manifest),
+                self.cluster
+            );
+            self.ctx
+                .events
+                .publish(&reference_of_template(manifest), EventType::Normal, "SyncSucceed", note);
         }
     }
 

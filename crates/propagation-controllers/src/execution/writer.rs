@@ -14,6 +14,15 @@ use crate::patches::{Changes, status_onto};
 /// Tries of one status write before it is left to the queue.
 const TRIES: usize = 5;
 
+/// Whether something was said that was not said before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoken {
+    /// It was, and is written.
+    News,
+    /// All was said already, or nobody is there to be told.
+    Nothing,
+}
+
 /// Says on a Work how applying it ended. Worked out anew from what is there when another writer was first; nothing is
 /// written about a version that is no longer the newest, or when all is said already.
 ///
@@ -24,17 +33,17 @@ pub async fn say_applied(
     work: &Work,
     applied: &Applied,
     first: &[ManifestStatus],
-) -> Result<(), kube::Error> {
+) -> Result<Spoken, kube::Error> {
     let api = works(ctx, work);
     let name = work.metadata.name.as_deref().unwrap_or_default();
     let mut current = work.clone();
     let mut conflict = None;
     for _ in 0..TRIES {
         if current.metadata.uid != work.metadata.uid || current.metadata.generation != work.metadata.generation {
-            return Ok(());
+            return Ok(Spoken::Nothing);
         }
         let Some(wanted) = conditions::after(&current, applied, ctx.clock.now()) else {
-            return Ok(());
+            return Ok(Spoken::Nothing);
         };
         let reported = current
             .status
@@ -42,17 +51,17 @@ pub async fn say_applied(
             .is_some_and(|status| !status.manifest_statuses.is_empty());
         let first = (!reported && !first.is_empty()).then_some(first);
         match write(&api, name, &current, &wanted, first).await {
-            Ok(()) => return Ok(()),
-            Err(error) if api_errors::is_not_found(&error) => return Ok(()),
+            Ok(()) => return Ok(Spoken::News),
+            Err(error) if api_errors::is_not_found(&error) => return Ok(Spoken::Nothing),
             Err(error) if api_errors::is_conflict(&error) => conflict = Some(error),
             Err(error) => return Err(error),
         }
         let Some(newest) = api.get_opt(name).await? else {
-            return Ok(());
+            return Ok(Spoken::Nothing);
         };
         current = newest;
     }
-    conflict.map_or(Ok(()), Err)
+    conflict.map_or(Ok(Spoken::Nothing), Err)
 }
 
 async fn write(
@@ -93,7 +102,7 @@ pub async fn release(ctx: &Context, work: &Work) -> Result<(), kube::Error> {
         match api.patch(name, &PatchParams::default(), &patch).await {
             Ok(_) => return Ok(()),
             Err(error) if api_errors::is_not_found(&error) => return Ok(()),
-            Err(error) if api_errors::is_conflict(&error) => conflict = Some(error),
+            Err(error) if api_errors::is_outdated(&error) => conflict = Some(error),
             Err(error) => return Err(error),
         }
         let Some(newest) = api.get_opt(name).await? else {

@@ -82,7 +82,11 @@ where
 {
     async fn look_at(&self, name: &str) -> Result<Next, anyhow::Error> {
         let cluster = ClusterName::from(name);
-        let wanted = match self.store.get(&ObjectKey::cluster_scoped(name)) {
+        let object = self.store.get(&ObjectKey::cluster_scoped(name));
+        if object.is_none() {
+            self.ctx.informers.forget_member(name);
+        }
+        let wanted = match object {
             Some(object) if object.is_ready() && object.spec.sync_mode == ClusterSyncMode::Push => {
                 match self.identity(&object).await {
                     Ok(identity) => Some(identity),

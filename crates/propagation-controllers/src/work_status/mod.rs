@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::works;
-use crate::execution::index::{WorkIndex, queue_name};
+use crate::execution::index::WorkIndex;
 use crate::interpreter::{Interpreter, Native};
 use crate::members::{Pool, Session, per_ready_member, work_of};
 use crate::objects::{api_resource, key_of};
@@ -75,8 +75,8 @@ fn dealt_with(work: &Work) -> Option<i64> {
 }
 
 async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concurrency: usize) {
-    let queue: WorkQueue<ObjectKey> = WorkQueue::new(queue_name("workStatus", &session.cluster), &ctx);
-    works.serve(&session.cluster, &queue);
+    let queue: WorkQueue<ObjectKey> = WorkQueue::for_member("workStatus", session.cluster.as_str(), &ctx);
+    let _served = works.serve(&session.cluster, &queue);
     let member = Arc::new(MemberStatus {
         ctx: ctx.clone(),
         session,

@@ -213,6 +213,12 @@ async fn a_cluster_that_is_gone_for_good_releases_its_works() {
         world.delete("cluster.karmada.io/v1alpha1", "Cluster", None, "m1").await;
         world.settle().await;
         assert!(world.work("m1", "Deployment", "web").is_none());
+        let metrics = world.metrics();
+        assert!(
+            metrics.contains("member=\"m2\"") && !metrics.contains("m1"),
+            "{metrics}"
+        );
+        assert_eq!(controller_kit::metrics::complaints(&metrics), [""; 0]);
     })
     .await;
 }

@@ -10,6 +10,18 @@ async fn a_deployment_reaches_its_members_and_its_status_comes_back() {
         let world = World::running_web().await;
         assert_eq!(world.deployment_on("m1", "web").unwrap()["spec"]["replicas"], 1);
         assert_eq!(world.deployment_on("m2", "web").unwrap()["spec"]["replicas"], 2);
+        let mut applied = world.events_from("execution-controller");
+        applied.retain(|said| said.starts_with("Deployment "));
+        applied.sort();
+        let words = |cluster| {
+            format!("Deployment web SyncSucceed: Successfully applied resource(shop/web) to cluster {cluster}")
+        };
+        assert_eq!(applied, [words("m1"), words("m2")]);
+        assert_eq!(
+            world.events_from("propagation"),
+            [""; 0],
+            "each controller signs itself"
+        );
         let item = world.item("web-deployment", "m2");
         assert_eq!(
             (&item["applied"], &item["settled"], &item["status"]["availableReplicas"]),

@@ -171,6 +171,11 @@ impl World {
         }
     }
 
+    /// What `/metrics` shows.
+    pub fn metrics(&self) -> String {
+        self.process.as_ref().unwrap().metrics().render()
+    }
+
     pub fn control_plane(&self) -> &Sandbox {
         self.fleet.control_plane()
     }
@@ -335,6 +340,20 @@ impl World {
         let about = events.iter().filter(|event| event["involvedObject"]["name"] == about);
         about
             .filter_map(|event| event["reason"].as_str().map(str::to_owned))
+            .collect()
+    }
+
+    /// Events that a component has signed: about what, reason, and words.
+    pub fn events_from(&self, component: &str) -> Vec<String> {
+        let events = self.control_plane().list("v1", "Event");
+        let signed = events.iter().filter(|event| event["source"]["component"] == component);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        signed
+            .map(|event| {
+                let about = &event["involvedObject"];
+                let (kind, name) = (text(&about["kind"]), text(&about["name"]));
+                format!("{kind} {name} {}: {}", text(&event["reason"]), text(&event["message"]))
+            })
             .collect()
     }
 
