@@ -1,8 +1,11 @@
 //! `e2e-scenarios NAME`: a story on real API servers.
 
+mod components;
 mod fleet;
 mod healthy_side;
+mod mass_failure;
 mod restarts;
+mod simulated_members;
 mod worked_example;
 
 use std::process::ExitCode;
@@ -22,6 +25,8 @@ enum Scenario {
     WorkedExample,
     /// The same, while every process is killed once, at its step, and started again.
     Restarts,
+    /// Much of the fleet fails at once, and the eviction queue brakes; twelve simulated members.
+    MassFailure,
 }
 
 #[tokio::main]
@@ -30,6 +35,7 @@ async fn main() -> ExitCode {
     let told = match Cli::parse().scenario {
         Scenario::WorkedExample => worked_example::tell().await,
         Scenario::Restarts => restarts::tell().await,
+        Scenario::MassFailure => mass_failure::tell().await,
     };
     match told {
         Ok(true) => ExitCode::SUCCESS,

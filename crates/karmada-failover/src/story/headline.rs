@@ -24,7 +24,12 @@ fn are_alike(one: &Line, other: &Line) -> bool {
         one.step,
         Step::TaintAdded | Step::TaintRemoved | Step::RegimeChanged | Step::EvictionHeld | Step::EvictionAbandoned
     );
-    one.step == other.step && (!by_words || one.why == other.why)
+    one.step == other.step && (!by_words || words(&one.why) == words(&other.why))
+}
+
+/// A sentence without its numbers and times.
+fn words(why: &str) -> String {
+    why.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
 /// What happened, for lines that are alike.
@@ -135,7 +140,7 @@ fn by_policy(line: &Line, how: &str) -> String {
     }
 }
 
-/// Each name once: `member1, member2 and member3`; of many the number too.
+/// Each name once: `member1, member2 and member3`; of many only the first and the last, and the number.
 fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: BTreeSet<&str> = names
         .map(|name| name.strip_prefix("default/").unwrap_or(name))
@@ -146,6 +151,48 @@ fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     match names.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
+        [first, second, .., last] if names.len() > 5 => format!("{first}, {second} … {last} ({})", names.len()),
         [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(step: Step, cluster: &str, why: &str) -> Line {
+        Line::of(step, 1.0, why.to_owned()).on(cluster)
+    }
+
+    #[test]
+    fn what_is_alike_is_told_together_in_the_order_of_the_first() {
+        let told = groups(vec![
+            line(Step::ClusterFailed, "member1", "refused"),
+            line(Step::TaintAdded, "member1", "taint a, by ClusterTaintPolicy a"),
+            line(Step::ClusterFailed, "member2", "no answer"),
+            line(Step::TaintAdded, "member2", "taint b, by ClusterTaintPolicy b"),
+            line(Step::EvictionHeld, "member2", "since 10:01 recovering"),
+            line(Step::EvictionHeld, "member1", "since 10:02 recovering"),
+        ]);
+        let headlines: Vec<String> = told.iter().map(|alike| headline(alike)).collect();
+        assert_eq!(
+            headlines,
+            [
+                "member1 and member2 fail",
+                "member1 is tainted: a ClusterTaintPolicy matched for its whole window",
+                "member2 is tainted: a ClusterTaintPolicy matched for its whole window",
+                " stay on member1 and member2 for now: the queue holds them",
+            ]
+        );
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let twelve: Vec<String> = (1..=12).map(|number| format!("member{number}")).collect();
+        assert_eq!(
+            names(twelve.iter().map(String::as_str)),
+            "member1, member2 … member12 (12)"
+        );
+        assert_eq!(names(["default/b", "default/a", "default/b"].into_iter()), "a and b");
     }
 }

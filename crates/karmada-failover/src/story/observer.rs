@@ -62,6 +62,12 @@ impl Observer {
     /// Starts to observe; times count from now.
     #[must_use]
     pub fn start(sources: Sources) -> Self {
+        Self::start_asking_every(PROBE_EVERY, sources)
+    }
+
+    /// The same, asking each member so often: less often where hours pass.
+    #[must_use]
+    pub fn start_asking_every(period: Duration, sources: Sources) -> Self {
         let (changed, receiver) = mpsc::unbounded_channel();
         let start = Instant::now();
         let told = Told {
@@ -89,7 +95,7 @@ impl Observer {
                 told.tell(|teller, at| teller.see_work(&seen, at))
             }));
         }
-        tasks.spawn(ask_members(sources.members, told.clone()));
+        tasks.spawn(ask_members(period, sources.members, told.clone()));
         tasks.spawn(queue_watch::entries(sources.queue.clone(), told.clone()));
         tasks.spawn(queue_watch::regimes(sources.queue, told.clone()));
         Self {
@@ -136,14 +142,14 @@ impl Observer {
     }
 }
 
-async fn ask_members(members: Vec<(String, Client)>, told: Told) {
+async fn ask_members(period: Duration, members: Vec<(String, Client)>, told: Told) {
     let askers = members
         .into_iter()
-        .map(|(name, client)| ask_member(name, client, told.clone()));
+        .map(|(name, client)| ask_member(period, name, client, told.clone()));
     askers.collect::<FuturesUnordered<_>>().collect::<()>().await;
 }
 
-async fn ask_member(name: String, client: Client, told: Told) {
+async fn ask_member(period: Duration, name: String, client: Client, told: Told) {
     loop {
         let answer = match http::Request::get("/readyz").body(Vec::new()) {
             Ok(request) => match tokio::time::timeout(PROBE_WITHIN, client.request_text(request)).await {
@@ -154,7 +160,7 @@ async fn ask_member(name: String, client: Client, told: Told) {
             Err(error) => Err(error.to_string()),
         };
         told.tell(|teller, at| teller.see_probe(&name, answer, at));
-        tokio::time::sleep(PROBE_EVERY).await;
+        tokio::time::sleep(period).await;
     }
 }
 

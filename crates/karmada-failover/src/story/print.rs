@@ -54,10 +54,21 @@ pub struct Summary {
     pub problems: Vec<String>,
 }
 
+/// Whether somebody listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ears {
+    Open,
+    Closed,
+}
+
+/// What happens so many seconds later is not told together any more.
+const GATHERED_SECONDS: f64 = 1.0;
+
 /// Writes to standard output.
 pub struct Printer {
     output: Output,
     colour: bool,
+    ears: Ears,
     /// Lines that are told together.
     gathered: Mutex<Vec<Line>>,
 }
@@ -77,6 +88,18 @@ impl Printer {
         Self {
             output,
             colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            ears: Ears::Open,
+            gathered: Mutex::default(),
+        }
+    }
+
+    /// Tells nobody: for tests.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self {
+            output: Output::Json,
+            colour: false,
+            ears: Ears::Closed,
             gathered: Mutex::default(),
         }
     }
@@ -136,6 +159,14 @@ impl Printer {
         match self.output {
             Output::Json => self.write(&serde_json::to_string(line).unwrap_or_default()),
             Output::Text => {
+                let is_late = self
+                    .gathered
+                    .lock()
+                    .first()
+                    .is_some_and(|first| line.at - first.at > GATHERED_SECONDS);
+                if is_late {
+                    self.settle()?;
+                }
                 self.gathered.lock().push(line.clone());
                 Ok(())
             }
@@ -206,8 +237,10 @@ impl Printer {
         }
     }
 
-    #[expect(clippy::unused_self, reason = "the only place that knows where output goes")]
     fn write(&self, text: &str) -> std::io::Result<()> {
+        if self.ears == Ears::Closed {
+            return Ok(());
+        }
         let mut stdout = std::io::stdout().lock();
         writeln!(stdout, "{text}")?;
         stdout.flush()

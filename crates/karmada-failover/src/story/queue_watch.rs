@@ -123,6 +123,12 @@ fn see(entry: &Entry, stands: Option<(EntryStands, String)>, told: &Told) {
         why,
     };
     told.tell(|teller, at| {
+        if matches!(
+            entry.state(),
+            EntryState::Waiting | EntryState::Ready | EntryState::Held
+        ) {
+            teller.see_waiting(&key.cause, &key.cluster, &binding);
+        }
         teller.see_entry(&seen(EntryStands::Queued, published.reason.clone()), at);
         if let Some((stands, why)) = stands {
             teller.see_entry(&seen(stands, why), at);

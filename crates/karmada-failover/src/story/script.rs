@@ -127,7 +127,7 @@ impl<T: Theatre> Play<'_, T> {
         self.observer.look(|teller| {
             let seen = Seen {
                 lines: &teller.told()[begin..],
-                regime_before: regime_before.as_deref(),
+                regime_before: regime_before.as_deref().or(teller.first_regime()),
                 teller,
                 now,
             };

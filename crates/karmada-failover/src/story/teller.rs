@@ -60,6 +60,7 @@ pub struct Teller {
     /// change.
     entries: BTreeSet<(String, String, String, EntryStands, String)>,
     regime: Option<String>,
+    first_regime: Option<String>,
     /// How many Clusters there are to be, and whether it was told that they are ready.
     expected_clusters: usize,
     is_fleet_told: bool,
@@ -107,6 +108,12 @@ impl Teller {
         }
     }
 
+    /// The first regime that was seen.
+    #[must_use]
+    pub fn first_regime(&self) -> Option<&str> {
+        self.first_regime.as_deref()
+    }
+
     /// The bindings that have eviction tasks, by `namespace/name`.
     #[must_use]
     pub fn with_tasks(&self) -> Vec<&str> {
@@ -131,9 +138,10 @@ impl Teller {
 
     /// Whether a member answered when it was asked.
     pub fn see_probe(&mut self, cluster: &str, answer: Result<(), String>, at: f64) {
-        let answers = answer.is_ok();
-        let before = self.answering.insert(cluster.to_owned(), answers);
-        if let (Some(true), Err(error)) = (before, answer) {
+        let before = self.answering.insert(cluster.to_owned(), answer.is_ok());
+        // Nobody cares about a member that has not joined.
+        let is_member = self.clusters.contains_key(cluster);
+        if let (true, Some(true), Err(error)) = (is_member, before, answer) {
             self.say(
                 Step::ClusterFailed,
                 at,
@@ -195,6 +203,8 @@ impl Teller {
             line.regime = Some(regime.to_owned());
             line.evictions_per_second = Some(evictions_per_second);
             self.say_after(line, None);
+        } else {
+            self.first_regime = Some(regime.to_owned());
         }
     }
 
@@ -213,6 +223,18 @@ impl Teller {
         {
             self.say(step, at, Some(&entry.cluster), Some(&entry.binding), entry.why.clone());
         }
+    }
+
+    /// An entry waits for its turn, or is held: whatever it was released for before came to nothing, and the next
+    /// release is told again.
+    pub fn see_waiting(&mut self, cause: &str, cluster: &str, binding: &str) {
+        self.entries.remove(&(
+            cause.to_owned(),
+            cluster.to_owned(),
+            binding.to_owned(),
+            EntryStands::Released,
+            String::new(),
+        ));
     }
 
     /// A binding was stored or is gone.
@@ -349,12 +371,19 @@ impl Teller {
         }
     }
 
+    /// Whether the cause of a line was told: of what can happen to a binding again and again, since it happened last.
     fn was_told(&self, cause: Option<Step>, line: &Line) -> bool {
+        let Some(cause) = cause else { return true };
         let is_of_same = |told: &Line| match (&told.binding, &line.binding) {
             (Some(told), Some(this)) => told == this,
             _ => told.cluster == line.cluster,
         };
-        cause.is_none_or(|cause| self.told.iter().any(|told| told.step == cause && is_of_same(told)))
+        let last = |step: Step| self.told.iter().rposition(|told| told.step == step && is_of_same(told));
+        let repeats = matches!(
+            line.step,
+            Step::ClusterEvicted | Step::Rescheduled | Step::ReplacementHealthy
+        );
+        last(cause).is_some_and(|told| !repeats || last(line.step).is_none_or(|before| before < told))
     }
 }
 

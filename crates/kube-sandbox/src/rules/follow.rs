@@ -21,6 +21,9 @@ pub enum Seen<K> {
 
 /// The pause before a broken list or watch is tried again.
 const RETRY: Duration = Duration::from_millis(200);
+/// A watch that lasted so long was ended by its server in order, and goes on at once: what happens meanwhile is not
+/// seen late.
+const IN_ORDER: Duration = Duration::from_secs(1);
 
 /// Lists and watches `api` for ever and hands every change to `see`. Ends only by being dropped.
 pub async fn follow<K>(api: Api<K>, mut see: impl FnMut(Seen<K>))
@@ -75,6 +78,7 @@ where
             return Outcome::GoOn;
         }
     };
+    let begin = tokio::time::Instant::now();
     let mut stream = std::pin::pin!(stream);
     while let Some(event) = stream.next().await {
         match event {
@@ -90,13 +94,61 @@ where
             }
             Ok(WatchEvent::Bookmark(bookmark)) => *version = bookmark.metadata.resource_version,
             Ok(WatchEvent::Error(_)) => return Outcome::ListAnew,
-            Err(_) => break,
+            Err(_) => {
+                tokio::time::sleep(RETRY).await;
+                return Outcome::GoOn;
+            }
         }
     }
-    tokio::time::sleep(RETRY).await;
+    if begin.elapsed() < IN_ORDER {
+        tokio::time::sleep(RETRY).await;
+    }
     Outcome::GoOn
 }
 
 fn key<K: Resource>(object: &K) -> (Option<String>, String) {
     (object.namespace(), object.name_any())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use k8s_openapi::api::core::v1::Namespace;
+    use parking_lot::Mutex;
+    use serde_json::json;
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+    use crate::{Sandbox, SandboxOptions};
+
+    /// A server ends watches after some minutes; a change at that very moment is seen as promptly as any other.
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_ends_in_order_goes_on_at_once() {
+        let start = Instant::now();
+        let now = move || jiff::Timestamp::UNIX_EPOCH + start.elapsed();
+        let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(now)));
+        let seen: Arc<Mutex<Vec<(String, Duration)>>> = Arc::default();
+        let told = seen.clone();
+        let mut follower = tokio::task::JoinSet::new();
+        follower.spawn(follow(Api::<Namespace>::all(sandbox.observer()), move |change| {
+            if let Seen::Stored(namespace) = change {
+                told.lock().push((namespace.name_any(), start.elapsed()));
+            }
+        }));
+        for second in 280..300 {
+            let at = Duration::from_secs(second);
+            sleep(at.saturating_sub(start.elapsed())).await;
+            let name = format!("at-{second}");
+            sandbox
+                .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
+                .unwrap();
+            sleep(Duration::from_millis(50)).await;
+            let promptly = seen
+                .lock()
+                .iter()
+                .any(|(seen, when)| *seen == name && *when < at + RETRY / 2);
+            assert!(promptly, "{name}: {:?}", seen.lock().last());
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Much of the fleet fails at once: the brakes of the eviction queue. Four chapters, each also a story of its own.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::objects::{binding_of, deployment, divided, tolerating};
 use super::{Act, Action, Chapter, Check, Expectation, Network, Scenario, Until};
@@ -182,16 +183,23 @@ pub fn all_fail(crowd: &Crowd, pace: &Pace) -> Chapter {
     let straggler = crowd.refuges.last().cloned().unwrap_or_default();
     let others: Vec<String> = all.iter().filter(|name| **name != straggler).cloned().collect();
     let leaving = crowd.bindings_with_refuge(&straggler).len();
-    let apart = u64::from(pace.probe_seconds.div_ceil(2));
+    let clusters = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    // All fail before the first of them is tainted, and return before the first taint goes.
+    let window = |seconds: i32| Duration::from_secs(u64::from(seconds.unsigned_abs()));
+    let failing_apart = window(pace.add_on_match_seconds) / clusters;
+    let returning_apart = window(pace.remove_on_mismatch_seconds) / (2 * clusters);
     Chapter {
         heading: "Every cluster fails, one after another".to_owned(),
         acts: vec![
-            Act::new("all clusters stop, one by one", one_by_one(&all, Action::stop, apart))
-                .until(Until::Regime("AllFaulty"))
-                .then_wait(u64::from(crowd.tolerate_seconds + 2 * pace.probe_seconds)),
+            Act::new(
+                "all clusters stop, one by one",
+                one_by_one(&all, Action::stop, failing_apart),
+            )
+            .until(Until::Regime("AllFaulty"))
+            .then_wait(u64::from(crowd.tolerate_seconds + 2 * pace.probe_seconds)),
             Act::new(
                 format!("they come back one by one, all but {straggler}"),
-                one_by_one(&others, Action::start, apart),
+                one_by_one(&others, Action::start, returning_apart),
             )
             .until(Until::Regime("Normal"))
             .until(Until::Told(Step::OldCopyKept, leaving)),
@@ -387,10 +395,10 @@ fn each(names: &[String], action: fn(&str) -> Action) -> Vec<Action> {
     names.iter().map(|name| action(name)).collect()
 }
 
-fn one_by_one(names: &[String], action: fn(&str) -> Action, seconds_apart: u64) -> Vec<Action> {
+fn one_by_one(names: &[String], action: fn(&str) -> Action, apart: Duration) -> Vec<Action> {
     names
         .iter()
-        .flat_map(|name| [action(name), Action::wait(seconds_apart)])
+        .flat_map(|name| [action(name), Action::Wait(apart)])
         .collect()
 }
 

@@ -1,0 +1,142 @@
+//! Much of the fleet fails at once, on a real control plane with each component as its own process. The members are
+//! simulated: twelve real ones are more than a machine can run.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, ensure};
+use controller_kit::Clock;
+use e2e_harness::{ControlPlane, Identity, Process, Programs, available};
+use karmada_failover::story::example::MemberEntry;
+use karmada_failover::story::print::{Output, Printer};
+use karmada_failover::story::scenario::{MemberState, Network, Scenario, mass_failure};
+use karmada_failover::story::{Line, Observer, Sources, Theatre, script};
+use kube::Client;
+use kube_sandbox::rules::{Settings, Watching};
+
+use crate::components::{components, furnish, queue_of, start_components, stop_components};
+use crate::simulated_members::SimulatedMembers;
+
+/// Tells the story; whether it came out right.
+pub async fn tell() -> anyhow::Result<bool> {
+    if available("mass failure on real API servers").is_none() {
+        return Ok(true);
+    }
+    let scenario = mass_failure::fast();
+    let mut stage = Stage::set(&scenario).await?;
+    let client = stage.control_plane.client().await?;
+    let mut observer = Observer::start(Sources {
+        control_plane: client.clone(),
+        members: stage.members.clients()?,
+        queue: queue_of(&client).await?,
+    });
+    let clock = Clock::system();
+    let rules = Watching::start(
+        &client,
+        Settings::real_time(scenario.highest_rate()),
+        Arc::new(move || clock.now()),
+    );
+    let printer = Printer::new(Output::Text);
+    let mut problems = script::play(&scenario, &mut stage, &mut observer, &printer).await?;
+    problems.extend(stage.unexplained());
+    let evictions = rules.evictions().len();
+    problems.extend(rules.finish().iter().map(ToString::to_string));
+    let summary = script::summary(&observer, evictions, problems);
+    printer.summary(&summary)?;
+    drop(observer);
+    stop_components(stage.processes).await?;
+    Ok(summary.ok)
+}
+
+struct Stage {
+    control_plane: ControlPlane,
+    members: SimulatedMembers,
+    processes: Vec<Process>,
+    failoverctl: PathBuf,
+    /// What `failoverctl status` said of each regime that lets nothing go.
+    status: Vec<(String, String)>,
+}
+
+impl Stage {
+    async fn set(scenario: &Scenario) -> anyhow::Result<Self> {
+        let control_plane = ControlPlane::start().await?;
+        let members = SimulatedMembers::start(&scenario.every_member()).await?;
+        let known = scenario.members.iter().map(|name| members.entry(name));
+        let known: Vec<MemberEntry> = known.collect::<anyhow::Result<_>>()?;
+        furnish(&control_plane.client().await?, &known, scenario.given.clone()).await?;
+        let components = components(scenario.pace.health_flags(), scenario.queue_flags());
+        let processes = start_components(&control_plane, components, &[])?;
+        Ok(Self {
+            control_plane,
+            members,
+            processes,
+            failoverctl: Programs::find()?.path("failoverctl")?,
+            status: Vec::new(),
+        })
+    }
+
+    /// What a person on call would type.
+    fn ask_status(&self) -> anyhow::Result<String> {
+        let kubeconfig = self.control_plane.kubeconfig(Identity::Admin);
+        let output = Command::new(&self.failoverctl)
+            .arg("status")
+            .arg(format!("--kubeconfig={}", kubeconfig.display()))
+            .output()
+            .context("cannot run failoverctl")?;
+        // It ends with 1 when it reports a problem, as it must here.
+        ensure!(
+            matches!(output.status.code(), Some(0 | 1)),
+            "failoverctl status: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// The brakes that `failoverctl status` did not explain in one line.
+    fn unexplained(&self) -> Vec<String> {
+        let wanted = [
+            ("Halted", "4 of 6 clusters are faulty (66.7 %)"),
+            ("AllFaulty", "6 of 6 clusters are faulty (100.0 %)"),
+        ];
+        let is_explained = |regime: &str, why: &str| {
+            let texts = self.status.iter().filter(|(told, _)| told == regime);
+            let mut lines = texts.flat_map(|(_, text)| text.lines());
+            lines.any(|line| line.starts_with("Evictions") && line.contains(regime) && line.contains(why))
+        };
+        let missing = wanted.iter().filter(|(regime, why)| !is_explained(regime, why));
+        missing
+            .map(|(regime, why)| format!("failoverctl status did not say {regime}, {why}: {:?}", self.status))
+            .collect()
+    }
+}
+
+impl Theatre for Stage {
+    async fn control_plane(&mut self) -> anyhow::Result<Client> {
+        Ok(self.control_plane.client().await?)
+    }
+
+    async fn set_member(&mut self, name: &str, to: MemberState) -> anyhow::Result<()> {
+        self.members.set_member(name, to);
+        Ok(())
+    }
+
+    async fn set_network(&mut self, to: Network) -> anyhow::Result<()> {
+        self.members.set_network(to);
+        Ok(())
+    }
+
+    fn entry(&self, member: &str) -> anyhow::Result<MemberEntry> {
+        self.members.entry(member)
+    }
+
+    async fn hear(&mut self, line: &Line) -> anyhow::Result<Duration> {
+        if let Some(regime) = line.regime.as_ref().filter(|_| line.evictions_per_second == Some(0.0)) {
+            let text =
+                tokio::task::block_in_place(|| self.ask_status()).map_err(|error| anyhow!("{regime}: {error:#}"))?;
+            self.status.push((regime.clone(), text));
+        }
+        Ok(Duration::ZERO)
+    }
+}
