@@ -23,13 +23,24 @@ const PACE: Pace = Pace {
 
 async fn placed(world: &World, wanted: &[(&str, i32)]) -> Option<()> {
     let binding = world.binding(BINDING).await?;
-    let wanted = wanted.iter().map(|(cluster, replicas)| ((*cluster).to_owned(), *replicas)).collect();
+    let wanted = wanted
+        .iter()
+        .map(|(cluster, replicas)| ((*cluster).to_owned(), *replicas))
+        .collect();
     (placement(&binding) == wanted && binding.spec.graceful_eviction_tasks.is_empty()).then_some(())
 }
 
 async fn available(world: &World, member: &str) -> i64 {
-    let deployment = world.fleet.member(member).unwrap().sandbox().get("apps/v1", "Deployment", Some("default"), "nginx");
-    deployment.map_or(0, |deployment| deployment["status"]["availableReplicas"].as_i64().unwrap_or(0))
+    let deployment =
+        world
+            .fleet
+            .member(member)
+            .unwrap()
+            .sandbox()
+            .get("apps/v1", "Deployment", Some("default"), "nginx");
+    deployment.map_or(0, |deployment| {
+        deployment["status"]["availableReplicas"].as_i64().unwrap_or(0)
+    })
 }
 
 // C106, karmada#4455: the copy on the member that was away goes when it is back.
@@ -51,33 +62,74 @@ fn a_member_fails_and_returns() {
         world
             .wait_for("the NoExecute taint", LATER, || async {
                 let cluster = world.cluster("member1").await;
-                cluster.spec.taints.iter().any(|t| t.key == taint::NOT_READY && t.effect == "NoExecute").then_some(())
+                cluster
+                    .spec
+                    .taints
+                    .iter()
+                    .any(|t| t.key == taint::NOT_READY && t.effect == "NoExecute")
+                    .then_some(())
             })
             .await;
         let waited = world.clock.now().duration_since(stopped_at).as_secs();
-        assert!((330..=351).contains(&waited), "threshold 30 s, window 300 s, probes every 10 s: {waited} s");
+        assert!(
+            (330..=351).contains(&waited),
+            "threshold 30 s, window 300 s, probes every 10 s: {waited} s"
+        );
 
-        world.wait_for("three replicas on member2", SOON, || placed(&world, &[("member2", 3)])).await;
-        assert_eq!(available(&world, "member2").await, 3, "the task went only when the replacement was there");
+        world
+            .wait_for("three replicas on member2", SOON, || placed(&world, &[("member2", 3)]))
+            .await;
+        assert_eq!(
+            available(&world, "member2").await,
+            3,
+            "the task went only when the replacement was there"
+        );
         let waiting = world.works("member1").await;
-        assert!(waiting.iter().any(|work| work.metadata.deletion_timestamp.is_some()), "the old Work waits for member1");
+        assert!(
+            waiting.iter().any(|work| work.metadata.deletion_timestamp.is_some()),
+            "the old Work waits for member1"
+        );
 
         tokio::time::sleep(LATER).await;
-        assert!(!world.works("member1").await.is_empty(), "and waits as long as it takes");
+        assert!(
+            !world.works("member1").await.is_empty(),
+            "and waits as long as it takes"
+        );
 
         world.fleet.member("member1").unwrap().resume();
-        world.wait_for("member1 Ready", LATER, || async { world.cluster("member1").await.is_ready().then_some(()) }).await;
+        world
+            .wait_for("member1 Ready", LATER, || async {
+                world.cluster("member1").await.is_ready().then_some(())
+            })
+            .await;
         world
             .wait_for("the old copy to go within seconds", SOON, || async {
-                let has_copy = world.fleet.member("member1").unwrap().sandbox().get("apps/v1", "Deployment", Some("default"), "nginx").is_some();
-                let has_work = world.works("member1").await.iter().any(|work| work.metadata.deletion_timestamp.is_some());
+                let has_copy = world
+                    .fleet
+                    .member("member1")
+                    .unwrap()
+                    .sandbox()
+                    .get("apps/v1", "Deployment", Some("default"), "nginx")
+                    .is_some();
+                let has_work = world
+                    .works("member1")
+                    .await
+                    .iter()
+                    .any(|work| work.metadata.deletion_timestamp.is_some());
                 (!has_copy && !has_work).then_some(())
             })
             .await;
-        world.wait_for("no taint on member1", LATER, || async { world.cluster("member1").await.spec.taints.is_empty().then_some(()) }).await;
+        world
+            .wait_for("no taint on member1", LATER, || async {
+                world.cluster("member1").await.spec.taints.is_empty().then_some(())
+            })
+            .await;
 
         tokio::time::sleep(LATER).await;
-        assert!(placed(&world, &[("member2", 3)]).await.is_some(), "nothing moves back by itself");
+        assert!(
+            placed(&world, &[("member2", 3)]).await.is_some(),
+            "nothing moves back by itself"
+        );
         assert_eq!(world.rules.evictions().len(), 1);
         world.finish(vec![process]).await;
     });
@@ -90,7 +142,11 @@ fn a_blip_moves_nothing() {
         let world = World::new(&["member1", "member2"]);
         let process = world.run("all-in-one", &[]).await;
         world.create_example(&PACE);
-        world.wait_for("nginx placed", LATER, || placed(&world, &[("member1", 1), ("member2", 2)])).await;
+        world
+            .wait_for("nginx placed", LATER, || {
+                placed(&world, &[("member1", 1), ("member2", 2)])
+            })
+            .await;
         tokio::time::sleep(LATER).await;
         for _ in 0..3 {
             world.fleet.member("member1").unwrap().stop();

@@ -25,12 +25,19 @@ pub(crate) fn written_on(verb: Verb, body: &[u8]) -> WrittenOn {
         Ok(Value::Array(operations)) => operations.iter().any(|operation| {
             operation["path"] == "/metadata/resourceVersion" && operation["op"].as_str() != Some("remove")
         }),
-        Ok(object) => [&object["metadata"]["resourceVersion"], &object["preconditions"]["resourceVersion"]]
-            .iter()
-            .any(|version| version.as_str().is_some_and(|version| !version.is_empty())),
+        Ok(object) => [
+            &object["metadata"]["resourceVersion"],
+            &object["preconditions"]["resourceVersion"],
+        ]
+        .iter()
+        .any(|version| version.as_str().is_some_and(|version| !version.is_empty())),
         Err(_) => false,
     };
-    if names_version { WrittenOn::ItsVersion } else { WrittenOn::AnyVersion }
+    if names_version {
+        WrittenOn::ItsVersion
+    } else {
+        WrittenOn::AnyVersion
+    }
 }
 
 #[cfg(test)]
@@ -42,11 +49,23 @@ mod tests {
     #[case::create(Verb::Create, r#"{"metadata": {}}"#, WrittenOn::Nothing)]
     #[case::update(Verb::Update, r#"{"metadata": {"resourceVersion": "7"}}"#, WrittenOn::ItsVersion)]
     #[case::blind_update(Verb::Update, r#"{"metadata": {}}"#, WrittenOn::AnyVersion)]
-    #[case::merge_patch(Verb::Patch, r#"{"metadata": {"resourceVersion": "7"}, "spec": {}}"#, WrittenOn::ItsVersion)]
+    #[case::merge_patch(
+        Verb::Patch,
+        r#"{"metadata": {"resourceVersion": "7"}, "spec": {}}"#,
+        WrittenOn::ItsVersion
+    )]
     #[case::blind_merge_patch(Verb::Patch, r#"{"spec": {}}"#, WrittenOn::AnyVersion)]
-    #[case::json_patch(Verb::Patch, r#"[{"op": "test", "path": "/metadata/resourceVersion", "value": "7"}]"#, WrittenOn::ItsVersion)]
+    #[case::json_patch(
+        Verb::Patch,
+        r#"[{"op": "test", "path": "/metadata/resourceVersion", "value": "7"}]"#,
+        WrittenOn::ItsVersion
+    )]
     #[case::blind_json_patch(Verb::Patch, r#"[{"op": "remove", "path": "/spec/a"}]"#, WrittenOn::AnyVersion)]
-    #[case::delete(Verb::Delete, r#"{"preconditions": {"resourceVersion": "7"}}"#, WrittenOn::ItsVersion)]
+    #[case::delete(
+        Verb::Delete,
+        r#"{"preconditions": {"resourceVersion": "7"}}"#,
+        WrittenOn::ItsVersion
+    )]
     #[case::blind_delete(Verb::Delete, "", WrittenOn::AnyVersion)]
     fn as_the_server_reads_it(#[case] verb: Verb, #[case] body: &str, #[case] expected: WrittenOn) {
         assert_eq!(written_on(verb, body.as_bytes()), expected);

@@ -10,8 +10,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::matching::{Match, Seen};
 use crate::conditional::WrittenOn;
+use crate::matching::{Match, Seen};
 use crate::request::Verb;
 
 /// What happens to a matching request.

@@ -53,8 +53,8 @@ mod workload_status;
 mod write;
 
 pub use auth::{Access, Anonymous};
-pub use conditional::WrittenOn;
 pub use behaviour::{Behaviour, Who};
+pub use conditional::WrittenOn;
 pub use faults::{Effect, EventEffect, FaultId, Faults, WriteRecord};
 pub use fleet::{Fleet, MemberConnector, UnknownEndpoint};
 pub use http_server::Served;

@@ -90,12 +90,7 @@ pub enum Trigger {
 
 /// Whether a binding that this scheduler handles is to be placed, by the first rule that says so.
 #[must_use]
-pub fn trigger(
-    binding: &Binding,
-    placement: &Placement,
-    fleet: &Fleet,
-    deletion: DeletionBy,
-) -> Option<Trigger> {
+pub fn trigger(binding: &Binding, placement: &Placement, fleet: &Fleet, deletion: DeletionBy) -> Option<Trigger> {
     if asked(binding) {
         return Some(Trigger::Asked);
     }
@@ -119,11 +114,7 @@ pub fn trigger(
             .get(name)
             .is_some_and(api_types::cluster::Cluster::is_being_deleted)
     };
-    let is_left = binding
-        .spec
-        .clusters
-        .iter()
-        .any(|target| being_deleted(&target.name));
+    let is_left = binding.spec.clusters.iter().any(|target| being_deleted(&target.name));
     (is_left && deletion == DeletionBy::Scheduler).then_some(Trigger::TargetBeingDeleted)
 }
 

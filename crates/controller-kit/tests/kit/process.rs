@@ -92,7 +92,10 @@ async fn only_the_selected_run() {
         assert_eq!(shown, [Some(1.0), Some(0.0), Some(1.0), Some(0.0)]);
         let text = running.metrics().render();
         assert!(text.contains("# HELP failover_controller_enabled 1 for each"), "{text}");
-        assert!(text.contains("failover_feature_gate_enabled{gate=\"Failover\"} 0"), "{text}");
+        assert!(
+            text.contains("failover_feature_gate_enabled{gate=\"Failover\"} 0"),
+            "{text}"
+        );
     })
     .await;
 }

@@ -24,7 +24,10 @@ pub fn unconditional_writes(writes: &[WriteRecord]) -> Vec<Violation> {
     let changes_shared = |write: &&WriteRecord| {
         matches!(write.verb, Verb::Update | Verb::Patch) && SHARED.contains(&write.resource.as_str())
     };
-    let blind = writes.iter().filter(changes_shared).filter(|write| write.on == WrittenOn::AnyVersion);
+    let blind = writes
+        .iter()
+        .filter(changes_shared)
+        .filter(|write| write.on == WrittenOn::AnyVersion);
     let broken = blind.map(|write| Violation {
         rule: 8,
         at: write.at,
@@ -32,7 +35,11 @@ pub fn unconditional_writes(writes: &[WriteRecord]) -> Vec<Violation> {
             "{} wrote {}{} {}/{} on whatever version was there",
             write.client,
             write.resource,
-            write.subresource.as_ref().map(|name| format!("/{name}")).unwrap_or_default(),
+            write
+                .subresource
+                .as_ref()
+                .map(|name| format!("/{name}"))
+                .unwrap_or_default(),
             write.namespace.as_deref().unwrap_or("-"),
             write.name.as_deref().unwrap_or("-"),
         ),
