@@ -22,8 +22,9 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
     let status_flags = flags.clone();
     vec![
         Controller::new("clusterStatus", move |ctx| cluster_status::run(ctx, status_flags))
+            .with_event_source("cluster-status-controller")
             .problems(problems)
             .warn(warnings),
-        Controller::new("cluster", move |ctx| cluster::run(ctx, flags)),
+        Controller::new("cluster", move |ctx| cluster::run(ctx, flags)).with_event_source("cluster-controller"),
     ]
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::cluster::{Cluster, ClusterSyncMode};
-use controller_kit::metrics::Family;
+use controller_kit::metrics::{Buckets, Family};
 use controller_kit::{Context, Store};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use parking_lot::Mutex;
@@ -13,14 +13,13 @@ use parking_lot::Mutex;
 /// How long looks at members took.
 #[derive(Debug, Default)]
 pub(crate) struct Timings {
-    by_cluster: Mutex<BTreeMap<String, (u64, Duration)>>,
+    by_cluster: Mutex<BTreeMap<String, Buckets>>,
 }
 
 impl Timings {
     pub fn record(&self, cluster: &str, took: Duration) {
         let mut all = self.by_cluster.lock();
-        let entry = all.entry(cluster.to_owned()).or_default();
-        *entry = (entry.0 + 1, entry.1 + took);
+        all.entry(cluster.to_owned()).or_default().record(took.as_secs_f64());
     }
 
     pub fn forget(&self, cluster: &str) {
@@ -119,23 +118,17 @@ fn families(clusters: &[Arc<Cluster>], timings: &Timings) -> Vec<Family> {
                 })
         })
         .collect();
-    let mut sum = Family::counter(
-        "cluster_sync_status_duration_seconds_sum",
-        "Time that looks at the cluster took.",
-    );
-    let mut count = Family::counter(
-        "cluster_sync_status_duration_seconds_count",
-        "Number of looks at the cluster.",
-    );
     let timings = timings.by_cluster.lock();
-    let named = clusters.iter().map(|cluster| cluster.cluster_name());
-    for (cluster, (looks, took)) in named.filter_map(|name| Some((name.clone(), *timings.get(name.as_str())?))) {
-        sum = sum.with(&[("member_cluster", cluster.as_str())], took.as_secs_f64());
-        // Exact far beyond any number of looks.
-        #[expect(clippy::cast_precision_loss, reason = "a count of looks")]
-        let looks = looks as f64;
-        count = count.with(&[("member_cluster", cluster.as_str())], looks);
-    }
-    families.extend([sum, count]);
+    let looks = clusters.iter().map(|cluster| cluster.cluster_name()).fold(
+        Family::histogram(
+            "cluster_sync_status_duration_seconds",
+            "Time that looks at the cluster took.",
+        ),
+        |family, name| match timings.get(name.as_str()) {
+            Some(took) => family.with_buckets(&[("member_cluster", name.as_str())], took),
+            None => family,
+        },
+    );
+    families.push(looks);
     families
 }

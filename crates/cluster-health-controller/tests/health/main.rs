@@ -286,6 +286,14 @@ fn a_deletion_waits_for_bindings_and_ends() {
                 .value("cluster_ready_state", &[("member_cluster", "m1")]),
             Some(1.0)
         );
+        let looks = "cluster_sync_status_duration_seconds";
+        let text = process.metrics().render();
+        assert!(text.contains(&format!("# TYPE {looks} histogram")), "{text}");
+        assert!(
+            text.contains(&format!("{looks}_bucket{{member_cluster=\"m1\",le=\"0.001\"}}")),
+            "{text}"
+        );
+        assert_eq!(controller_kit::metrics::complaints(&text), [""; 0], "{text}");
         let clusters = Api::<Cluster>::all(bench.plane().observer());
         clusters.delete("m1", &DeleteParams::default()).await.unwrap();
         bench.until(60).await;
