@@ -15,10 +15,10 @@ pub fn complaints(text: &str) -> Vec<String> {
             if !help.trim().is_empty() {
                 helps.insert(name);
             }
-        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' ')) {
-            if types.insert(name, kind).is_some() {
-                found.push(format!("{name} is declared twice"));
-            }
+        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' '))
+            && types.insert(name, kind).is_some()
+        {
+            found.push(format!("{name} is declared twice"));
         }
     }
     for name in types.keys() {
