@@ -68,6 +68,8 @@ fn without_what_may_differ(object: Value) -> Value {
             let kept = fields.into_iter().filter(|(key, _)| !may_differ(key));
             kept.map(|(key, value)| match key.as_str() {
                 "deletionTimestamp" => (key, Value::from("set")),
+                // Conditions are found by their type: their order in the list means nothing.
+                "conditions" => (key, by_type(without_what_may_differ(value))),
                 _ => (key, without_what_may_differ(value)),
             })
             .collect()
@@ -77,6 +79,16 @@ fn without_what_may_differ(object: Value) -> Value {
             .filter(|item| !says_nothing(item))
             .map(without_what_may_differ)
             .collect(),
+        other => other,
+    }
+}
+
+fn by_type(conditions: Value) -> Value {
+    match conditions {
+        Value::Array(mut items) => {
+            items.sort_by_key(|item| item["type"].to_string());
+            Value::Array(items)
+        }
         other => other,
     }
 }

@@ -8,6 +8,7 @@
 //! By default a representative part is run; `KARMADA_FAILOVER_FULL=1` runs everything.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "clippy does not see that the helpers of a test are test code"
 )]
