@@ -80,19 +80,19 @@ impl Observer {
         {
             let told = told.clone();
             tasks.spawn(follow(Api::<Cluster>::all(client.clone()), move |seen| {
-                told.tell(|teller, at| teller.see_cluster(seen, at))
+                told.tell(|teller, at| teller.see_cluster(seen, at));
             }));
         }
         for kind in BindingKind::ALL {
             let (told, api) = (told.clone(), Api::<Binding>::all_with(client.clone(), &kind));
             tasks.spawn(follow(api, move |seen| {
-                told.tell(|teller, at| teller.see_binding(seen, at))
+                told.tell(|teller, at| teller.see_binding(seen, at));
             }));
         }
         {
             let told = told.clone();
             tasks.spawn(follow(Api::<Work>::all(client.clone()), move |seen| {
-                told.tell(|teller, at| teller.see_work(&seen, at))
+                told.tell(|teller, at| teller.see_work(&seen, at));
             }));
         }
         tasks.spawn(ask_members(period, sources.members, told.clone()));
@@ -153,7 +153,7 @@ async fn ask_member(period: Duration, name: String, client: Client, told: Told) 
     loop {
         let answer = match http::Request::get("/readyz").body(Vec::new()) {
             Ok(request) => match tokio::time::timeout(PROBE_WITHIN, client.request_text(request)).await {
-                Ok(Ok(_)) | Ok(Err(kube::Error::Api(_))) => Ok(()),
+                Ok(Ok(_) | Err(kube::Error::Api(_))) => Ok(()),
                 Ok(Err(error)) => Err(innermost(&error)),
                 Err(_) => Err(format!("no answer within {} s", PROBE_WITHIN.as_secs())),
             },

@@ -103,7 +103,7 @@ impl Teller {
             .count();
         if !self.is_fleet_told && self.expected_clusters > 0 && ready >= self.expected_clusters {
             self.is_fleet_told = true;
-            let why = format!("{ready} clusters are Ready, and what their API servers serve is known");
+            let why = format!("{ready} clusters are Ready and not tainted, and what their API servers serve is known");
             self.say_after(Line::of(Step::FleetReady, at, why), None);
         }
     }
@@ -328,9 +328,8 @@ impl Teller {
     /// The cluster that this binding left, if its eviction was seen.
     fn left_by(&self, binding: &str) -> Option<String> {
         let all = self.told.iter().chain(self.waiting.iter().map(|(line, _)| line));
-        let evictions =
-            all.filter(|line| line.step == Step::ClusterEvicted && line.binding.as_deref() == Some(binding));
-        evictions.last().and_then(|line| line.cluster.clone())
+        let is_eviction = |line: &&Line| line.step == Step::ClusterEvicted && line.binding.as_deref() == Some(binding);
+        all.rev().find(is_eviction).and_then(|line| line.cluster.clone())
     }
 
     fn has_happened_since_eviction(&self, step: Step, binding: &str) -> bool {
@@ -387,10 +386,11 @@ impl Teller {
     }
 }
 
-/// Whether the scheduler can use a Cluster: Ready, and known for what it serves.
+/// Whether the scheduler can use a Cluster: Ready, free of what a slow start left on it, and known for what it serves.
 fn is_ready_for_work(cluster: &Cluster) -> bool {
     let is_complete = |found: &Condition| found.status == "True";
     cluster.is_ready()
+        && cluster.spec.taints.is_empty()
         && cluster
             .condition(condition::COMPLETE_API_ENABLEMENTS)
             .is_some_and(is_complete)
