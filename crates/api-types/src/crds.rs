@@ -25,8 +25,52 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         of_cluster_scope::<Binding>(ResourceBinding::crd(), &BindingKind::Cluster, "crb"),
         Work::crd(),
     ];
+    crds.iter_mut().for_each(explain_kind);
     crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
     crds
+}
+
+/// Says what the kind is for, instead of which Rust type it is made from.
+fn explain_kind(crd: &mut CustomResourceDefinition) {
+    let meaning = match crd.spec.names.kind.as_str() {
+        "Cluster" => "A member cluster: how it is reached, its taints, and what is known of its health and capacity.",
+        "ResourceInterpreterCustomization" => "How objects of one kind are read and changed, as rules in Lua.",
+        "FailoverPause" => {
+            "Holds evictions back: while it is active nothing in its scope leaves the eviction queue, and everything is \
+             still computed and shown."
+        }
+        "FailoverRecord" => "One move of a workload: why, from where, to where, and when each phase was passed.",
+        "PropagationPolicy" => {
+            "Which objects of its own namespace go to which member clusters, and whether and how they move when a \
+             cluster or the application fails."
+        }
+        "ClusterPropagationPolicy" => {
+            "Which objects, of any namespace or of cluster scope, go to which member clusters, and whether and how they \
+             move when a cluster or the application fails. A PropagationPolicy that selects an object comes first."
+        }
+        "ClusterTaintPolicy" => "Which conditions of a Cluster, after which time, add taints to it and remove them.",
+        "ResourceBinding" => {
+            "Which member clusters an object of a namespace runs on, the copies on their way out, and the status of all \
+             copies. Made from the object and its policy; written by the controllers."
+        }
+        "ClusterResourceBinding" => {
+            "Which member clusters an object of cluster scope is on, the copies on their way out, and the status of all \
+             copies. Made from the object and its policy; written by the controllers."
+        }
+        "Work" => {
+            "An object on its way to one member cluster, in the namespace karmada-es-MEMBER, and its status there."
+        }
+        _ => return,
+    };
+    for version in &mut crd.spec.versions {
+        let schema = version
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.open_api_v3_schema.as_mut());
+        if let Some(schema) = schema {
+            schema.description = Some(meaning.to_owned());
+        }
+    }
 }
 
 /// The same kind with cluster scope: Karmada has both, with one spec.

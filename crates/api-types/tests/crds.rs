@@ -111,7 +111,8 @@ fn every_field_is_documented() {
     for crd in api_types::crds() {
         let kind = crd.spec.names.kind;
         let schema = schema_of(&crd.metadata.name.unwrap());
-        if schema["description"].as_str().is_none_or(str::is_empty) {
+        let said = schema["description"].as_str().unwrap_or_default();
+        if said.is_empty() || said.starts_with("Auto-generated") {
             silent.push(kind.clone());
         }
         walk(&kind, &schema, &mut silent);
