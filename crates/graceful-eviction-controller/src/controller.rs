@@ -53,6 +53,10 @@ pub(crate) async fn run(ctx: Context, settings: Settings, limits: Limits) -> any
         Ok(index) => index,
         Err(Stopped) => return Ok(()),
     };
+    ctx.metrics.describe(
+        "failover_graceful_eviction_tasks_total",
+        "Graceful eviction tasks that were dealt with, by what became of them.",
+    );
     let queue: WorkQueue<BindingKey> = WorkQueue::new("gracefulEviction", &ctx);
     let records = Records::new(&ctx, limits.record_retention);
     informers.follow(&ctx, &queue, &index, &records);

@@ -39,6 +39,7 @@ pub fn controllers_with(flags: &Flags, known: &EvictPlugins) -> Vec<Controller> 
     };
     vec![
         Controller::new("gracefulEviction", move |ctx| controller::run(ctx, settings, limits))
+            .with_event_source("resource-binding-graceful-eviction-controller")
             .warn(flags.warnings())
             .problems(problem),
     ]

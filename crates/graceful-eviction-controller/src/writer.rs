@@ -101,6 +101,7 @@ pub(crate) fn publish(ctx: &Context, binding: &Binding, assessed: &[Assessed]) {
                 format!("Cluster {cluster} was {why}"),
             ),
         };
+        tracing::info!(binding = %binding.key(), cluster, outcome = outcome(fate), reason, "{note}");
         for object in &about {
             ctx.events.publish(object, event_type, reason, note.clone());
         }

@@ -1,6 +1,8 @@
 //! Mistakes of its user: each gets an answer that says what, where, why and what to do.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     reason = "clippy does not see that the helpers of a test are test code"
 )]
 

@@ -1,4 +1,10 @@
 //! The table of cases names tests that exist.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
 
 use std::path::Path;
 

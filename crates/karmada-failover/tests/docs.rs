@@ -1,4 +1,10 @@
 //! What the documents name is there.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
 
 use std::path::Path;
 

@@ -1,5 +1,11 @@
 //! Every kind that a binding can carry, not only Deployments: it is placed, leaves a failed member, and its old copy
 //! goes when the member is back.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
 
 mod common;
 

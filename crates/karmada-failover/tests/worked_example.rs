@@ -1,4 +1,10 @@
 //! The worked example in one process under simulated time: three replicas 1:2, member1 fails and returns.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! A whole system under simulated time: a control plane, members, all controllers, and the rules watched.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "clippy does not see that the helpers of a test are test code"
 )]

@@ -64,7 +64,7 @@ fn members(random: &mut Random) -> Vec<MemberPlan> {
     (1..=random.between(2, 6))
         .map(|number| MemberPlan {
             name: format!("member{number}"),
-            group: *random.pick(&GROUPS),
+            group: random.pick(&GROUPS),
             ready_after: Duration::from_secs(*random.pick(&[1, 1, 5, 20])),
         })
         .collect()
@@ -239,7 +239,7 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
             at,
             Action::Relabel {
                 member,
-                group: *random.pick(&GROUPS),
+                group: random.pick(&GROUPS),
             },
         )],
         7 | 8 => {
@@ -262,8 +262,8 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
             at,
             Action::RemoveTaint {
                 member,
-                key: *random.pick(&KEYS),
-                effect: *random.pick(&EFFECTS),
+                key: random.pick(&KEYS),
+                effect: random.pick(&EFFECTS),
             },
         )],
         10 => vec![(at, Action::Create { workload })],

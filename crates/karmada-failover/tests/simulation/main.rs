@@ -5,7 +5,9 @@
 //! `KARMADA_FAILOVER_SEED=n` runs one seed and prints what happened; `KARMADA_FAILOVER_FULL=1` runs thousands.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     reason = "clippy does not see that the helpers of a test are test code"
 )]
 

@@ -208,18 +208,18 @@ impl Stage {
 
     fn put_template(&self, workload: usize) {
         if self.exists(workload) {
-            self.merge(objects::template(&self.workloads[workload]));
+            self.merge(&objects::template(&self.workloads[workload]));
         }
     }
 
     fn put_policy_of(&self, workload: usize) {
         if self.exists(workload) {
-            self.merge(objects::policy(&self.workloads[workload]));
+            self.merge(&objects::policy(&self.workloads[workload]));
         }
     }
 
     /// Replaces the spec or data of an object and leaves its metadata, which others write too.
-    fn merge(&self, object: Value) {
+    fn merge(&self, object: &Value) {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         let (api_version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
         let control_plane = self.world.fleet.control_plane();

@@ -29,7 +29,7 @@ impl Random {
 
     /// True once in `times`.
     pub fn one_in(&mut self, times: u64) -> bool {
-        self.next() % times == 0
+        self.next().is_multiple_of(times)
     }
 
     /// One of them.

@@ -98,7 +98,7 @@ impl Run {
                 .unwrap()
                 .behave(Who::Everything, Behaviour::ReadyAfter(member.ready_after));
             stage.edit_cluster(&member.name, |cluster| {
-                cluster["metadata"]["labels"] = json!({"group": member.group})
+                cluster["metadata"]["labels"] = json!({"group": member.group});
             });
         }
         for policy in &stage.plan.policies {

@@ -221,7 +221,7 @@ fn copies(stage: &Stage, allowed: &Allowed, found: &mut Vec<String>) {
                     None => found.push(format!("{} {} is left behind on {}", key.0, key.1, member.name())),
                     Some(Copy::Kept) => {}
                     Some(Copy::Wanted(share)) => {
-                        found.extend(unlike(stage, member.name(), kind, &key.1, *share, &object))
+                        found.extend(unlike(stage, member.name(), kind, &key.1, *share, &object));
                     }
                 }
             }
