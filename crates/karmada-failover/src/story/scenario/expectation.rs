@@ -243,3 +243,98 @@ fn rate(regime: &str, evictions_per_second: f64, at_least: usize, seen: Seen<'_>
     }
     problems
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn line(step: Step, at: f64) -> Line {
+        Line::of(step, at, "because".to_owned()).on("member1").to("default/web")
+    }
+
+    fn regime(name: &str, at: f64) -> Line {
+        let mut line = Line::of(Step::RegimeChanged, at, "because".to_owned());
+        line.regime = Some(name.to_owned());
+        line
+    }
+
+    fn problems(check: Check, lines: &[Line]) -> usize {
+        let teller = Teller::default();
+        let seen = Seen {
+            lines,
+            regime_before: Some("Normal"),
+            teller: &teller,
+            now: 100.0,
+        };
+        Expectation::new(check, "the test says so").problems(seen).len()
+    }
+
+    #[rstest]
+    #[case::in_order(&[Step::ClusterFailed, Step::TaintAdded], 0)]
+    #[case::turned_round(&[Step::TaintAdded, Step::ClusterFailed], 1)]
+    #[case::never_seen(&[Step::ClusterFailed, Step::OldCopyKept], 1)]
+    fn steps_have_an_order(#[case] wanted: &[Step], #[case] expected: usize) {
+        let lines = [
+            line(Step::ClusterFailed, 1.0),
+            line(Step::TaintAdded, 2.0),
+            line(Step::ClusterFailed, 3.0),
+        ];
+        assert_eq!(problems(Check::InOrder(wanted.to_vec()), &lines), expected);
+    }
+
+    #[rstest]
+    #[case::as_they_came(&["Halted", "Normal"], 0)]
+    #[case::some_left_out(&["Normal"], 0)]
+    #[case::turned_round(&["Normal", "Halted"], 1)]
+    #[case::never_seen(&["AllFaulty"], 1)]
+    fn regimes_have_an_order(#[case] wanted: &[&'static str], #[case] expected: usize) {
+        let lines = [regime("Halted", 1.0), regime("Normal", 2.0)];
+        assert_eq!(problems(Check::Regimes(wanted.to_vec()), &lines), expected);
+    }
+
+    /// Fifteen seconds of Reduced at 0.1 a second bear two evictions: 0.1 × (15 + 1) + 1.
+    #[rstest]
+    #[case::at_the_rate(&[11.0, 21.0], 2, 0)]
+    #[case::too_fast(&[11.0, 12.0, 13.0, 14.0], 1, 1)]
+    #[case::too_few(&[11.0], 2, 1)]
+    #[case::others_do_not_count(&[1.0, 2.0, 3.0, 30.0, 31.0], 0, 0)]
+    fn a_regime_has_a_rate(#[case] released: &[f64], #[case] at_least: usize, #[case] expected: usize) {
+        let mut lines: Vec<Line> = released.iter().map(|at| line(Step::EvictionReleased, *at)).collect();
+        lines.extend([regime("Reduced", 10.0), regime("Normal", 25.0)]);
+        let check = Check::Rate {
+            regime: "Reduced",
+            evictions_per_second: 0.1,
+            at_least,
+        };
+        assert_eq!(problems(check, &lines), expected);
+    }
+
+    #[test]
+    fn who_leaves_what_is_looked_at() {
+        let lines = [line(Step::ClusterEvicted, 1.0)];
+        let left = |binding: Option<&str>, cluster: &str| Check::OnlyLeft {
+            binding: binding.map(str::to_owned),
+            clusters: vec![cluster.to_owned()],
+        };
+        assert_eq!(problems(left(None, "member1"), &lines), 0);
+        assert_eq!(problems(left(Some("default/web"), "member1"), &lines), 0);
+        assert_eq!(problems(left(Some("default/db"), "member1"), &lines), 1);
+        assert_eq!(problems(left(None, "member2"), &lines), 1);
+        assert_eq!(problems(Check::Evictions(1), &lines), 0);
+        assert_eq!(problems(Check::Never(Step::ClusterEvicted), &lines), 1);
+    }
+
+    #[test]
+    fn a_problem_names_its_reason() {
+        let seen = Seen {
+            lines: &[],
+            regime_before: None,
+            teller: &Teller::default(),
+            now: 0.0,
+        };
+        let found = Expectation::new(Check::Evictions(1), "somebody must move").problems(seen);
+        assert_eq!(found, ["0 evictions, not 1; expected because somebody must move"]);
+    }
+}

@@ -183,11 +183,11 @@ pub fn all_fail(crowd: &Crowd, pace: &Pace) -> Chapter {
     let straggler = crowd.refuges.last().cloned().unwrap_or_default();
     let others: Vec<String> = all.iter().filter(|name| **name != straggler).cloned().collect();
     let leaving = crowd.bindings_with_refuge(&straggler).len();
-    let clusters = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    let gaps = u32::try_from(all.len()).unwrap_or(u32::MAX).saturating_add(1);
     // All fail before the first of them is tainted, and return before the first taint goes.
     let window = |seconds: i32| Duration::from_secs(u64::from(seconds.unsigned_abs()));
-    let failing_apart = window(pace.add_on_match_seconds) / clusters;
-    let returning_apart = window(pace.remove_on_mismatch_seconds) / (2 * clusters);
+    let failing_apart = window(pace.add_on_match_seconds) / gaps;
+    let returning_apart = window(pace.remove_on_mismatch_seconds) / gaps / 2;
     Chapter {
         heading: "Every cluster fails, one after another".to_owned(),
         acts: vec![
