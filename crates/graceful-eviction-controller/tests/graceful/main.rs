@@ -66,7 +66,8 @@ fn the_worked_example() {
         let rules = Watching::start(&bench.plane.observer(), Settings::exact(100.0), bench.now());
         let _scheduler = bench.start_scheduler("s").await;
         let log =
-            controller_kit::telemetry::Recording::start("off,graceful_eviction_controller=info", &bench.clock).unwrap();
+            controller_kit::telemetry::Recording::start("off,graceful_eviction_controller::writer=info", &bench.clock)
+                .unwrap();
         let graceful = start(&bench).await;
         bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;

@@ -64,19 +64,19 @@ fn members(random: &mut Random) -> Vec<MemberPlan> {
     (1..=random.between(2, 6))
         .map(|number| MemberPlan {
             name: format!("member{number}"),
-            group: random.pick(&GROUPS),
+            group: random.one_of(&GROUPS),
             ready_after: Duration::from_secs(*random.pick(&[1, 1, 5, 20])),
         })
         .collect()
 }
 
 fn policy(random: &mut Random, index: u64) -> Value {
-    let key = *random.pick(&KEYS);
+    let key = random.one_of(&KEYS);
     // The first policy moves workloads, or nothing ever would.
     let effect = if index == 0 {
         *random.pick(&EFFECTS[1..])
     } else {
-        *random.pick(&EFFECTS)
+        random.one_of(&EFFECTS)
     };
     let fails = *random.pick(&[&["False", "Unknown"] as &[&str], &["False"], &["Unknown", "False"]]);
     let spec = if random.one_in(4) {
@@ -106,7 +106,7 @@ fn policy(random: &mut Random, index: u64) -> Value {
         "spec": spec,
     });
     if random.one_in(4) {
-        policy["spec"]["targetClusters"] = json!({"labelSelector": {"matchLabels": {"group": random.pick(&GROUPS)}}});
+        policy["spec"]["targetClusters"] = json!({"labelSelector": {"matchLabels": {"group": random.one_of(&GROUPS)}}});
     }
     policy
 }
@@ -160,7 +160,7 @@ fn workload(random: &mut Random, index: u64, members: &[String]) -> Workload {
 }
 
 fn tolerations(random: &mut Random) -> Value {
-    let key = *random.pick(&KEYS);
+    let key = random.one_of(&KEYS);
     match random.between(0, 5) {
         0 => {
             json!([{"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": random.between(0, 90)}])
@@ -239,11 +239,11 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
             at,
             Action::Relabel {
                 member,
-                group: random.pick(&GROUPS),
+                group: random.one_of(&GROUPS),
             },
         )],
         7 | 8 => {
-            let (key, effect) = (*random.pick(&KEYS), *random.pick(&EFFECTS));
+            let (key, effect) = (random.one_of(&KEYS), random.one_of(&EFFECTS));
             let stamped = *random.pick(&[Stamped::WithTime, Stamped::WithoutTime]);
             vec![
                 (
@@ -262,8 +262,8 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
             at,
             Action::RemoveTaint {
                 member,
-                key: random.pick(&KEYS),
-                effect: random.pick(&EFFECTS),
+                key: random.one_of(&KEYS),
+                effect: random.one_of(&EFFECTS),
             },
         )],
         10 => vec![(at, Action::Create { workload })],

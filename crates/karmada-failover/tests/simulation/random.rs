@@ -27,6 +27,11 @@ impl Random {
         low + self.next() % (high - low + 1)
     }
 
+    /// One of these, by value.
+    pub fn one_of<T: Copy>(&mut self, from: &[T]) -> T {
+        *self.pick(from)
+    }
+
     /// True once in `times`.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.next().is_multiple_of(times)
