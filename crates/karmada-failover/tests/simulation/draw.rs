@@ -10,7 +10,7 @@ use crate::plan::{Action, Kind, MemberPlan, Packaging, Plan, Stamped, Workload, 
 use crate::random::Random;
 
 /// How long actions go on.
-pub const WEATHER: Duration = Duration::from_secs(480);
+pub const WEATHER: Duration = Duration::from_secs(420);
 const GROUPS: [&str; 2] = ["red", "blue"];
 const KEYS: [&str; 3] = [taint::NOT_READY, taint::UNREACHABLE, "example.io/broken"];
 const EFFECTS: [&str; 3] = ["NoSchedule", "NoExecute", "PreferNoExecute"];
@@ -44,14 +44,14 @@ pub fn plan(seed: u64) -> Plan {
         members,
         policies,
         workloads,
-        evictions_per_second: *random.pick(&[0.1, 0.5, 0.5, 2.0]),
+        evictions_per_second: *random.pick(&[0.1, 0.5, 0.5, 2.0, 2.0]),
         packaging,
         flags,
         actions: Vec::new(),
     };
     let mut drawn = Vec::new();
     for _ in 0..random.between(8, 24) {
-        let at = Duration::from_millis(random.between(1_000, 480_000));
+        let at = Duration::from_millis(random.between(1_000, 410_000));
         let lasting = Duration::from_millis(random.between(1_000, 150_000));
         drawn.extend(actions(&mut random, &plan, at, lasting));
     }
@@ -61,7 +61,7 @@ pub fn plan(seed: u64) -> Plan {
 }
 
 fn members(random: &mut Random) -> Vec<MemberPlan> {
-    (1..=random.between(2, 6))
+    (1..=random.one_of(&[2, 3, 3, 4, 4, 5, 6]))
         .map(|number| MemberPlan {
             name: format!("member{number}"),
             group: random.one_of(&GROUPS),
@@ -216,14 +216,29 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
         Reachability::Unready,
         Reachability::Garbage,
     ]);
-    match random.between(0, 29) {
-        // Fails, and perhaps returns before the end of all.
-        0..=4 => {
-            let mut all = vec![(at, reach(broken))];
-            if !random.one_in(3) {
-                all.push((end, reach(Reachability::Up)));
-            }
-            all
+    match random.between(0, 34) {
+        // Fails for a while.
+        0..=4 => vec![(at, reach(broken)), (end, reach(Reachability::Up))],
+        // Fails for longer, alone or with others, and perhaps returns only at the end of all.
+        30..=34 => {
+            let long = (at + Duration::from_secs(random.between(30, 300))).min(WEATHER);
+            let returns = !random.one_in(3);
+            let mut others = random.some(&plan.members, 0);
+            others.truncate(plan.members.len() / 2);
+            let all = others.into_iter().map(|other| other.name).chain([member]);
+            all.flat_map(|member| {
+                let fails = Action::Reach {
+                    member: member.clone(),
+                    how: broken,
+                };
+                let up = Action::Reach {
+                    member,
+                    how: Reachability::Up,
+                };
+                [Some((at, fails)), returns.then_some((long, up))]
+            })
+            .flatten()
+            .collect()
         }
         // Flaps.
         5 => (0..random.between(2, 5))

@@ -31,7 +31,17 @@ use plan::Plan;
 use run::{Detail, Outcome};
 
 /// Seeds that once failed, and why.
-const ONCE_FAILED: [(u64, &str); 0] = [];
+const ONCE_FAILED: [(u64, &str); 3] = [
+    (
+        6,
+        "replicas by fixed weights were divided anew when tolerations changed",
+    ),
+    (60, "an event was told more than a minute after its cause"),
+    (
+        179,
+        "a ConfigMap was applied and its health not known when the task went",
+    ),
+];
 
 fn simulated(seed: u64, detail: Detail) -> Outcome {
     let result = Mutex::new(None);
@@ -86,7 +96,13 @@ fn all_hold(seeds: &[u64]) {
         "{}\nfailed seeds: {numbers:?}",
         accounts.join("\n\n")
     );
-    println!("{} seeds, {} evictions", seeds.len(), evictions.into_inner());
+    let evictions = evictions.into_inner();
+    println!("{} seeds, {evictions} evictions", seeds.len());
+    assert!(
+        evictions > 0 || seeds.len() < 50,
+        "{} seeds without an eviction test nothing",
+        seeds.len()
+    );
 }
 
 #[test]

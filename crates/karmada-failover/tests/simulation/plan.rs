@@ -22,7 +22,7 @@ pub struct Plan {
 }
 
 /// A member of the fleet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MemberPlan {
     pub name: String,
     pub group: &'static str,

@@ -23,7 +23,7 @@ use crate::trace::Trace;
 /// minutes) after one another.
 const SETTLE: Duration = Duration::from_secs(1_500);
 /// How long rest is watched.
-const REST: Duration = Duration::from_secs(120);
+const REST: Duration = Duration::from_secs(60);
 
 /// How much is kept of what happened.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -168,8 +168,8 @@ impl Run {
     }
 
     async fn rest(&mut self) {
-        // The last changes are told: events, metrics, records.
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        // The last changes are told: events of one kind wait for each other for a minute and more.
+        tokio::time::sleep(Duration::from_secs(150)).await;
         let control_plane = self.stage.world.fleet.control_plane().faults();
         let before = (control_plane.counts(), control_plane.writes().len());
         tokio::time::sleep(REST).await;

@@ -7,7 +7,7 @@ use api_types::cluster::Cluster;
 use api_types::names::annotation;
 use api_types::policy::PurgeMode;
 use api_types::taint_policy::ClusterTaintPolicy;
-use api_types::work::{Binding, GracefulEvictionTask, ResourceHealth, task};
+use api_types::work::{AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceHealth, task};
 use api_types::{BindingKey, ClusterName};
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
@@ -393,7 +393,8 @@ impl Checker {
     }
 
     /// Rule 4: a copy leaves for good only while another one runs, unless the owner said otherwise in words. Who asks
-    /// for fewer replicas asks for fewer copies.
+    /// for fewer replicas asks for fewer copies. Replicas that are divided by fixed weights are divided anew with every
+    /// change, as in stock: which copies get none then is no eviction.
     fn check_departures(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
         if after.replicas() < before.replicas() {
             self.scaled_down.insert(after.key());
@@ -426,12 +427,13 @@ impl Checker {
                 .is_some_and(|item| item.applied && item.health != Some(ResourceHealth::Unhealthy));
             let exists = self.clusters.contains_key(cluster);
             let word = before.spec.task(&name).is_some_and(owner_gave_the_word);
+            let is_divided_anew = before.spec.target(&name).is_some() && reference::is_divided_by_fixed_weights(after);
             let other_runs = remaining.iter().any(|other| {
                 after
                     .status_on(&other.as_str().into())
-                    .is_some_and(|item| item.health == Some(ResourceHealth::Healthy))
+                    .is_some_and(|item| runs(after, item))
             });
-            if was_running && exists && !word && !other_runs {
+            if was_running && exists && !word && !is_divided_anew && !other_runs {
                 self.broken(
                     4,
                     now,
@@ -474,6 +476,15 @@ impl Checker {
                 );
             }
         }
+    }
+}
+
+/// Whether the copy is healthy; of kinds that know no health, whether it was applied.
+fn runs(binding: &Binding, item: &AggregatedStatusItem) -> bool {
+    match item.health {
+        Some(ResourceHealth::Healthy) => true,
+        Some(ResourceHealth::Unhealthy) => false,
+        _ => item.applied && !binding.spec.is_workload(),
     }
 }
 
@@ -582,6 +593,26 @@ mod tests {
         assert_eq!(rules(checker, at(10)), [4]);
     }
 
+    /// m1's only copy moves to m2 by a write of the scheduler, or after a task.
+    #[rstest]
+    #[case::divided_anew(json!([]), vec![])]
+    #[case::evicted(json!([task("m1")]), vec![4])]
+    fn fixed_weights_are_divided_anew(#[case] tasks: Value, #[case] expected: Vec<u8>) {
+        let divided = |mut b: Binding| {
+            b.spec.placement = serde_json::from_value(json!({
+                "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
+            }))
+            .unwrap();
+            Seen::Stored(b)
+        };
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
+        let targets: &[&str] = if tasks == json!([]) { &["m1"] } else { &[] };
+        checker.see_binding(divided(binding(targets, &tasks, &["m1"])), at(0));
+        checker.see_binding(divided(binding(&["m2"], &json!([]), &["m1"])), at(1));
+        assert_eq!(rules(checker, at(2)), expected);
+    }
+
     /// Of three replicas on m1 and m2 two are given up, and m1's with them: asked for, or not.
     #[rstest]
     #[case::asked_for(1, vec![])]
@@ -597,6 +628,25 @@ mod tests {
         checker.see_binding(of(binding(&["m1", "m2"], &json!([]), &["m1"]), replicas), at(1));
         checker.see_binding(of(binding(&["m2"], &json!([]), &["m1"]), replicas), at(2));
         assert_eq!(rules(checker, at(10)), expected);
+    }
+
+    /// m2 has applied its copy and knows no more of it.
+    #[rstest]
+    #[case::configmap(None, vec![])]
+    #[case::deployment(Some(1), vec![4])]
+    fn what_knows_no_health_runs_when_applied(#[case] replicas: Option<i32>, #[case] expected: Vec<u8>) {
+        let of = |mut b: Binding| {
+            b.spec.replicas = replicas;
+            for item in b.status.iter_mut().flat_map(|status| &mut status.aggregated_status) {
+                item.health = Some(ResourceHealth::Unknown);
+            }
+            Seen::Stored(b)
+        };
+        let mut checker = Checker::new(Settings::exact(0.5));
+        checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
+        checker.see_binding(of(binding(&["m2"], &json!([task("m1")]), &["m1", "m2"])), at(0));
+        checker.see_binding(of(binding(&["m2"], &json!([]), &["m1", "m2"])), at(1));
+        assert_eq!(rules(checker, at(2)), expected);
     }
 
     #[rstest]
