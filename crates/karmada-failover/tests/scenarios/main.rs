@@ -1,0 +1,15 @@
+//! Scenarios under simulated time: the worked example as the demo tells it, the chapters of `mass-failure` on larger
+//! fleets with real windows, and the open cases about brakes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
+
+mod brakes;
+mod chapters;
+#[path = "../common/mod.rs"]
+mod common;
+mod stage;
+mod worked_example;

@@ -1,0 +1,149 @@
+//! A scenario of the demo, played under simulated time with the windows of a real fleet.
+
+use api_types::names::namespace;
+use clap::Parser;
+use failoverctl::control_plane::ControlPlane;
+use failoverctl::run::{Surroundings, answer};
+use karmada_failover::story::print::Printer;
+use karmada_failover::story::scenario::{MemberState, Network, Scenario};
+use karmada_failover::story::theatre::Roads;
+use karmada_failover::story::{Line, Observer, Sources, Step, Theatre, script};
+use kube::Client;
+use std::time::Duration;
+
+use crate::common::World;
+
+/// What came of a scenario.
+pub struct Told {
+    /// Every line.
+    pub lines: Vec<Line>,
+    /// What `failoverctl status` said at each change of the regime: the regime, and the whole text.
+    pub status: Vec<(String, String)>,
+}
+
+impl Told {
+    /// Lines of a step.
+    pub fn of(&self, step: Step) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(move |line| line.step == step)
+    }
+
+    /// The line of `failoverctl status` that says how fast evictions go, at the first change to a regime.
+    pub fn status_line(&self, regime: &str) -> String {
+        let (_, text) = self
+            .status
+            .iter()
+            .find(|(name, _)| name == regime)
+            .expect("the regime was told");
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("Evictions"))
+            .expect("a line about evictions");
+        line.trim_start_matches("Evictions")
+            .trim_start_matches(':')
+            .trim()
+            .to_owned()
+    }
+}
+
+/// A world for a scenario, in which nothing runs yet.
+pub fn world(scenario: &Scenario) -> World {
+    let world = World::with_rate(&scenario.every_member(), scenario.pace.evictions_per_second);
+    scenario.given.iter().for_each(|object| world.create(object.clone()));
+    world
+}
+
+/// Plays a scenario with all controllers in one process. Nothing may come out wrong, and no rule be broken.
+pub async fn play(scenario: &Scenario) -> Told {
+    play_in(world(scenario), scenario).await
+}
+
+/// The same in a world that is there.
+pub async fn play_in(world: World, scenario: &Scenario) -> Told {
+    let mut flags = scenario.pace.health_flags();
+    flags.push(format!(
+        "--secondary-resource-eviction-rate={}",
+        scenario.reduced_evictions_per_second
+    ));
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let process = world.run("all-in-one", &flags).await;
+    let mut observer = Observer::start_asking_every(
+        Duration::from_secs(5),
+        Sources {
+            control_plane: world.client(),
+            members: world
+                .fleet
+                .members()
+                .iter()
+                .map(|member| (member.name().to_owned(), member.client()))
+                .collect(),
+            queue: world.queue(),
+        },
+    );
+    let mut stage = Stage {
+        world,
+        roads: Roads::default(),
+        status: Vec::new(),
+    };
+    let problems = script::play(scenario, &mut stage, &mut observer, &Printer::silent())
+        .await
+        .expect("the stage works");
+    let lines = observer.look(|teller| teller.told().to_vec());
+    let shown: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            format!(
+                "{:.1} {:?} {:?} {:?} {}",
+                line.at, line.step, line.cluster, line.binding, line.why
+            )
+        })
+        .collect();
+    assert!(problems.is_empty(), "{problems:#?}\n{}", shown.join("\n"));
+    drop(observer);
+    stage.world.finish(vec![process]).await;
+    Told {
+        lines,
+        status: stage.status,
+    }
+}
+
+struct Stage {
+    world: World,
+    roads: Roads,
+    status: Vec<(String, String)>,
+}
+
+impl Stage {
+    /// What `failoverctl status` prints now.
+    async fn status(&self) -> String {
+        let cli = failoverctl::Cli::try_parse_from(["failoverctl", "status"]).expect("a command line");
+        let control_plane = ControlPlane::new(self.world.client(), namespace::SYSTEM);
+        let mut around = Surroundings::plain(self.world.clock.clone());
+        around.network = Some(self.world.network.clone());
+        answer(&cli, &control_plane, &around).await.expect("an answer").text
+    }
+}
+
+impl Theatre for Stage {
+    async fn control_plane(&mut self) -> anyhow::Result<Client> {
+        Ok(self.world.client())
+    }
+
+    async fn set_member(&mut self, name: &str, to: MemberState) -> anyhow::Result<()> {
+        self.roads.set_member(name, to);
+        self.roads.lay(&self.world.fleet);
+        Ok(())
+    }
+
+    async fn set_network(&mut self, to: Network) -> anyhow::Result<()> {
+        self.roads.set_network(to);
+        self.roads.lay(&self.world.fleet);
+        Ok(())
+    }
+
+    async fn hear(&mut self, line: &Line) -> anyhow::Result<Duration> {
+        if let Some(regime) = &line.regime {
+            self.status.push((regime.clone(), self.status().await));
+        }
+        Ok(Duration::ZERO)
+    }
+}
