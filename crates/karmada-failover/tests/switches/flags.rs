@@ -80,7 +80,9 @@ fn a_plain_command_line_costs_no_warning() {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    let warned: Vec<&str> = said.lines().filter(|line| line.contains("WARN")).collect();
+    // The server has none of our kinds, which ends the process: how its tasks end then is not a word on the flags.
+    let of_flags = |line: &&str| line.contains("WARN") && !line.contains("controller_kit::tasks");
+    let warned: Vec<&str> = said.lines().filter(of_flags).collect();
     assert!(warned.is_empty(), "{said}");
 }
 
