@@ -1,5 +1,5 @@
 //! Shared by the tests: a clock that follows tokio's, runs under paused time, and a CRD with everything in it.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use std::future::Future;
 use std::sync::Arc;
