@@ -22,6 +22,8 @@ use crate::trace::Trace;
 /// How long the system may take to settle once all is well: the longest windows, back-offs and looks again (five
 /// minutes) after one another.
 const SETTLE: Duration = Duration::from_secs(1_500);
+/// How long the last Events may take: the most that the recorder keeps back for one object comes once a minute.
+const TOLD: Duration = Duration::from_secs(1_800);
 /// How long rest is watched.
 const REST: Duration = Duration::from_secs(60);
 
@@ -168,9 +170,11 @@ impl Run {
     }
 
     async fn rest(&mut self) {
-        // The last changes are told: events of one kind wait for each other for a minute and more.
-        tokio::time::sleep(Duration::from_secs(150)).await;
         let control_plane = self.stage.world.fleet.control_plane().faults();
+        if !self.all_is_told().await {
+            self.wrong
+                .push(format!("Events are still written {TOLD:?} after all settled"));
+        }
         let before = (control_plane.counts(), control_plane.writes().len());
         tokio::time::sleep(REST).await;
         self.look_after_processes(Strictness::Rest).await;
@@ -190,6 +194,28 @@ impl Run {
         let rest = unsettled(&self.stage).await;
         self.wrong
             .extend(rest.into_iter().map(|what| format!("unsettled at rest: {what}")));
+    }
+
+    /// Waits until what happened is told. An object that much was said about gets one Event a minute, so the last
+    /// ones come late, but never further apart.
+    async fn all_is_told(&mut self) -> bool {
+        let control_plane = self.stage.world.fleet.control_plane().faults();
+        let told = || {
+            let writes = control_plane.writes();
+            writes.iter().filter(|write| write.resource == "events").count()
+        };
+        let began = Instant::now();
+        let mut before = told();
+        while began.elapsed() < TOLD {
+            tokio::time::sleep(Duration::from_secs(75)).await;
+            self.look_after_processes(Strictness::Rest).await;
+            let now = told();
+            if now == before {
+                return true;
+            }
+            before = now;
+        }
+        false
     }
 
     async fn end(mut self) -> Outcome {
