@@ -76,8 +76,13 @@ pub mod annotation {
     pub const HEALTH_CLOCK: &str = "failover.karmada.io/health-clock";
     /// Ours, on a Lease: where the leader serves gRPC, as `host:port`.
     pub const ADDRESS: &str = "failover.karmada.io/address";
-    /// Ours, on the push reporter's Lease: Clusters whose last probe is older than the grace period.
-    pub const STALE_CLUSTERS: &str = "failover.karmada.io/stale-clusters";
+    /// Ours, on the Lease of `clusterStatus`: names of the Push Clusters whose last completed probe is older than the
+    /// grace period, in order, separated by commas; absent or empty for none.
+    pub const PROBES_OVERDUE: &str = "failover.karmada.io/probes-overdue";
+    /// A person's word on the Lease of the controller `cluster`: until this time (RFC 3339) clusters are marked Unknown
+    /// also while the monitor seems to be isolated. Not under `failover.karmada.io/`, whose annotations on a Lease
+    /// belong to its holder and are removed by the next renewal.
+    pub const NOT_ISOLATED_UNTIL: &str = "override.failover.karmada.io/not-isolated-until";
 }
 
 /// Finalizers.
