@@ -14,10 +14,12 @@ mod checker;
 mod follow;
 mod outdated;
 mod reference;
+mod settings;
 mod versions;
 mod watching;
 
-pub use checker::{Checker, Settings, Violation};
+pub use checker::{Checker, Violation};
 pub use follow::{Seen, follow};
+pub use settings::Settings;
 pub use versions::unconditional_writes;
 pub use watching::{Now, Watching};

@@ -11,8 +11,9 @@ use kube::{Api, Client};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use super::checker::{Checker, Settings, Violation};
+use super::checker::{Checker, Violation};
 use super::follow::follow;
+use super::settings::Settings;
 
 /// Where the time comes from: simulated in tests.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;

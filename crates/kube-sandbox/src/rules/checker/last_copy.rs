@@ -1,0 +1,82 @@
+//! Rule 4: the last running copy stays, but by its owner's word.
+
+use std::collections::BTreeSet;
+
+use api_types::ClusterName;
+use api_types::policy::PurgeMode;
+use api_types::work::{AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceHealth};
+use jiff::Timestamp;
+
+use super::Checker;
+use crate::rules::reference;
+
+impl Checker {
+    /// Rule 4: a copy leaves for good only while another one runs, unless the owner said otherwise in words. Who asks
+    /// for fewer replicas asks for fewer copies. Replicas that are divided by fixed weights are divided anew with every
+    /// change, as in stock: which copies get none then is no eviction.
+    pub(super) fn check_departures(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
+        if after.replicas() < before.replicas() {
+            self.scaled_down.insert(after.key());
+        }
+        let is_placed_anew = before.spec.clusters != after.spec.clusters;
+        let asked_for_fewer = self.scaled_down.contains(&after.key());
+        if is_placed_anew {
+            self.scaled_down.remove(&after.key());
+        }
+        if after.is_being_deleted() || asked_for_fewer {
+            return;
+        }
+        let placed = |binding: &Binding| -> BTreeSet<String> {
+            let targets = binding.spec.clusters.iter().map(|target| target.name.clone());
+            targets
+                .chain(
+                    binding
+                        .spec
+                        .graceful_eviction_tasks
+                        .iter()
+                        .map(|task| task.from_cluster.clone()),
+                )
+                .collect()
+        };
+        let remaining = placed(after);
+        for cluster in placed(before).difference(&remaining) {
+            let name = ClusterName::from(cluster.as_str());
+            let was_running = before
+                .status_on(&name)
+                .is_some_and(|item| item.applied && item.health != Some(ResourceHealth::Unhealthy));
+            let exists = self.clusters.contains_key(cluster);
+            let word = before.spec.task(&name).is_some_and(owner_gave_the_word);
+            let is_divided_anew = before.spec.target(&name).is_some() && reference::is_divided_by_fixed_weights(after);
+            let other_runs = remaining.iter().any(|other| {
+                after
+                    .status_on(&other.as_str().into())
+                    .is_some_and(|item| runs(after, item))
+            });
+            if was_running && exists && !word && !is_divided_anew && !other_runs {
+                self.broken(
+                    4,
+                    now,
+                    format!(
+                        "{}: the copy on {cluster} was given up and no other copy is healthy",
+                        after.key()
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// Whether the copy is healthy; of kinds that know no health, whether it was applied.
+fn runs(binding: &Binding, item: &AggregatedStatusItem) -> bool {
+    match item.health {
+        Some(ResourceHealth::Healthy) => true,
+        Some(ResourceHealth::Unhealthy) => false,
+        _ => item.applied && !binding.spec.is_workload(),
+    }
+}
+
+fn owner_gave_the_word(task: &GracefulEvictionTask) -> bool {
+    task.effective_purge_mode() == PurgeMode::Directly
+        || task.grace_period_seconds.is_some()
+        || task.suppress_deletion == Some(false)
+}

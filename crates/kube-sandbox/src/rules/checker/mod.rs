@@ -1,0 +1,226 @@
+//! The rules themselves, over what was seen of the API objects: what is remembered, and which rule looks at what. Each
+//! rule has its file.
+
+mod evictions;
+mod last_copy;
+mod lists;
+mod taints;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use api_types::BindingKey;
+use api_types::cluster::Cluster;
+use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::work::Binding;
+use jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+
+use super::follow::Seen;
+use super::outdated::Outdated;
+use super::reference;
+use super::settings::Settings;
+
+/// A rule that was broken, with the evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// Number of the rule, 1 to 8.
+    pub rule: u8,
+    /// When it was seen.
+    pub at: Timestamp,
+    /// What was seen.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule {} broken at {}: {}", self.rule, self.at, self.what)
+    }
+}
+
+/// Watches over the rules. Pure: it is told what was stored, and when.
+#[derive(Debug)]
+pub struct Checker {
+    settings: Settings,
+    clusters: BTreeMap<String, Cluster>,
+    policies: BTreeMap<String, ClusterTaintPolicy>,
+    bindings: BTreeMap<BindingKey, Binding>,
+    /// Versions of Clusters and policies that were replaced lately.
+    old_clusters: Outdated<Cluster>,
+    old_policies: Outdated<ClusterTaintPolicy>,
+    /// Since when the conditions of a policy hold on a cluster.
+    matching: BTreeMap<(String, String), Spell>,
+    /// Since when a cluster stands in both lists of a binding.
+    in_both_since: BTreeMap<(BindingKey, String), Timestamp>,
+    /// Bindings whose owner asked for fewer replicas, until they are placed anew.
+    scaled_down: BTreeSet<BindingKey>,
+    evictions: Vec<(Timestamp, BindingKey, String)>,
+    /// When they were, on a clock that is not stepped.
+    eviction_times: Vec<Timestamp>,
+    by_hand: BTreeSet<String>,
+    violations: Vec<Violation>,
+}
+
+/// A time during which a policy's conditions hold on a cluster.
+#[derive(Clone, Copy, Debug)]
+struct Spell {
+    since: Timestamp,
+    ended: Option<Timestamp>,
+}
+
+impl Checker {
+    /// Nothing seen yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            clusters: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            bindings: BTreeMap::new(),
+            old_clusters: Outdated::default(),
+            old_policies: Outdated::default(),
+            matching: BTreeMap::new(),
+            in_both_since: BTreeMap::new(),
+            scaled_down: BTreeSet::new(),
+            evictions: Vec::new(),
+            eviction_times: Vec::new(),
+            by_hand: BTreeSet::new(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// Evictions seen so far: when, which binding, from where.
+    #[must_use]
+    pub fn evictions(&self) -> &[(Timestamp, BindingKey, String)] {
+        &self.evictions
+    }
+
+    /// The version with this resourceVersion is a person's work (in a test, the test's own): what it changes is not
+    /// judged. To be said before that version is seen.
+    pub fn by_hand(&mut self, resource_version: &str) {
+        self.by_hand.insert(resource_version.to_owned());
+    }
+
+    /// The wall clock was stepped by so much. Windows may be measured by either clock; rates and the time to settle
+    /// are measured by one that was not stepped.
+    pub fn clock_stepped(&mut self, by: SignedDuration) {
+        let shift = |time: &mut Timestamp| *time = time.saturating_add(by).unwrap_or(*time);
+        self.eviction_times.iter_mut().for_each(shift);
+        self.in_both_since.values_mut().for_each(shift);
+        self.old_clusters.times().for_each(shift);
+        self.old_policies.times().for_each(shift);
+        for spell in self.matching.values_mut() {
+            spell.ended.iter_mut().for_each(shift);
+            if by.is_negative() {
+                shift(&mut spell.since);
+            }
+        }
+    }
+
+    /// A Cluster was stored or is gone.
+    pub fn see_cluster(&mut self, seen: Seen<Cluster>, now: Timestamp) {
+        match seen {
+            Seen::Gone(cluster) => {
+                self.clusters.remove(&cluster.name_any());
+                self.matching.retain(|(_, name), _| *name != cluster.name_any());
+            }
+            Seen::Stored(cluster) => {
+                let name = cluster.name_any();
+                let before = self.clusters.insert(name.clone(), cluster.clone());
+                self.note_matches(now);
+                if let Some(before) = before {
+                    if !self.is_by_hand(&cluster) {
+                        self.check_taints(&before, &cluster, now);
+                    }
+                    self.old_clusters.add(name, before, now, self.settings.lag);
+                }
+            }
+        }
+    }
+
+    /// A ClusterTaintPolicy was stored or is gone.
+    pub fn see_policy(&mut self, seen: Seen<ClusterTaintPolicy>, now: Timestamp) {
+        match seen {
+            Seen::Gone(policy) => {
+                self.policies.remove(&policy.name_any());
+                self.old_policies.add(policy.name_any(), policy, now, self.settings.lag);
+            }
+            Seen::Stored(policy) => {
+                let name = policy.name_any();
+                if let Some(before) = self.policies.insert(name.clone(), policy) {
+                    self.old_policies.add(name, before, now, self.settings.lag);
+                }
+            }
+        }
+        self.note_matches(now);
+    }
+
+    /// A binding was stored or is gone.
+    pub fn see_binding(&mut self, seen: Seen<Binding>, now: Timestamp) {
+        match seen {
+            Seen::Gone(binding) => {
+                let key = binding.key();
+                self.bindings.remove(&key);
+                self.in_both_since.retain(|(of, _), _| *of != key);
+            }
+            Seen::Stored(binding) => {
+                self.check_lists(&binding, now);
+                let before = self.bindings.insert(binding.key(), binding.clone());
+                if let Some(before) = before.filter(|_| !self.is_by_hand(&binding)) {
+                    self.check_evictions(&before, &binding, now);
+                    self.check_departures(&before, &binding, now);
+                    self.check_foreign_tasks(&before, &binding, now);
+                }
+            }
+        }
+    }
+
+    /// Every violation so far, with what can only be said at the end.
+    pub fn finish(&mut self, now: Timestamp) -> Vec<Violation> {
+        let overdue: Vec<_> = self
+            .in_both_since
+            .iter()
+            .filter(|(_, since)| now.duration_since(**since) > self.settings.settle)
+            .map(|((key, cluster), since)| {
+                format!("{key}: {cluster} stands in spec.clusters and in the tasks since {since}")
+            })
+            .collect();
+        overdue.into_iter().for_each(|what| self.broken(3, now, what));
+        std::mem::take(&mut self.violations)
+    }
+
+    fn broken(&mut self, rule: u8, at: Timestamp, what: String) {
+        self.violations.push(Violation { rule, at, what });
+    }
+
+    fn is_by_hand(&self, object: &impl ResourceExt) -> bool {
+        object
+            .resource_version()
+            .is_some_and(|version| self.by_hand.contains(&version))
+    }
+
+    fn note_matches(&mut self, now: Timestamp) {
+        let lag = self.settings.lag;
+        for (policy_name, policy) in &self.policies {
+            for (cluster_name, cluster) in &self.clusters {
+                let key = (policy_name.clone(), cluster_name.clone());
+                if reference::conditions_match(policy, cluster) {
+                    self.matching
+                        .entry(key)
+                        .or_insert(Spell {
+                            since: now,
+                            ended: None,
+                        })
+                        .ended = None;
+                } else if let Some(spell) = self.matching.get_mut(&key) {
+                    spell.ended.get_or_insert(now);
+                }
+            }
+        }
+        self.matching
+            .retain(|_, spell| spell.ended.is_none_or(|ended| now.duration_since(ended) < lag));
+    }
+}

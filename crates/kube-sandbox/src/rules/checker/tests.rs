@@ -1,0 +1,255 @@
+//! Each rule broken and kept.
+
+use api_types::cluster::Cluster;
+use api_types::names::annotation;
+use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::work::{Binding, ResourceHealth};
+use jiff::{SignedDuration, Timestamp};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::Checker;
+use crate::rules::follow::Seen;
+use crate::rules::settings::Settings;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_000_000 + seconds).unwrap()
+}
+
+fn cluster(taints: &Value, ready: &str, owned: &str) -> Cluster {
+    serde_json::from_value(json!({
+        "metadata": {"name": "m1", "annotations": {annotation::MANAGED_TAINTS: owned}},
+        "spec": {"syncMode": "Push", "taints": taints},
+        "status": {"conditions": [{"type": "Ready", "status": ready, "reason": "", "message": "", "lastTransitionTime": at(0).to_string()}]}
+    }))
+    .unwrap()
+}
+
+fn binding(clusters: &[&str], tasks: &Value, healthy: &[&str]) -> Binding {
+    let targets: Vec<_> = clusters
+        .iter()
+        .map(|name| json!({"name": name, "replicas": 1}))
+        .collect();
+    let items: Vec<_> = healthy
+        .iter()
+        .map(|name| json!({"clusterName": name, "applied": true, "health": "Healthy"}))
+        .collect();
+    serde_json::from_value(json!({
+        "metadata": {"namespace": "default", "name": "nginx-deployment"},
+        "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "nginx"}, "replicas": 1, "clusters": targets, "gracefulEvictionTasks": tasks},
+        "status": {"aggregatedStatus": items}
+    }))
+    .unwrap()
+}
+
+fn task(cluster: &str) -> Value {
+    json!({"fromCluster": cluster, "reason": "TaintUntolerated", "producer": "TaintManager", "purgeMode": "Gracefully"})
+}
+
+fn taint(added: i64) -> Value {
+    json!({"key": "k", "effect": "NoExecute", "timeAdded": at(added).to_string()})
+}
+
+fn rules(mut checker: Checker, now: Timestamp) -> Vec<u8> {
+    checker
+        .finish(now)
+        .into_iter()
+        .map(|violation| violation.rule)
+        .collect()
+}
+
+#[test]
+fn an_eviction_in_order_breaks_nothing() {
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+    checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(0));
+    checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(1));
+    checker.see_binding(
+        Seen::Stored(binding(&["m2"], &json!([task("m1")]), &["m1", "m2"])),
+        at(2),
+    );
+    checker.see_binding(Seen::Stored(binding(&["m2"], &json!([]), &["m2"])), at(3));
+    assert_eq!(rules(checker, at(100)), Vec::<u8>::new());
+}
+
+#[test]
+fn an_eviction_without_a_cause_is_seen() {
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(0));
+    checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(0));
+    checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(1));
+    assert_eq!(rules(checker, at(2)), [2]);
+}
+
+#[test]
+fn a_rate_above_the_configured_one_is_seen() {
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+    for (second, name) in [(1, "a"), (2, "b")] {
+        let named = |mut b: Binding| {
+            b.metadata.name = Some(name.to_owned());
+            b
+        };
+        checker.see_binding(Seen::Stored(named(binding(&["m1"], &json!([]), &[]))), at(0));
+        checker.see_binding(Seen::Stored(named(binding(&[], &json!([task("m1")]), &[]))), at(second));
+    }
+    assert_eq!(rules(checker, at(3)), [1]);
+}
+
+#[test]
+fn the_last_copy_that_goes_is_seen() {
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+    checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(0));
+    checker.see_binding(Seen::Stored(binding(&[], &json!([]), &["m1"])), at(9));
+    assert_eq!(rules(checker, at(10)), [4]);
+}
+
+/// m1's only copy moves to m2 by a write of the scheduler, or after a task.
+#[rstest]
+#[case::divided_anew(json!([]), vec![])]
+#[case::evicted(json!([task("m1")]), vec![4])]
+fn fixed_weights_are_divided_anew(#[case] tasks: Value, #[case] expected: Vec<u8>) {
+    let divided = |mut b: Binding| {
+        b.spec.placement = serde_json::from_value(json!({
+            "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
+        }))
+        .unwrap();
+        Seen::Stored(b)
+    };
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
+    let targets: &[&str] = if tasks == json!([]) { &["m1"] } else { &[] };
+    checker.see_binding(divided(binding(targets, &tasks, &["m1"])), at(0));
+    checker.see_binding(divided(binding(&["m2"], &json!([]), &["m1"])), at(1));
+    assert_eq!(rules(checker, at(2)), expected);
+}
+
+/// Of three replicas on m1 and m2 two are given up, and m1's with them: asked for, or not.
+#[rstest]
+#[case::asked_for(1, vec![])]
+#[case::not_asked_for(3, vec![4])]
+fn fewer_replicas_are_fewer_copies(#[case] replicas: i32, #[case] expected: Vec<u8>) {
+    let of = |mut b: Binding, replicas: i32| {
+        b.spec.replicas = Some(replicas);
+        Seen::Stored(b)
+    };
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(0));
+    checker.see_binding(of(binding(&["m1", "m2"], &json!([]), &["m1"]), 3), at(0));
+    checker.see_binding(of(binding(&["m1", "m2"], &json!([]), &["m1"]), replicas), at(1));
+    checker.see_binding(of(binding(&["m2"], &json!([]), &["m1"]), replicas), at(2));
+    assert_eq!(rules(checker, at(10)), expected);
+}
+
+/// m2 has applied its copy and knows no more of it.
+#[rstest]
+#[case::configmap(None, vec![])]
+#[case::deployment(Some(1), vec![4])]
+fn what_knows_no_health_runs_when_applied(#[case] replicas: Option<i32>, #[case] expected: Vec<u8>) {
+    let of = |mut b: Binding| {
+        b.spec.replicas = replicas;
+        for item in b.status.iter_mut().flat_map(|status| &mut status.aggregated_status) {
+            item.health = Some(ResourceHealth::Unknown);
+        }
+        Seen::Stored(b)
+    };
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
+    checker.see_binding(of(binding(&["m2"], &json!([task("m1")]), &["m1", "m2"])), at(0));
+    checker.see_binding(of(binding(&["m2"], &json!([]), &["m1", "m2"])), at(1));
+    assert_eq!(rules(checker, at(2)), expected);
+}
+
+#[rstest]
+#[case::too_early(5, vec![2])]
+#[case::in_time(10, vec![])]
+fn a_taint_waits_for_its_window(#[case] second: i64, #[case] expected: Vec<u8>) {
+    let policy: ClusterTaintPolicy = serde_json::from_value(json!({
+        "metadata": {"name": "p"},
+        "spec": {"matchConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False"]}],
+                 "taintsToAdd": [{"key": "k", "effect": "NoExecute", "addOnMatchSeconds": 10}]}
+    }))
+    .unwrap();
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_policy(Seen::Stored(policy), at(0));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "False", "")), at(0));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(second)]), "False", "k")), at(second));
+    assert_eq!(rules(checker, at(60)), expected);
+}
+
+#[test]
+fn a_cluster_in_both_lists_may_settle_but_not_stay() {
+    let both = || Seen::Stored(binding(&["m1"], &json!([task("m1")]), &["m1"]));
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_binding(both(), at(0));
+    checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(5));
+    assert_eq!(rules(checker, at(60)), Vec::<u8>::new());
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_binding(both(), at(0));
+    assert_eq!(rules(checker, at(60)), [3]);
+}
+
+#[rstest]
+#[case::by_somebody("1", vec![7])]
+#[case::by_the_person("2", vec![])]
+fn what_a_person_does_is_not_judged(#[case] told: &str, #[case] expected: Vec<u8>) {
+    let version = |mut cluster: Cluster, version: &str| {
+        cluster.metadata.resource_version = Some(version.to_owned());
+        Seen::Stored(cluster)
+    };
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.by_hand(told);
+    checker.see_cluster(version(cluster(&json!([taint(0)]), "True", ""), "1"), at(0));
+    checker.see_cluster(version(cluster(&json!([]), "True", ""), "2"), at(1));
+    assert_eq!(rules(checker, at(2)), expected);
+}
+
+#[rstest]
+#[case::of_this_second(SignedDuration::from_secs(3), vec![])]
+#[case::of_long_ago(SignedDuration::from_secs(1), vec![2])]
+fn what_was_read_a_moment_ago_may_be_acted_on(#[case] lag: SignedDuration, #[case] expected: Vec<u8>) {
+    let mut checker = Checker::new(Settings {
+        lag,
+        ..Settings::exact(0.5)
+    });
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+    checker.see_binding(Seen::Stored(binding(&["m1"], &json!([]), &["m1"])), at(0));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(4));
+    checker.see_binding(Seen::Stored(binding(&[], &json!([task("m1")]), &["m1"])), at(6));
+    assert_eq!(
+        rules(checker, at(7))
+            .into_iter()
+            .filter(|rule| *rule == 2)
+            .collect::<Vec<_>>(),
+        expected
+    );
+}
+
+/// Two evictions ten seconds apart, while the wall clock was set back by nine or forward by nine.
+#[rstest]
+#[case::back(-9, 2)]
+#[case::forward(9, 20)]
+fn a_stepped_clock_is_no_rate(#[case] step: i64, #[case] second: i64) {
+    let mut checker = Checker::new(Settings::exact(0.1));
+    let named = |mut b: Binding, name: &str| {
+        b.metadata.name = Some(name.to_owned());
+        Seen::Stored(b)
+    };
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+    for name in ["a", "b"] {
+        checker.see_binding(named(binding(&["m1"], &json!([]), &[]), name), at(0));
+    }
+    checker.see_binding(named(binding(&[], &json!([task("m1")]), &[]), "a"), at(1));
+    checker.clock_stepped(SignedDuration::from_secs(step));
+    checker.see_binding(named(binding(&[], &json!([task("m1")]), &[]), "b"), at(second));
+    assert_eq!(rules(checker, at(30)), Vec::<u8>::new());
+}
+
+#[test]
+fn a_taint_of_a_person_is_left_alone() {
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(1));
+    assert_eq!(rules(checker, at(2)), [7]);
+}

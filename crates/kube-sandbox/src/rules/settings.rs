@@ -1,0 +1,42 @@
+//! What the checked system was configured to do, and how exactly it can be seen.
+
+use jiff::SignedDuration;
+
+/// What the checked system was configured to do, and how exactly it can be seen.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The highest eviction rate that was configured at any time, in evictions a second.
+    pub evictions_per_second: f64,
+    /// How much later or earlier than it happened a change may be seen: zero on the sandbox, where time stands still
+    /// meanwhile; about a second on real servers.
+    pub slack: SignedDuration,
+    /// For how long a cluster may stand in spec.clusters and in the tasks at once before it counts as settled.
+    pub settle: SignedDuration,
+    /// How old what a component acts on may be: zero where its watches and reads are at once, more where requests or
+    /// watch events are made late. What was right by a version replaced less than this ago breaks no rule.
+    pub lag: SignedDuration,
+}
+
+impl Settings {
+    /// For the sandbox under simulated time.
+    #[must_use]
+    pub fn exact(evictions_per_second: f64) -> Self {
+        Self {
+            evictions_per_second,
+            slack: SignedDuration::from_millis(100),
+            settle: SignedDuration::from_secs(10),
+            lag: SignedDuration::ZERO,
+        }
+    }
+
+    /// For servers that run in real time.
+    #[must_use]
+    pub fn real_time(evictions_per_second: f64) -> Self {
+        Self {
+            evictions_per_second,
+            slack: SignedDuration::from_millis(1500),
+            settle: SignedDuration::from_secs(10),
+            lag: SignedDuration::ZERO,
+        }
+    }
+}
