@@ -10,14 +10,23 @@
 //! plays no part; what runs is stored on the Cluster, so that a restart changes nothing but time.
 
 mod conditions;
+mod detail;
 mod engine;
 mod flaps;
+mod forecast;
 mod form;
+mod input;
+mod outcome;
 mod ownership;
+mod persist;
 mod records;
 mod recovering;
 mod report;
+mod resolve;
+mod selectors;
+mod stamps;
 pub mod status;
+mod times;
 mod wanted;
 mod windows;
 
@@ -26,6 +35,9 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
+pub use detail::{
+    ConditionDetail, Detail, Role, TaintDetail, TaintState, details, invalid, rule_in_words, speaks_of,
+};
 pub use engine::{AnnotationChange, Evaluation, FailoverGate, Input, TaintChange, evaluate};
 pub use flaps::FlapScore;
 pub use records::{DismissedAt, ManagedTaint, ManagedTaints, RecordError, SeenCondition, TaintId, Window, Windows};
