@@ -3,14 +3,13 @@
 //! Guarantees: a global subscriber is set only by [`Telemetry::install`], which only `main` calls; tests get one per
 //! process from [`subscriber`], with the simulated clock's time in its lines.
 
-use std::sync::Arc;
+mod recording;
 
 use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{TraceContextExt, TracerProvider};
 use opentelemetry_otlp::WithExportConfig;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use parking_lot::Mutex;
 use tracing::{Span, Subscriber};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::fmt::MakeWriter;
@@ -23,6 +22,8 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::clock::Clock;
 use crate::process::{KitFlags, LogFormat};
+
+pub use recording::{Recording, ask_every_time};
 
 /// Why logs or traces cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -102,57 +103,6 @@ where
     Ok(tracing_subscriber::registry().with(lines(format, writer, clock).with_filter(filter(level)?)))
 }
 
-/// What is logged on this thread from its start until it is dropped, for tests that ask what an operator reads.
-pub struct Recording {
-    text: Arc<Mutex<Vec<u8>>>,
-    _until_dropped: tracing::dispatcher::DefaultGuard,
-}
-
-impl Recording {
-    /// Starts to record.
-    ///
-    /// # Errors
-    /// [`TelemetryError::Filter`] when `level` cannot be read.
-    pub fn start(level: &str, clock: &Clock) -> Result<Self, TelemetryError> {
-        let text = Arc::<Mutex<Vec<u8>>>::default();
-        let pen = Pen(text.clone());
-        let subscriber = subscriber(LogFormat::Text, level, clock.clone(), move || pen.clone())?;
-        Ok(Self {
-            text,
-            _until_dropped: tracing::subscriber::set_default(subscriber),
-        })
-    }
-
-    /// The lines so far.
-    #[must_use]
-    pub fn lines(&self) -> Vec<String> {
-        String::from_utf8_lossy(&self.text.lock())
-            .lines()
-            .map(str::to_owned)
-            .collect()
-    }
-}
-
-impl std::fmt::Debug for Recording {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Recording").field(&self.lines()).finish()
-    }
-}
-
-#[derive(Clone)]
-struct Pen(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Pen {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// The W3C `traceparent` of the current span, to be carried in an entry or a record; `None` when nothing is traced.
 #[must_use]
 pub fn traceparent() -> Option<String> {
@@ -229,7 +179,10 @@ impl FormatTime for ClockTime {
 
 #[cfg(test)]
 mod tests {
+    use super::recording::Pen;
     use super::*;
+    use parking_lot::Mutex;
+    use std::sync::Arc;
     use std::time::Duration;
 
     #[derive(Clone, Default)]
