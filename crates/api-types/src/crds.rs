@@ -1,6 +1,8 @@
 //! The CRDs of all kinds, as `cargo xtask crds` writes them.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
+};
 use kube::{CustomResourceExt, Resource};
 
 use crate::cluster::Cluster;
@@ -26,6 +28,7 @@ pub fn crds() -> Vec<CustomResourceDefinition> {
         Work::crd(),
     ];
     crds.iter_mut().for_each(explain_kind);
+    crds.iter_mut().filter_map(schema_of).for_each(list_values_only);
     crds.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
     crds
 }
@@ -62,14 +65,39 @@ fn explain_kind(crd: &mut CustomResourceDefinition) {
         }
         _ => return,
     };
-    for version in &mut crd.spec.versions {
-        let schema = version
-            .schema
-            .as_mut()
-            .and_then(|schema| schema.open_api_v3_schema.as_mut());
-        if let Some(schema) = schema {
-            schema.description = Some(meaning.to_owned());
+    if let Some(schema) = schema_of(crd) {
+        schema.description = Some(meaning.to_owned());
+    }
+}
+
+/// The schema of the kind; each kind has one version.
+fn schema_of(crd: &mut CustomResourceDefinition) -> Option<&mut JSONSchemaProps> {
+    crd.spec
+        .versions
+        .first_mut()?
+        .schema
+        .as_mut()?
+        .open_api_v3_schema
+        .as_mut()
+}
+
+/// An enumeration that may be absent lists the values that it may have, as in Karmada's CRDs: not `null`, which
+/// `kubectl explain` and refusals would show as a value to choose.
+fn list_values_only(schema: &mut JSONSchemaProps) {
+    if let Some(values) = &mut schema.enum_ {
+        let before = values.len();
+        values.retain(|value| !value.0.is_null());
+        if values.len() < before {
+            schema.nullable = None;
         }
+    }
+    schema
+        .properties
+        .iter_mut()
+        .flatten()
+        .for_each(|(_, field)| list_values_only(field));
+    if let Some(JSONSchemaPropsOrArray::Schema(items)) = &mut schema.items {
+        list_values_only(items);
     }
 }
 
