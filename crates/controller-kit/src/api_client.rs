@@ -1,17 +1,20 @@
 //! What every request of ours passes through on its way to the API server.
 //!
 //! Guarantees: a request that is not a watch ends within its time limit; a controller's write leaves the process only
-//! while its lease is fresh; every request is counted by controller, verb, resource and outcome.
+//! while its lease is fresh; every request is counted by controller, verb, resource and outcome, and slow
+//! ones are told.
 
 use std::time::Duration;
 
 use http::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
+use tokio::time::Instant;
 use tower::{BoxError, service_fn};
 
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
+use crate::slow_answers::SlowAnswers;
 
 /// A write that was not sent, because the lease of its controller could not be renewed in time.
 #[derive(Debug, thiserror::Error)]
@@ -65,11 +68,13 @@ pub(crate) fn for_controller(
     controller: &'static str,
     leadership: Leadership,
     metrics: Metrics,
+    slow_answers: SlowAnswers,
 ) -> Client {
     let namespace = client.default_namespace().to_owned();
     Client::new(
         service_fn(move |request: Request<Body>| {
             let (client, leadership, metrics) = (client.clone(), leadership.clone(), metrics.clone());
+            let slow_answers = slow_answers.clone();
             async move {
                 let verb = verb(&request);
                 let resource = resource(request.uri().path()).to_owned();
@@ -90,7 +95,15 @@ pub(crate) fn for_controller(
                         controller: controller.to_owned(),
                     }));
                 }
-                match client.send(request).await {
+                let (method, uri) = (request.method().clone(), request.uri().clone());
+                let asked = Instant::now();
+                let answer = client.send(request).await;
+                if verb != "watch" {
+                    slow_answers.answered(&metrics, controller, asked.elapsed(), || {
+                        format!("{method} {}", uri.path())
+                    });
+                }
+                match answer {
                     Ok(response) => {
                         count(response.status().as_str());
                         Ok(response)
@@ -193,7 +206,13 @@ mod tests {
         let (start, deadline) = (tokio::time::Instant::now(), Duration::from_secs(10));
         let leadership = Leadership::won(crate::leader::Epoch::default(), start, deadline);
         let metrics = Metrics::new();
-        let client = for_controller(server, "evictor", leadership.clone(), metrics.clone());
+        let client = for_controller(
+            server,
+            "evictor",
+            leadership.clone(),
+            metrics.clone(),
+            SlowAnswers::default(),
+        );
         let send = |method: Method| {
             let path = "/apis/work.karmada.io/v1alpha2/namespaces/a/resourcebindings/b";
             let request = Request::builder().method(method).uri(path).body(Vec::new()).unwrap();

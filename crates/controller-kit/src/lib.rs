@@ -29,6 +29,7 @@ pub mod tasks;
 pub mod telemetry;
 
 mod admin;
+mod slow_answers;
 mod troubles;
 
 pub use self::clock::Clock;

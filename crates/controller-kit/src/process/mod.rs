@@ -4,6 +4,7 @@
 //! gracefully within [`STOP_LIMIT`]; the first failure of any task ends it, and a lost lease ends it before another
 //! process can hold that lease. Nothing is global: several processes may live in one runtime.
 
+mod clock_steps;
 mod controller;
 mod flags;
 mod main;
@@ -39,6 +40,7 @@ use crate::members::{ConnectMember, HttpMembers};
 use crate::metrics::{Family, Metrics};
 use crate::readiness::Readiness;
 use crate::selection::{Known, select};
+use crate::slow_answers::{self, SlowAnswers};
 use crate::tasks::Tasks;
 use crate::troubles::Troubles;
 
@@ -245,7 +247,10 @@ impl Process {
             system_namespace: self.flags.system_namespace.clone().into(),
             members: self.members.clone(),
             readiness: readiness.clone(),
+            slow_answers: SlowAnswers::default(),
         };
+        slow_answers::describe(&metrics);
+        root.spawn("clock steps", clock_steps::watch(self.clock.clone(), metrics.clone()));
         let upkeep = metrics.clone();
         root.spawn("metrics upkeep", async move {
             loop {
@@ -371,6 +376,7 @@ struct Shared {
     system_namespace: Arc<str>,
     members: Arc<dyn ConnectMember>,
     readiness: Readiness,
+    slow_answers: SlowAnswers,
 }
 
 impl Shared {
@@ -412,7 +418,13 @@ impl Shared {
     fn bare_context(self, controller: &'static str, leadership: Leadership, tasks: Tasks) -> Context {
         Context {
             controller,
-            client: api_client::for_controller(self.client, controller, leadership.clone(), self.metrics.clone()),
+            client: api_client::for_controller(
+                self.client,
+                controller,
+                leadership.clone(),
+                self.metrics.clone(),
+                self.slow_answers,
+            ),
             clock: self.clock,
             informers: self.informers.waiting_until(tasks.shutdown().clone()),
             metrics: self.metrics,
