@@ -4,27 +4,22 @@ use std::time::Duration;
 
 use clap::Args;
 use controller_kit::durations::parse_duration;
-use failover_core::cluster_health::Thresholds;
+
+use crate::cluster_status::StatusFlags;
 
 /// Flags of the cluster-health-controller.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Cluster health")]
 #[group(skip)]
 pub struct Flags {
-    /// Time between two probes of a member; also the longest that a probe may take.
-    #[arg(long, env = "KARMADA_FAILOVER_CLUSTER_STATUS_UPDATE_FREQUENCY", value_name = "DURATION",
-          value_parser = parse_duration, default_value = "10s")]
-    pub cluster_status_update_frequency: Duration,
+    /// How members are probed.
+    #[command(flatten)]
+    pub status: StatusFlags,
 
-    /// How long a member must be seen healthy before its Cluster becomes Ready.
-    #[arg(long, env = "KARMADA_FAILOVER_CLUSTER_SUCCESS_THRESHOLD", value_name = "DURATION",
-          value_parser = parse_duration, default_value = "30s")]
-    pub cluster_success_threshold: Duration,
-
-    /// How long a member must be seen unhealthy, or not be seen, before its Cluster stops being Ready.
-    #[arg(long, env = "KARMADA_FAILOVER_CLUSTER_FAILURE_THRESHOLD", value_name = "DURATION",
-          value_parser = parse_duration, default_value = "30s")]
-    pub cluster_failure_threshold: Duration,
+    /// How long nobody may report on a member before its Cluster becomes Unknown.
+    #[arg(long, env = "KARMADA_FAILOVER_CLUSTER_MONITOR_GRACE_PERIOD", value_name = "DURATION",
+          value_parser = parse_duration, default_value = "40s")]
+    pub cluster_monitor_grace_period: Duration,
 
     /// How many Clusters the controller `cluster` looks after at once.
     #[arg(
@@ -51,9 +46,8 @@ controller_kit::deprecated_flags! {
 impl Default for Flags {
     fn default() -> Self {
         Self {
-            cluster_status_update_frequency: Duration::from_secs(10),
-            cluster_success_threshold: Duration::from_secs(30),
-            cluster_failure_threshold: Duration::from_secs(30),
+            status: StatusFlags::default(),
+            cluster_monitor_grace_period: Duration::from_secs(40),
             concurrent_cluster_syncs: 5,
             old: OldFlags::default(),
         }
@@ -61,19 +55,8 @@ impl Default for Flags {
 }
 
 impl Flags {
-    pub(crate) fn thresholds(&self) -> Thresholds {
-        Thresholds {
-            success: self.cluster_success_threshold,
-            failure: self.cluster_failure_threshold,
-        }
-    }
-
     pub(crate) fn problems(&self) -> Vec<String> {
-        if self.cluster_status_update_frequency.is_zero() {
-            vec!["--cluster-status-update-frequency must be above 0: it is the time between two probes".to_owned()]
-        } else {
-            Vec::new()
-        }
+        self.status.problems()
     }
 }
 
@@ -94,7 +77,7 @@ mod tests {
         let parsed = Cli::parse_from(["x"]).flags;
         assert_eq!(format!("{parsed:?}"), format!("{defaults:?}"));
         let parsed = Cli::parse_from(["x", "--cluster-failure-threshold=1m30s"]).flags;
-        assert_eq!(parsed.thresholds().failure, Duration::from_secs(90));
+        assert_eq!(parsed.status.thresholds().failure, Duration::from_secs(90));
         let old = Cli::parse_from(["x", "--failover-eviction-timeout=5m"])
             .flags
             .old

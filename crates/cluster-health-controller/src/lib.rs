@@ -6,13 +6,14 @@
 //! [`failover_core::cluster_health`].
 
 mod cluster;
-pub mod cluster_status;
+mod cluster_status;
 mod conditional;
 mod flags;
 mod metrics;
 
 use controller_kit::Controller;
 
+pub use cluster_status::{LeaseFlags, StatusFlags, report_on_own};
 pub use flags::{Flags, OldFlags};
 
 /// The controllers of this crate, by the names that `--controllers` takes: `clusterStatus` and `cluster`.

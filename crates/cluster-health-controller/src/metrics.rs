@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_types::cluster::{Cluster, ClusterSyncMode};
+use api_types::cluster::Cluster;
 use controller_kit::metrics::{Buckets, Family};
 use controller_kit::{Context, Store};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use parking_lot::Mutex;
+
+use crate::cluster_status::Subject;
 
 /// How long looks at members took.
 #[derive(Debug, Default)]
@@ -27,15 +29,15 @@ impl Timings {
     }
 }
 
-/// Computes the series from the Clusters at every scrape.
-pub(crate) fn publish(ctx: &Context, clusters: &Store<Cluster>) -> Arc<Timings> {
+/// Computes the series from the Clusters that are reported on, at every scrape.
+pub(crate) fn publish(ctx: &Context, clusters: &Store<Cluster>, subject: &Subject) -> Arc<Timings> {
     let timings = Arc::new(Timings::default());
-    let (known, store) = (Arc::clone(&timings), clusters.clone());
+    let (known, store, subject) = (Arc::clone(&timings), clusters.clone(), subject.clone());
     ctx.metrics.collector("clusterStatus", move || {
         let clusters: Vec<Arc<Cluster>> = store
             .list()
             .into_iter()
-            .filter(|c| c.spec.sync_mode == ClusterSyncMode::Push)
+            .filter(|cluster| subject.includes(cluster))
             .collect();
         families(&clusters, &known)
     });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::cluster::{Cluster, condition};
-use cluster_health_controller::{Flags, controllers};
+use cluster_health_controller::{Flags, StatusFlags, controllers};
 use controller_kit::{Clock, Ended, Process};
 use kube::Api;
 use kube_sandbox::{Sandbox, SandboxOptions};
@@ -142,9 +142,11 @@ async fn another_certificate_is_named_and_the_right_one_accepted() {
         }))
         .unwrap();
     let flags = Flags {
-        cluster_status_update_frequency: Duration::from_millis(200),
-        cluster_success_threshold: Duration::from_millis(200),
-        cluster_failure_threshold: Duration::from_millis(200),
+        status: StatusFlags {
+            cluster_status_update_frequency: Duration::from_millis(200),
+            cluster_success_threshold: Duration::from_millis(200),
+            cluster_failure_threshold: Duration::from_millis(200),
+        },
         ..Flags::default()
     };
     let process = Process::builder("cluster-health-controller", sandbox.client())

@@ -11,18 +11,50 @@ use tokio::time::{Instant, timeout_at};
 /// How rustls begins what it says about a server whose certificate it does not accept.
 const CERTIFICATE_REFUSED: &str = "invalid peer certificate";
 
+/// By whose credentials the member is asked, for words about what to mend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Credentials {
+    /// Those in a Secret of the control plane, `namespace/name`.
+    Secret(String),
+    /// The agent's own.
+    Own,
+}
+
+impl Credentials {
+    fn mend_certificate(&self, why: &str) -> String {
+        match self {
+            Self::Secret(secret) => format!(
+                "its certificate is not accepted ({why}): put the certificate of the authority that signed it into key \
+                 caBundle of secret {secret}"
+            ),
+            Self::Own => format!(
+                "its certificate is not accepted ({why}): put the certificate of the authority that signed it into the \
+                 agent's kubeconfig of the member"
+            ),
+        }
+    }
+
+    fn mend_token(&self, code: u16) -> String {
+        match self {
+            Self::Secret(secret) => format!(
+                "the member refuses the token in secret {secret} (HTTP {code}): put a valid one into its key token"
+            ),
+            Self::Own => format!(
+                "the member refuses the agent (HTTP {code}): give its service account the rights that README.md names"
+            ),
+        }
+    }
+}
+
 /// Asks `/readyz`, and `/healthz` where that is not known. Returns within `limit`.
-pub(super) async fn probe(client: &Client, limit: Duration, secret: &str) -> Observation {
+pub(super) async fn probe(client: &Client, limit: Duration, credentials: &Credentials) -> Observation {
     let deadline = Instant::now() + limit;
     let answer = ask(client, "/readyz", deadline, limit).await;
     if let ProbeAnswer::Nothing { why } = &answer
         && why.contains(CERTIFICATE_REFUSED)
         && let ReadyzStep::Observed(observation) = after_readyz(&answer)
     {
-        return observation.with_hint(&format!(
-            "its certificate is not accepted ({why}): put the certificate of the authority that signed it into key \
-             caBundle of secret {secret}"
-        ));
+        return observation.with_hint(&credentials.mend_certificate(why));
     }
     let (observation, code) = match after_readyz(&answer) {
         ReadyzStep::Observed(observation) => (observation, code_of(&answer)),
@@ -32,9 +64,7 @@ pub(super) async fn probe(client: &Client, limit: Duration, secret: &str) -> Obs
         }
     };
     match code {
-        Some(code @ (401 | 403)) => observation.with_hint(&format!(
-            "the member refuses the token in secret {secret} (HTTP {code}): put a valid one into its key token"
-        )),
+        Some(code @ (401 | 403)) => observation.with_hint(&credentials.mend_token(code)),
         _ => observation,
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn operations(cluster: &Cluster, observation: &Observation, facts: &F
                 type_: condition::COMPLETE_API_ENABLEMENTS,
                 status,
                 reason,
-                message,
+                message: &message,
             };
             conditions::set(&mut after, say, None, now);
         }

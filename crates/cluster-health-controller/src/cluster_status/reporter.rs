@@ -10,25 +10,30 @@ use failover_core::cluster_health::{
     Memory, Observation, StoredReady, Thresholds, Verdict, cannot_connect, step, transition,
 };
 use kube::Client;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{info, warn};
 
+use super::Office;
 use super::collect::Collector;
-use super::credentials::{NoTarget, target};
+use super::credentials::NoTarget;
+use super::overdue::Overdue;
+use super::pace::Pace;
 use super::probe::probe;
 use super::report;
+use super::subject::Subject;
 use crate::conditional::{self, Half, Outcome};
-use crate::flags::Flags;
 use crate::metrics::Timings;
 
 pub(super) struct Reporter {
     ctx: Context,
     key: ObjectKey,
+    subject: Subject,
     clusters: Store<Cluster>,
-    period: Duration,
+    pace: Pace,
     thresholds: Thresholds,
     timings: Arc<Timings>,
-    /// Zero of this task's monotonic time line.
+    overdue: Arc<Overdue>,
+    /// Zero of this task's monotonic time line, and of the grid of its looks.
     started: Instant,
     memory: Option<Memory>,
     collector: Collector,
@@ -39,15 +44,17 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    pub fn new(ctx: &Context, flags: &Flags, clusters: Store<Cluster>, key: ObjectKey, timings: Arc<Timings>) -> Self {
+    pub fn new(office: &Office, key: ObjectKey) -> Self {
         Self {
-            collector: Collector::new(ctx, &key.name),
-            ctx: ctx.clone(),
+            collector: Collector::new(&office.ctx, &key.name),
+            ctx: office.ctx.clone(),
             key,
-            clusters,
-            period: flags.cluster_status_update_frequency,
-            thresholds: flags.thresholds(),
-            timings,
+            subject: office.subject.clone(),
+            clusters: office.store.clone(),
+            pace: Pace::new(office.flags.cluster_status_update_frequency),
+            thresholds: office.flags.thresholds(),
+            timings: Arc::clone(&office.timings),
+            overdue: Arc::clone(&office.overdue),
             started: Instant::now(),
             memory: None,
             target: None,
@@ -59,24 +66,22 @@ impl Reporter {
         let shutdown = self.ctx.shutdown.clone();
         loop {
             let began = Instant::now();
-            let settles_in = self.look().await;
+            let settles_in = self.look(began).await;
             self.timings.record(&self.key.name, began.elapsed());
-            let rest = self.period.saturating_sub(began.elapsed());
-            // An observation that will have held for its threshold is looked at again exactly then.
-            let wait = settles_in.map_or(rest, |settles_in| rest.min(settles_in));
+            let wait = self.pace.wait(self.started.elapsed(), settles_in);
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return,
-                // Never at once: a member that answers slower than the period must not be asked without pause.
-                () = sleep(wait.max(Duration::from_millis(1))) => {}
+                () = sleep(wait) => {}
             }
         }
     }
 
     /// One look. Returns when the condition would follow if nothing changes.
-    async fn look(&mut self) -> Option<Duration> {
+    async fn look(&mut self, began: Instant) -> Option<Duration> {
         let cluster = self.clusters.get(&self.key)?;
         let (observation, client) = self.observe(&cluster).await?;
+        self.overdue.probed(&self.key.name);
         let stored = StoredReady::from(cluster.condition(condition::READY));
         let step = step(
             self.memory,
@@ -96,8 +101,8 @@ impl Reporter {
         }
         match client {
             Some(client) if observation.is_healthy() && step.verdict == Verdict::Follow => {
-                // What cannot be collected in time stays as it was; the probe waits for nothing.
-                let _ = timeout(self.period, self.collector.refresh(&client)).await;
+                // What cannot be collected in time stays as it was: the next probe waits for nothing.
+                let _ = timeout_at(began + self.pace.probe_limit(), self.collector.refresh(&client)).await;
             }
             _ if observation.is_healthy() => {}
             _ => self.collector.lost(),
@@ -111,7 +116,7 @@ impl Reporter {
 
     /// What is seen of the member; nothing when this process knows too little to say anything.
     async fn observe(&mut self, cluster: &Cluster) -> Option<(Observation, Option<Client>)> {
-        let target = match target(&self.ctx, cluster, self.period).await {
+        let target = match self.subject.target(&self.ctx, cluster, self.pace.probe_limit()).await {
             Ok(target) => target,
             Err(NoTarget::Wrong(what_to_do)) => return Some((cannot_connect(what_to_do), None)),
             Err(NoTarget::NotReadYet) => {
@@ -128,12 +133,8 @@ impl Reporter {
         match connected {
             Err(error) => Some((cannot_connect(error.to_string()), None)),
             Ok(client) => {
-                let secret = cluster
-                    .spec
-                    .secret_ref
-                    .as_ref()
-                    .map(|r| format!("{}/{}", r.namespace, r.name));
-                let observation = probe(&client, self.period, &secret.unwrap_or_default()).await;
+                let credentials = self.subject.credentials(cluster);
+                let observation = probe(&client, self.pace.probe_limit(), &credentials).await;
                 Some((observation, Some(client)))
             }
         }
@@ -161,15 +162,20 @@ impl Reporter {
                 Vec::new()
             }
         };
-        match conditional::patch(&self.ctx, Arc::clone(cluster), Half::Status, change).await {
-            Ok(Outcome::Written { before }) => self.tell(&before, observation, held_for),
-            Ok(Outcome::Unchanged | Outcome::Gone) => {}
-            // The next look tries again: nothing is lost but a period.
-            Err(error) => {
-                warn!(cluster = %self.key, error = api_errors::one_line(&error), "status not written");
-                self.unsure = Some(Arc::clone(cluster));
+        // A control plane that is slow to answer must not keep the next probes waiting: each look writes anew.
+        let writing = conditional::patch(&self.ctx, Arc::clone(cluster), Half::Status, change);
+        let error = match timeout(self.pace.period(), writing).await {
+            Ok(Ok(Outcome::Written { before })) => {
+                self.tell(&before, observation, held_for);
+                return;
             }
-        }
+            Ok(Ok(Outcome::Unchanged | Outcome::Gone)) => return,
+            Ok(Err(error)) => api_errors::one_line(&error),
+            Err(_) => format!("no answer within {}", format_duration(self.pace.period())),
+        };
+        // The next look tries again: nothing is lost but a period.
+        warn!(cluster = %self.key, error, "status not written");
+        self.unsure = Some(Arc::clone(cluster));
     }
 
     /// An event for a settled transition, in the probe's own words.

@@ -2,6 +2,7 @@
 
 use api_types::cluster::{ApiEnablement, ApiResource};
 use controller_kit::api_errors;
+use futures::StreamExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::Client;
 use kube::core::discovery::v2::APIGroupDiscoveryList;
@@ -21,16 +22,33 @@ impl Apis {
         self.complete && !self.enablements.is_empty()
     }
 
+    fn lacks(&mut self, what: &str, error: &kube::Error) {
+        warn!(
+            what,
+            error = api_errors::one_line(error),
+            "the member does not list this API"
+        );
+        self.complete = false;
+    }
+
     /// Status, reason and message as stock writes them.
-    pub fn completeness(&self) -> (&'static str, &'static str, &'static str) {
-        match (self.enablements.is_empty(), self.complete) {
-            (true, _) => ("False", "Empty", "collected empty APIEnablements from the cluster"),
-            (false, false) => (
+    pub fn completeness(&self) -> (&'static str, &'static str, String) {
+        match (self.enablements.len(), self.complete) {
+            (0, _) => (
+                "False",
+                "Empty",
+                "collected empty APIEnablements from the cluster".to_owned(),
+            ),
+            (count, false) => (
                 "False",
                 "Partial",
-                "might collect partial APIEnablements(fetching failed for some APIs)",
+                format!("might collect partial APIEnablements({count}) from the cluster"),
             ),
-            (false, true) => ("True", "Complete", "collected complete APIEnablements"),
+            (_, true) => (
+                "True",
+                "Complete",
+                "collected complete APIEnablements from the cluster".to_owned(),
+            ),
         }
     }
 }
@@ -94,53 +112,57 @@ fn add_groups(enablements: &mut Vec<ApiEnablement>, list: APIGroupDiscoveryList)
     complete
 }
 
+/// How many group versions are asked for at the same time: a member far away has dozens of them.
+const AT_ONCE: usize = 8;
+
 async fn one_by_one(client: &Client) -> Apis {
     let mut apis = Apis {
         enablements: Vec::new(),
         complete: true,
     };
-    let mut lists: Vec<(String, Result<APIResourceList, kube::Error>)> = Vec::new();
+    let mut group_versions = Vec::new();
     match client.list_core_api_versions().await {
-        Ok(core) => {
-            for version in core.versions {
-                let list = client.list_core_api_resources(&version).await;
-                lists.push((version, list));
-            }
-        }
-        Err(error) => lists.push(("core".to_owned(), Err(error))),
+        Ok(core) => group_versions.extend(core.versions),
+        Err(error) => apis.lacks("the core group", &error),
     }
     match client.list_api_groups().await {
-        Ok(groups) => {
-            for version in groups.groups.into_iter().flat_map(|group| group.versions) {
-                let list = client.list_api_group_resources(&version.group_version).await;
-                lists.push((version.group_version, list));
-            }
-        }
-        Err(error) => lists.push(("groups".to_owned(), Err(error))),
+        Ok(groups) => group_versions.extend(
+            groups
+                .groups
+                .into_iter()
+                .flat_map(|group| group.versions)
+                .map(|version| version.group_version),
+        ),
+        Err(error) => apis.lacks("the groups", &error),
     }
-    for (group_version, list) in lists {
+    let mut lists = futures::stream::iter(group_versions)
+        .map(|group_version| async move {
+            let list = if group_version.contains('/') {
+                client.list_api_group_resources(&group_version).await
+            } else {
+                client.list_core_api_resources(&group_version).await
+            };
+            (group_version, list)
+        })
+        .buffered(AT_ONCE);
+    while let Some((group_version, list)) = lists.next().await {
         match list {
-            Ok(list) => {
-                let named = list.resources.into_iter().filter(|r| !r.name.contains('/'));
-                let resources = named
-                    .map(|r| ApiResource {
-                        name: r.name,
-                        kind: r.kind,
-                    })
-                    .collect();
-                push(&mut apis.enablements, group_version, resources);
-            }
-            Err(error) => {
-                warn!(
-                    group_version,
-                    error = api_errors::one_line(&error),
-                    "the member does not list this API"
-                );
-                apis.complete = false;
-            }
+            Ok(list) => push(&mut apis.enablements, group_version, named(list)),
+            Err(error) => apis.lacks(&group_version, &error),
         }
     }
     apis
+}
+
+/// The resources of a group version, without subresources.
+fn named(list: APIResourceList) -> Vec<ApiResource> {
+    let whole = list.resources.into_iter().filter(|r| !r.name.contains('/'));
+    whole
+        .map(|r| ApiResource {
+            name: r.name,
+            kind: r.kind,
+        })
+        .collect()
 }
 
 fn push(enablements: &mut Vec<ApiEnablement>, group_version: String, mut resources: Vec<ApiResource>) {
@@ -177,14 +199,29 @@ mod tests {
             (enablements[0].group_version.as_str(), names),
             ("apps/v1", vec!["deployments", "statefulsets"])
         );
+        let partial = Apis {
+            enablements,
+            complete: false,
+        };
         assert_eq!(
-            Apis {
-                enablements,
-                complete: false
-            }
-            .completeness()
-            .1,
-            "Partial"
+            partial.completeness(),
+            (
+                "False",
+                "Partial",
+                "might collect partial APIEnablements(1) from the cluster".to_owned()
+            )
+        );
+        let complete = Apis {
+            complete: true,
+            ..partial
+        };
+        assert_eq!(
+            complete.completeness(),
+            (
+                "True",
+                "Complete",
+                "collected complete APIEnablements from the cluster".to_owned()
+            )
         );
         assert_eq!(Apis::default().completeness().1, "Empty");
     }

@@ -56,7 +56,7 @@ impl Facts {
     }
 
     /// Status, reason and message of the condition `CompleteAPIEnablements`.
-    pub fn completeness(&self) -> Option<(&'static str, &'static str, &'static str)> {
+    pub fn completeness(&self) -> Option<(&'static str, &'static str, String)> {
         self.apis.as_ref().map(discovery::Apis::completeness)
     }
 }

@@ -33,11 +33,9 @@ pub(super) struct SlimPodSpec {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct SlimContainer {
     #[serde(default)]
     pub resources: SlimResources,
-    pub restart_policy: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,7 +1,7 @@
 //! Sums of Kubernetes quantities.
 //!
-//! Exact: values are integers of a billionth. Written back in the notation in which people read them: binary suffixes
-//! where all summands had one, else decimal, `m` below one.
+//! Exact: values are integers of a billionth. Written back as Kubernetes itself writes them: with the largest suffix
+//! that leaves a whole number, binary or decimal as the first summand was.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,34 @@ const BINARY: [(&str, i128); 6] = [
     ("Ki", 1 << 10),
 ];
 
+const DECIMAL: [(&str, i128); 9] = [
+    ("E", NANOS * NANOS * NANOS),
+    ("P", NANOS * NANOS * 1_000_000),
+    ("T", NANOS * NANOS * 1_000),
+    ("G", NANOS * NANOS),
+    ("M", NANOS * 1_000_000),
+    ("k", NANOS * 1_000),
+    ("", NANOS),
+    ("m", 1_000_000),
+    ("u", 1_000),
+];
+
+/// Which suffixes a quantity is written with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Notation {
+pub(super) enum Notation {
+    /// `Ki`, `Mi`, …
     Binary,
+    /// `m`, `k`, `M`, …
     Decimal,
+}
+
+/// The smallest part of a resource that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grain {
+    /// Thousandths, as of a CPU core.
+    Thousandth,
+    /// Whole units, as of bytes and devices.
+    Whole,
 }
 
 /// An amount of one resource.
@@ -74,16 +98,9 @@ impl Amount {
     }
 
     pub fn plus(self, other: Self) -> Self {
-        let notation = match (self.notation, other.notation) {
-            (Some(Notation::Binary), Some(Notation::Binary) | None) | (None, Some(Notation::Binary)) => {
-                Some(Notation::Binary)
-            }
-            (None, None) => None,
-            _ => Some(Notation::Decimal),
-        };
         Self {
             nanos: self.nanos.saturating_add(other.nanos),
-            notation,
+            notation: if self.nanos == 0 { other.notation } else { self.notation },
         }
     }
 
@@ -91,21 +108,36 @@ impl Amount {
         if other.nanos > self.nanos { other } else { self }
     }
 
+    /// The next amount of this grain that is not less, in this notation.
+    pub fn in_grains(self, grain: Grain, notation: Notation) -> Self {
+        let size = match grain {
+            Grain::Thousandth => NANOS / 1_000,
+            Grain::Whole => NANOS,
+        };
+        let grains = self.nanos.div_euclid(size) + i128::from(self.nanos.rem_euclid(size) != 0);
+        Self {
+            nanos: grains.saturating_mul(size),
+            notation: Some(notation),
+        }
+    }
+
+    pub fn is_positive(self) -> bool {
+        self.nanos > 0
+    }
+
     pub fn write(self) -> Quantity {
         let whole = self.nanos / NANOS;
-        if self.nanos % NANOS != 0 {
-            // Finer than a thousandth is rounded up: resources in use must not look smaller than they are.
-            let millis = self.nanos.div_euclid(1_000_000) + i128::from(self.nanos.rem_euclid(1_000_000) != 0);
-            return Quantity(format!("{millis}m"));
+        if self.notation == Some(Notation::Binary) && self.nanos % NANOS == 0 && whole.abs() >= 1024 {
+            let fits = BINARY.iter().find(|(_, factor)| whole % factor == 0);
+            let (suffix, factor) = fits.copied().unwrap_or(("", 1));
+            return Quantity(format!("{}{suffix}", whole / factor));
         }
-        if self.notation == Some(Notation::Binary) && whole != 0 {
-            for (suffix, factor) in BINARY {
-                if whole % factor == 0 {
-                    return Quantity(format!("{}{suffix}", whole / factor));
-                }
-            }
+        if self.nanos == 0 {
+            return Quantity("0".to_owned());
         }
-        Quantity(whole.to_string())
+        let fits = DECIMAL.iter().find(|(_, factor)| self.nanos % factor == 0);
+        let (suffix, factor) = fits.copied().unwrap_or(("n", 1));
+        Quantity(format!("{}{suffix}", self.nanos / factor))
     }
 }
 
@@ -180,14 +212,31 @@ mod tests {
     #[case(&["1Gi", "1Gi"], "2Gi")]
     #[case(&["1.5Gi"], "1536Mi")]
     #[case(&["1Gi", "1000"], "1073742824")]
-    #[case(&["1e3", "2k"], "3000")]
-    #[case(&["1u"], "1m")]
+    #[case(&["1e3", "2k"], "3k")]
+    #[case(&["110", "890"], "1k")]
+    #[case(&["1u"], "1u")]
+    #[case(&["1500n", "500n"], "2u")]
     #[case(&["0", "0Ki"], "0")]
+    #[case(&["0", "2Ki"], "2Ki")]
+    #[case(&["512", "512"], "1024")]
+    #[case(&["512", "1Ki"], "1536")]
     fn sums(#[case] summands: &[&str], #[case] expected: &str) {
         let sum = summands.iter().fold(Amount::ZERO, |sum, text| {
             sum.plus(Amount::read(&Quantity((*text).to_owned())).unwrap())
         });
         assert_eq!(sum.write().0, expected);
+    }
+
+    #[rstest]
+    #[case("1500u", Grain::Thousandth, Notation::Decimal, "2m")]
+    #[case("100m", Grain::Thousandth, Notation::Decimal, "100m")]
+    #[case("1500m", Grain::Whole, Notation::Binary, "2")]
+    #[case("1Gi", Grain::Whole, Notation::Binary, "1Gi")]
+    #[case("2048", Grain::Whole, Notation::Binary, "2Ki")]
+    #[case("1000", Grain::Whole, Notation::Decimal, "1k")]
+    fn grains(#[case] text: &str, #[case] grain: Grain, #[case] notation: Notation, #[case] expected: &str) {
+        let amount = Amount::read(&Quantity(text.to_owned())).unwrap();
+        assert_eq!(amount.in_grains(grain, notation).write().0, expected);
     }
 
     #[rstest]
@@ -205,7 +254,8 @@ mod tests {
         #[test]
         fn any_text_is_answered(text in ".*") {
             if let Some(amount) = Amount::read(&Quantity(text)) {
-                prop_assert!(Amount::read(&amount.write()).is_some());
+                let again = Amount::read(&amount.write());
+                prop_assert_eq!(again.map(|again| again.nanos), Some(amount.nanos));
             }
         }
     }

@@ -1,0 +1,263 @@
+//! The Lease of a Pull member: its agent lives, and looks at it.
+//!
+//! Guarantees: the Lease stands in `karmada-cluster` under the Cluster's name and belongs to the Cluster, so that it goes
+//! with it; it is renewed every lease duration × fraction, and only while the member is being looked at: an agent that is
+//! stuck must not seem alive. Nothing is renewed for a Cluster that does not exist or is not in Pull mode.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api_types::ClusterName;
+use api_types::cluster::Cluster;
+use api_types::names::namespace;
+use clap::Args;
+use controller_kit::durations::{format_duration, parse_duration};
+use controller_kit::{Context, ObjectKey, Store, api_errors};
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
+use kube::api::{Api, PostParams};
+use kube::{Resource, ResourceExt};
+use tokio::time::{Instant, sleep_until, timeout};
+use tracing::{debug, info, warn};
+
+use super::overdue::Overdue;
+use super::subject::Subject;
+
+/// The agent's Lease; names and defaults are Karmada's.
+#[derive(Debug, Clone, Args)]
+#[group(skip)]
+pub struct LeaseFlags {
+    /// How long the member's Lease is good without a renewal.
+    #[arg(long, env = "KARMADA_FAILOVER_CLUSTER_LEASE_DURATION", value_name = "DURATION",
+          value_parser = parse_duration, default_value = "40s")]
+    pub cluster_lease_duration: Duration,
+
+    /// The part of --cluster-lease-duration after which the member's Lease is renewed, above 0 and below 1.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_CLUSTER_LEASE_RENEW_INTERVAL_FRACTION",
+        value_name = "FRACTION",
+        default_value_t = 0.25
+    )]
+    pub cluster_lease_renew_interval_fraction: f64,
+}
+
+impl Default for LeaseFlags {
+    fn default() -> Self {
+        Self {
+            cluster_lease_duration: Duration::from_secs(40),
+            cluster_lease_renew_interval_fraction: 0.25,
+        }
+    }
+}
+
+impl LeaseFlags {
+    /// Every mistake, one sentence each.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.cluster_lease_duration < Duration::from_secs(1) {
+            problems.push("--cluster-lease-duration must be at least 1s: Leases count in seconds".to_owned());
+        }
+        let fraction = self.cluster_lease_renew_interval_fraction;
+        if !(fraction > 0.0 && fraction < 1.0) {
+            problems.push(format!(
+                "--cluster-lease-renew-interval-fraction is {fraction}, and must be above 0 and below 1"
+            ));
+        }
+        problems
+    }
+
+    pub(super) fn duration(&self) -> Duration {
+        self.cluster_lease_duration
+    }
+
+    fn renew_every(&self) -> Duration {
+        let every = self
+            .cluster_lease_duration
+            .mul_f64(self.cluster_lease_renew_interval_fraction.clamp(0.0, 1.0));
+        every.max(Duration::from_millis(100))
+    }
+}
+
+/// Renews the Lease.
+pub(super) struct Keeper {
+    ctx: Context,
+    cluster: ClusterName,
+    clusters: Store<Cluster>,
+    duration: Duration,
+    every: Duration,
+    probes: Arc<Overdue>,
+    /// As it was after our last write.
+    last: Option<Lease>,
+    /// Why nothing is renewed, as it was said last.
+    silent: Option<&'static str>,
+}
+
+impl Keeper {
+    pub fn new(
+        ctx: &Context,
+        cluster: &ClusterName,
+        flags: &LeaseFlags,
+        clusters: Store<Cluster>,
+        probes: Arc<Overdue>,
+    ) -> Self {
+        Self {
+            ctx: ctx.clone(),
+            cluster: cluster.clone(),
+            clusters,
+            duration: flags.duration(),
+            every: flags.renew_every(),
+            probes,
+            last: None,
+            silent: None,
+        }
+    }
+
+    pub async fn run(mut self) {
+        let shutdown = self.ctx.shutdown.clone();
+        let mut next = Instant::now();
+        loop {
+            let sent = Instant::now();
+            match self.may_renew() {
+                Err(why) => {
+                    if self.silent != Some(why) {
+                        warn!(cluster = %self.cluster, why, "the member's Lease is not renewed");
+                        self.silent = Some(why);
+                    }
+                }
+                Ok(cluster) => {
+                    if self.silent.take().is_some() {
+                        info!(cluster = %self.cluster, "the member's Lease is renewed again");
+                    }
+                    // One that takes longer comes too late for its purpose.
+                    match timeout(self.every, self.renew(&cluster)).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(error)) => {
+                            let error = api_errors::one_line(&error);
+                            warn!(cluster = %self.cluster, error, "the member's Lease cannot be renewed");
+                            self.last = None;
+                        }
+                        Err(_) => {
+                            let limit = format_duration(self.every);
+                            warn!(cluster = %self.cluster, "the member's Lease cannot be renewed: no answer within {limit}");
+                            self.last = None;
+                        }
+                    }
+                }
+            }
+            next = (next + self.every).max(sent);
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                () = sleep_until(next) => {}
+            }
+        }
+    }
+
+    fn may_renew(&self) -> Result<Arc<Cluster>, &'static str> {
+        let key = ObjectKey::cluster_scoped(self.cluster.as_str());
+        let Some(cluster) = self.clusters.get(&key) else {
+            return Err("there is no such Cluster; start the agent again to register it");
+        };
+        if !Subject::Own(self.cluster.clone()).includes(&cluster) {
+            return Err("spec.syncMode of the Cluster is not Pull");
+        }
+        if self.probes.is_overdue(self.cluster.as_str()) {
+            return Err("the member has not been looked at for a whole lease duration");
+        }
+        Ok(cluster)
+    }
+
+    async fn renew(&mut self, cluster: &Cluster) -> Result<(), kube::Error> {
+        let api: Api<Lease> = Api::namespaced(self.ctx.client.clone(), namespace::CLUSTER);
+        let known = match self.last.take() {
+            Some(lease) => Some(lease),
+            None => api.get_opt(self.cluster.as_str()).await?,
+        };
+        let renewed = match known {
+            None => api.create(&PostParams::default(), &self.renewal(cluster, None)).await,
+            Some(lease) => {
+                let renewal = self.renewal(cluster, Some(lease));
+                match api
+                    .replace(self.cluster.as_str(), &PostParams::default(), &renewal)
+                    .await
+                {
+                    // Somebody touched it, or took it away: once more from what is there.
+                    Err(error) if api_errors::is_outdated(&error) || api_errors::is_not_found(&error) => {
+                        match api.get_opt(self.cluster.as_str()).await? {
+                            None => api.create(&PostParams::default(), &self.renewal(cluster, None)).await,
+                            Some(lease) => {
+                                let renewal = self.renewal(cluster, Some(lease));
+                                api.replace(self.cluster.as_str(), &PostParams::default(), &renewal)
+                                    .await
+                            }
+                        }
+                    }
+                    other => other,
+                }
+            }
+        }?;
+        debug!(cluster = %self.cluster, "the member's Lease is renewed");
+        self.last = Some(renewed);
+        Ok(())
+    }
+
+    fn renewal(&self, cluster: &Cluster, before: Option<Lease>) -> Lease {
+        let now = MicroTime(self.ctx.clock.now());
+        let mut lease = before.unwrap_or_else(|| Lease {
+            metadata: ObjectMeta {
+                name: Some(self.cluster.to_string()),
+                namespace: Some(namespace::CLUSTER.to_owned()),
+                ..ObjectMeta::default()
+            },
+            ..Lease::default()
+        });
+        lease.metadata.managed_fields = None;
+        lease.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: Cluster::api_version(&()).into_owned(),
+            kind: Cluster::kind(&()).into_owned(),
+            name: cluster.name_any(),
+            uid: cluster.metadata.uid.clone().unwrap_or_default(),
+            ..OwnerReference::default()
+        }]);
+        let spec = lease.spec.get_or_insert_with(LeaseSpec::default);
+        let identity = self.ctx.identity.to_string();
+        if spec.holder_identity.as_deref() != Some(identity.as_str()) {
+            spec.lease_transitions = Some(
+                spec.lease_transitions
+                    .map_or(0, |transitions| transitions.saturating_add(1)),
+            );
+            spec.acquire_time = Some(now.clone());
+            spec.holder_identity = Some(identity);
+        }
+        spec.lease_duration_seconds = i32::try_from(self.duration.as_secs().max(1)).ok();
+        spec.renew_time = Some(now);
+        lease
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        lease: LeaseFlags,
+    }
+
+    #[test]
+    fn defaults_are_karmadas_and_mistakes_are_named() {
+        let parsed = Cli::parse_from(["x"]).lease;
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", LeaseFlags::default()));
+        assert_eq!(parsed.problems(), [""; 0]);
+        assert_eq!(parsed.renew_every(), Duration::from_secs(10));
+        for fraction in ["0", "1", "-0.5", "NaN", "inf"] {
+            let argument = format!("--cluster-lease-renew-interval-fraction={fraction}");
+            let wrong = Cli::parse_from(["x", &argument, "--cluster-lease-duration=500ms"]).lease;
+            assert_eq!(wrong.problems().len(), 2, "{fraction}: {:?}", wrong.problems());
+        }
+    }
+}
