@@ -33,6 +33,10 @@ pub mod condition {
     pub const COMPLETE_API_ENABLEMENTS: &str = "CompleteAPIEnablements";
     /// Why a Cluster that is being deleted is still there (ours).
     pub const DELETION_BLOCKED: &str = "DeletionBlocked";
+    /// Ours, on a Push cluster: nobody probes it, because who would does not renew its Lease.
+    pub const REPORTER_DOWN: &str = "ReporterDown";
+    /// Ours: all who report are silent, so the silence is taken for the monitor's own and nothing is marked.
+    pub const MONITOR_ISOLATED: &str = "MonitorIsolated";
 }
 
 open_enum! {
@@ -174,7 +178,11 @@ pub struct ClusterStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub api_enablements: Vec<ApiEnablement>,
     /// Conditions; each writer touches only its own types.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::conditions::as_written"
+    )]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
     /// Nodes in all and ready.

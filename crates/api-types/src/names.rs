@@ -66,6 +66,8 @@ pub mod annotation {
     pub const TAINT_WINDOWS: &str = "failover.karmada.io/taint-windows";
     /// Ours, on a Cluster: which taints our policies added, JSON of key, effect → policy names.
     pub const MANAGED_TAINTS: &str = "failover.karmada.io/managed-taints";
+    /// Ours, on a Cluster: what ClusterTaintPolicies will do next and when, a line each, for people.
+    pub const TAINT_FORECAST: &str = "failover.karmada.io/taint-forecast";
     /// Ours, on a Cluster: score and time of settled Ready transitions.
     pub const FLAP_SCORE: &str = "failover.karmada.io/flap-score";
     /// Ours, on a Cluster: `true` ends a blocked deletion at once.

@@ -40,7 +40,9 @@ open_enum! {
     printcolumn = r#"{"name":"MATCHING","type":"integer","jsonPath":".status.matching","description":"Targets whose conditions match now."}"#,
     printcolumn = r#"{"name":"TAINTED","type":"integer","jsonPath":".status.tainted","description":"Targets that carry a taint of this policy."}"#,
     printcolumn = r#"{"name":"PENDING","type":"integer","jsonPath":".status.pending","description":"Targets whose window runs."}"#,
-    printcolumn = r#"{"name":"AGE","type":"date","jsonPath":".metadata.creationTimestamp"}"#
+    printcolumn = r#"{"name":"AGE","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
+    printcolumn = r#"{"name":"NEXT","type":"string","priority":1,"jsonPath":".status.nextChangeAt","description":"When the next taint is added or removed."}"#,
+    printcolumn = r#"{"name":"READY","type":"string","priority":1,"jsonPath":".status.conditions[?(@.type==\"Ready\")].reason","description":"Whether the policy does what it says, in a word."}"#
 )]
 #[x_kube(
     validation = Rule::new("!(has(self.targetCluster) && has(self.targetClusters))").message("targetCluster and targetClusters are two spellings of one field: give at most one"),
@@ -161,7 +163,11 @@ pub struct ClusterTaintPolicyStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `Ready`, `Conflicting`, `Suspended`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::conditions::as_written"
+    )]
     #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
     /// Clusters that the policy speaks of.
@@ -176,6 +182,9 @@ pub struct ClusterTaintPolicyStatus {
     /// Of them, those whose window runs.
     #[serde(default)]
     pub pending: i32,
+    /// When the next of these windows ends and a taint is added or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_change_at: Option<Time>,
     /// Clusters that are not quiet, by name; at most 500.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]

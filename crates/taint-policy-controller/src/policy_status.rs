@@ -12,7 +12,13 @@ use tracing::warn;
 use crate::index::Index;
 
 /// Fields that are left out when they are empty, and must then be removed.
-const OPTIONAL: [&str; 4] = ["observedGeneration", "conditions", "clusters", "clustersOmitted"];
+const OPTIONAL: [&str; 5] = [
+    "observedGeneration",
+    "conditions",
+    "nextChangeAt",
+    "clusters",
+    "clustersOmitted",
+];
 
 pub(crate) struct PolicyStatus {
     ctx: Context,

@@ -9,6 +9,9 @@ use failover_core::taint_policy::{Evaluation, TaintChange, TaintId};
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 
+/// Stamped taints that a summary names; more are counted.
+const MOST_NAMED: usize = 3;
+
 /// What became of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteOutcome {
@@ -53,16 +56,27 @@ pub(crate) async fn read_again(ctx: &Context, cluster: &Cluster) -> Result<Optio
 
 /// The changes in words: `added not-ready:NoExecute (policy not-ready: Ready=False for 300 s)`.
 pub(crate) fn summary(evaluation: &Evaluation) -> String {
-    let texts: Vec<String> = evaluation
+    let mut stamped = Vec::new();
+    let mut texts: Vec<String> = evaluation
         .taints
         .iter()
-        .map(|change| match change {
-            TaintChange::Add { taint, why } => format!("added {} ({why})", TaintId::of(taint)),
-            TaintChange::Remove { id, why } => format!("removed {id} ({why})"),
-            TaintChange::SetValue { id, value, why } => format!("set the value of {id} to {value:?} ({why})"),
-            TaintChange::Stamp { id, .. } => format!("set the missing timeAdded of {id}"),
+        .filter_map(|change| match change {
+            TaintChange::Add { taint, why } => Some(format!("added {} ({why})", TaintId::of(taint))),
+            TaintChange::Remove { id, why, .. } => Some(format!("removed {id} ({why})")),
+            TaintChange::SetValue { id, value, why, .. } => Some(format!("set the value of {id} to {value:?} ({why})")),
+            TaintChange::Stamp { id, .. } => {
+                stamped.push(id);
+                None
+            }
         })
         .collect();
+    match &stamped[..] {
+        [] => {}
+        [few @ ..] if few.len() <= MOST_NAMED => {
+            texts.extend(few.iter().map(|id| format!("set the missing timeAdded of {id}")));
+        }
+        many => texts.push(format!("set the missing timeAdded of {} taints", many.len())),
+    }
     texts.join(", ")
 }
 
@@ -115,19 +129,16 @@ fn operations(cluster: &Cluster, evaluation: &Evaluation) -> Vec<Value> {
 }
 
 fn taint_operations(cluster: &Cluster, changes: &[TaintChange], operations: &mut Vec<Value>) {
-    let position = |id: &TaintId| cluster.spec.taints.iter().position(|taint| TaintId::of(taint) == *id);
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for change in changes {
         match change {
             TaintChange::Add { taint, .. } => added.push(taint),
-            TaintChange::Remove { id, .. } => removed.extend(position(id)),
-            TaintChange::SetValue { id, value, .. } => operations.extend(
-                position(id)
-                    .map(|index| json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value})),
-            ),
-            TaintChange::Stamp { id, time_added } => operations.extend(position(id).map(
-                |index| json!({"op": "add", "path": format!("/spec/taints/{index}/timeAdded"), "value": time_added}),
-            )),
+            TaintChange::Remove { index, .. } => removed.push(*index),
+            TaintChange::SetValue { index, value, .. } => {
+                operations.push(json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value}));
+            }
+            TaintChange::Stamp { index, time_added, .. } => operations
+                .push(json!({"op": "add", "path": format!("/spec/taints/{index}/timeAdded"), "value": time_added})),
         }
     }
     if removed.len() == cluster.spec.taints.len() {
@@ -163,34 +174,36 @@ mod tests {
         }
     }
 
-    fn remove(key: &str) -> TaintChange {
-        TaintChange::Remove {
-            id: TaintId::of(&taint(key)),
+    #[rstest]
+    #[case::first(&[], &[], &["a"], &["a"])]
+    #[case::beside_others(&["x"], &[], &["a"], &["x", "a"])]
+    #[case::last(&["a"], &[0], &[], &[])]
+    #[case::from_the_middle(&["a", "x", "b", "y"], &[0, 2], &["c"], &["x", "y", "c"])]
+    #[case::of_two_equal_ones_the_one_that_is_meant(&["a", "x", "a"], &[2], &[], &["a", "x"])]
+    #[case::all_replaced(&["a"], &[0], &["b"], &["b"])]
+    fn taints_are_touched_one_by_one(
+        #[case] before: &[&str],
+        #[case] removed: &[usize],
+        #[case] added: &[&str],
+        #[case] after: &[&str],
+    ) {
+        let remove = |index: &usize| TaintChange::Remove {
+            id: TaintId::of(&taint(before[*index])),
+            index: *index,
             why: String::new(),
-        }
-    }
-
-    fn add(key: &str) -> TaintChange {
-        TaintChange::Add {
+        };
+        let add = |key: &&str| TaintChange::Add {
             taint: taint(key),
             why: String::new(),
-        }
-    }
-
-    #[rstest]
-    #[case::first(&[], &[add("a")], &["a"])]
-    #[case::beside_others(&["x"], &[add("a")], &["x", "a"])]
-    #[case::last(&["a"], &[remove("a")], &[])]
-    #[case::from_the_middle(&["a", "x", "b", "y"], &[remove("a"), remove("b"), add("c")], &["x", "y", "c"])]
-    #[case::all_replaced(&["a"], &[remove("a"), add("b")], &["b"])]
-    fn taints_are_touched_one_by_one(#[case] before: &[&str], #[case] changes: &[TaintChange], #[case] after: &[&str]) {
+        };
+        let changes: Vec<TaintChange> = removed.iter().map(remove).chain(added.iter().map(add)).collect();
         let mut document = json!({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}});
         if !before.is_empty() {
             document["spec"]["taints"] = json!(before.iter().map(|key| taint(key)).collect::<Vec<_>>());
         }
         let cluster: Cluster = serde_json::from_value(document.clone()).unwrap();
         let mut operations = Vec::new();
-        taint_operations(&cluster, changes, &mut operations);
+        taint_operations(&cluster, &changes, &mut operations);
         let patch: json_patch::Patch = serde_json::from_value(Value::Array(operations)).unwrap();
         json_patch::patch(&mut document, &patch).unwrap();
         let cluster: Cluster = serde_json::from_value(document).unwrap();

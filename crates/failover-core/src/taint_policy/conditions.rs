@@ -1,19 +1,26 @@
 //! Whether a Cluster's conditions match.
 //!
-//! A cluster without the condition type never matches, also not by NotIn: a mistyped name must not taint a fleet.
+//! A cluster without the condition type never matches, also not by NotIn: a mistyped name must not taint a fleet. A
+//! condition whose status is none of True, False and Unknown says nothing, and counts as missing.
 
 use std::collections::BTreeMap;
 
 use api_types::cluster::Cluster;
 use api_types::placement::SetOperator;
 use api_types::taint_policy::MatchCondition;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::records::SeenCondition;
 
+/// The condition of this type, if it says something.
+fn said<'a>(type_: &str, cluster: &'a Cluster) -> Option<&'a Condition> {
+    let found = cluster.condition(type_)?;
+    matches!(found.status.as_str(), "True" | "False" | "Unknown").then_some(found)
+}
+
 /// Whether one condition matches. An unknown operator never does.
 pub(super) fn holds(wanted: &MatchCondition, cluster: &Cluster) -> bool {
-    let Some(found) = cluster.condition(&wanted.condition_type) else {
+    let Some(found) = said(&wanted.condition_type, cluster) else {
         return false;
     };
     let listed = wanted.status_values.iter().any(|value| value.as_str() == found.status);
@@ -33,7 +40,7 @@ pub(super) fn all_hold(wanted: &[MatchCondition], cluster: &Cluster) -> bool {
 pub(super) fn missing<'a>(wanted: impl Iterator<Item = &'a MatchCondition>, cluster: &Cluster) -> Vec<String> {
     let mut types: Vec<String> = wanted
         .map(|w| &w.condition_type)
-        .filter(|t| cluster.condition(t).is_none())
+        .filter(|t| said(t, cluster).is_none())
         .cloned()
         .collect();
     types.sort();
@@ -44,7 +51,7 @@ pub(super) fn missing<'a>(wanted: impl Iterator<Item = &'a MatchCondition>, clus
 /// The named conditions as they are now.
 pub(super) fn snapshot(wanted: &[MatchCondition], cluster: &Cluster) -> BTreeMap<String, SeenCondition> {
     let seen = |w: &MatchCondition| {
-        let condition = cluster.condition(&w.condition_type)?;
+        let condition = said(&w.condition_type, cluster)?;
         Some((
             w.condition_type.clone(),
             SeenCondition {
@@ -63,7 +70,7 @@ fn whole_seconds(time: &Time) -> Time {
 
 /// The named conditions in words: `Ready=False`, `Ready=False and Disk=True`; `always` without any.
 pub(super) fn describe<'a>(wanted: impl Iterator<Item = &'a MatchCondition>, cluster: &Cluster) -> String {
-    let one = |w: &MatchCondition| match cluster.condition(&w.condition_type) {
+    let one = |w: &MatchCondition| match said(&w.condition_type, cluster) {
         Some(condition) => format!("{}={}", w.condition_type, condition.status),
         None => format!("{} is missing", w.condition_type),
     };
@@ -90,11 +97,12 @@ mod tests {
     #[case("Ready", "Like", &["False"], false)]
     #[case("Raedy", "In", &["False"], false)]
     #[case("Raedy", "NotIn", &["True"], false)]
+    #[case("Broken", "NotIn", &["True"], false)]
+    #[case("Broken", "In", &["Maybe"], false)]
     fn one_condition(#[case] type_: &str, #[case] operator: &str, #[case] values: &[&str], #[case] expected: bool) {
         let cluster: Cluster = serde_json::from_value(json!({
             "metadata": {"name": "m1"}, "spec": {"syncMode": "Push"},
-            "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "", "message": "",
-                "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+            "status": {"conditions": [{"type": "Ready", "status": "False"}, {"type": "Broken", "status": "Maybe"}]}
         }))
         .unwrap();
         let wanted: MatchCondition =

@@ -11,6 +11,7 @@ use api_types::taint_policy::{ClusterTaintPolicy, MatchCondition, TaintEffect};
 use jiff::{SignedDuration, Timestamp};
 
 use super::records::TaintId;
+use super::selectors;
 
 /// A taint that a policy may put on a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,8 +106,13 @@ impl<'a> Form<'a> {
             )
         } else if taints.is_empty() {
             Some("it names no taint: give taintsToAdd, or taints in stock's form".to_owned())
+        } else if let Some(taint) = unknown_effect {
+            Some(format!("effect {:?} is not known", taint.id.effect))
         } else {
-            unknown_effect.map(|t| format!("effect {:?} is not known", t.id.effect))
+            spec.target_cluster
+                .as_ref()
+                .or(spec.target_clusters.as_ref())
+                .and_then(selectors::complaint)
         };
         Self {
             name: policy.metadata.name.as_deref().unwrap_or_default(),
@@ -123,6 +129,11 @@ impl<'a> Form<'a> {
     /// Whether its taints are left as they are.
     pub fn is_frozen(&self) -> bool {
         self.suspended || self.invalid.is_some()
+    }
+
+    /// Whether it is of stock's form.
+    pub fn is_latched(&self) -> bool {
+        matches!(self.rule, Rule::Latched { .. })
     }
 
     pub fn taint(&self, id: &TaintId) -> Option<&PolicyTaint> {

@@ -35,9 +35,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use detail::{
-    ConditionDetail, Detail, Role, TaintDetail, TaintState, details, invalid, rule_in_words, speaks_of,
-};
+pub use detail::{ConditionDetail, Detail, Role, TaintDetail, TaintState, details, invalid, rule_in_words, speaks_of};
 pub use engine::{AnnotationChange, Evaluation, FailoverGate, Input, TaintChange, evaluate};
 pub use flaps::FlapScore;
 pub use records::{DismissedAt, ManagedTaint, ManagedTaints, RecordError, SeenCondition, TaintId, Window, Windows};

@@ -1,5 +1,6 @@
 //! Which taints on the Cluster are ours, and which policies they stand for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use api_types::cluster::Cluster;
@@ -21,21 +22,19 @@ pub(super) struct Owned {
 }
 
 impl Owned {
-    /// Compares the record with the taints of the same version of the Cluster.
+    /// Compares the record with the taints of the same version of the Cluster. An entry that we cannot have written,
+    /// without policies or without a time, makes nothing ours.
     pub fn compare(managed: &ManagedTaints, cluster: &Cluster) -> Self {
         let mut owned = Self::default();
         let same_cluster = managed.cluster == cluster.metadata.uid.as_deref().unwrap_or_default();
-        for (id, entry) in &managed.taints {
-            match find(cluster, id) {
-                Some(taint) if entry.is(taint) => {
-                    owned.standing.insert(id.clone(), entry.clone());
-                }
-                // A Cluster that was joined anew without them: nobody took anything back.
-                None if !same_cluster => {}
-                _ => {
-                    owned.taken.insert(id.clone(), entry.clone());
-                }
+        let ours = |entry: &ManagedTaint| !entry.policies.is_empty() && entry.time_added.is_some();
+        for (id, entry) in managed.taints.iter().filter(|(_, entry)| ours(entry)) {
+            if places(cluster, id, entry).next().is_some() {
+                owned.standing.insert(id.clone(), entry.clone());
+            } else if same_cluster {
+                owned.taken.insert(id.clone(), entry.clone());
             }
+            // A Cluster that was joined anew without them: nobody took anything back.
         }
         owned
     }
@@ -119,6 +118,14 @@ pub(super) fn find<'a>(cluster: &'a Cluster, id: &TaintId) -> Option<&'a Taint> 
         .find(|t| t.key == id.key && t.effect == id.effect)
 }
 
+/// Where in the Cluster's list our taint stands. Usually one place; a server that lets a key and effect stand twice may
+/// hold somebody else's beside it.
+pub(super) fn places(cluster: &Cluster, id: &TaintId, entry: &ManagedTaint) -> impl Iterator<Item = usize> {
+    let ours = |taint: &Taint| taint.key == id.key && taint.effect == id.effect && entry.is(taint);
+    let taints = cluster.spec.taints.iter().enumerate();
+    taints.filter_map(move |(index, taint)| ours(taint).then_some(index))
+}
+
 /// Whether the policy selects the Cluster.
 pub(super) fn targets(form: &Form<'_>, cluster: &Cluster) -> bool {
     form.target
@@ -156,9 +163,9 @@ fn inherits(form: &Form<'_>, id: &TaintId, cluster: &Cluster, windows: &BTreeMap
 pub(super) fn previous_windows(
     remembered: Option<&BTreeMap<String, Window>>,
     stored: BTreeMap<String, Window>,
-) -> (BTreeMap<String, Window>, Source) {
+) -> (Cow<'_, BTreeMap<String, Window>>, Source) {
     match remembered {
-        Some(windows) => (windows.clone(), Source::Observed),
-        None => (stored, Source::Stored),
+        Some(windows) => (Cow::Borrowed(windows), Source::Observed),
+        None => (Cow::Owned(stored), Source::Stored),
     }
 }

@@ -88,13 +88,15 @@ pub struct ManagedTaint {
 
 impl ManagedTaint {
     /// Whether `taint` is the one that we wrote, and not one that somebody put in its place. A `timeAdded` that got
-    /// lost in somebody's update does not make it theirs.
+    /// lost in somebody's update does not make it theirs; one that this record lacks, which we always write, does not
+    /// make it ours.
     #[must_use]
     pub fn is(&self, taint: &Taint) -> bool {
         taint.value.as_deref().unwrap_or_default() == self.value
             && match (&taint.time_added, &self.time_added) {
                 (Some(theirs), Some(ours)) => theirs.0.as_second() == ours.0.as_second(),
-                _ => true,
+                (Some(_), None) => false,
+                (None, _) => true,
             }
     }
 }
@@ -149,6 +151,20 @@ pub struct Window {
     /// Taints of this policy that a person took back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dismissed: BTreeMap<TaintId, DismissedAt>,
+}
+
+impl Window {
+    /// Of a policy that does not match and of which nothing stands.
+    pub(super) fn quiet(since: Timestamp) -> Self {
+        Self {
+            policy: String::new(),
+            matching: false,
+            since,
+            rule: String::new(),
+            conditions: BTreeMap::new(),
+            dismissed: BTreeMap::new(),
+        }
+    }
 }
 
 /// The annotation `failover.karmada.io/taint-windows`.

@@ -5,8 +5,11 @@ use api_types::taint_policy::PolicyClusterState;
 use jiff::Timestamp;
 
 use super::conditions::{describe, missing};
+use super::forecast::{dismissal_over, frozen};
 use super::form::{Form, PolicyTaint, Rule};
+use super::input::Input;
 use super::records::Window;
+use super::times::whole_second_up;
 use super::wanted::Want;
 
 /// Condition types of a policy that a cluster does not have.
@@ -44,8 +47,10 @@ pub struct Report {
     pub missing: Missing,
     /// The policies that want another value for the same taint, in words.
     pub conflict: Option<String>,
-    /// Whether the Failover gate alone keeps a taint away.
+    /// Whether the Failover gate alone keeps a taint away now.
     pub held_by_gate: bool,
+    /// Whether a person took a taint of the policy back.
+    pub dismissed: bool,
 }
 
 /// The conditions behind a policy's state, in words.
@@ -59,68 +64,19 @@ pub(super) fn conditions_text(form: &Form<'_>, cluster: &Cluster) -> String {
 /// Renders what a policy wants of each of its taints.
 pub(super) fn render(
     form: &Form<'_>,
-    cluster: &Cluster,
+    input: Input<'_>,
     window: &Window,
     wants: &[(&PolicyTaint, Want)],
     foreign: &[String],
     conflict: Option<String>,
 ) -> Report {
-    let earliest = |pick: fn(&Want) -> Option<Timestamp>| wants.iter().filter_map(|(_, want)| pick(want)).min();
-    let adds_at = earliest(|want| match want {
-        Want::AddAt(at) => Some(*at),
-        _ => None,
-    });
-    let removes_at = earliest(|want| match want {
-        Want::RemoveAt(at) => Some(*at),
-        _ => None,
-    });
+    let cluster = input.cluster;
     let has = |wanted: fn(&Want) -> bool| wants.iter().any(|(_, want)| wanted(want));
     let tainted = wants
         .iter()
         .any(|(t, want)| want.is_wanted() && !foreign.contains(&t.id.to_string()));
     let dismissed = has(|want| *want == Want::Dismissed);
-    let held_by_gate = has(|want| *want == Want::HeldByGate);
-    let (state, fires_at) = if removes_at.is_some() {
-        (Some(PolicyClusterState::PendingRemove), removes_at)
-    } else if adds_at.is_some() {
-        (Some(PolicyClusterState::PendingAdd), adds_at)
-    } else if dismissed {
-        (Some(PolicyClusterState::Dismissed), None)
-    } else if tainted {
-        (Some(PolicyClusterState::Tainted), None)
-    } else {
-        (None, None)
-    };
-    let names = |wanted: fn(&Want) -> bool| -> String {
-        let ids: Vec<String> = wants
-            .iter()
-            .filter(|(_, w)| wanted(w))
-            .map(|(t, _)| t.id.to_string())
-            .collect();
-        ids.join(", ")
-    };
-    let mut parts = vec![conditions_text(form, cluster)];
-    if form.suspended && window.matching {
-        parts.push("the policy is suspended and does nothing".to_owned());
-    }
-    if dismissed {
-        parts.push(format!(
-            "{} was taken back by hand and is not added again until the policy has stopped matching or is edited",
-            names(|want| *want == Want::Dismissed)
-        ));
-    }
-    if held_by_gate {
-        parts.push(format!(
-            "{} is not added: feature gate Failover is off",
-            names(|want| *want == Want::HeldByGate)
-        ));
-    }
-    if !foreign.is_empty() {
-        parts.push(format!(
-            "{} stands already and is not ours: it stays when the policy stops matching",
-            foreign.join(", ")
-        ));
-    }
+    let (state, fires_at) = state(wants, tainted);
     let quiet = state.is_none() && !window.matching;
     Report {
         policy_uid: form.uid.to_owned(),
@@ -129,12 +85,83 @@ pub(super) fn render(
         state,
         since: (!quiet).then_some(window.since),
         fires_at,
-        message: if quiet { String::new() } else { parts.join("; ") },
+        message: if quiet {
+            String::new()
+        } else {
+            message(form, cluster, wants, foreign)
+        },
         missing: match form.rule {
             Rule::Matching(wanted) => missing(wanted.iter(), cluster),
             Rule::Latched { add, remove } => missing(add.iter().chain(remove), cluster),
         },
         conflict,
-        held_by_gate,
+        held_by_gate: wants
+            .iter()
+            .any(|(_, want)| matches!(want, Want::HeldByGate(at) if *at <= input.now)),
+        dismissed,
     }
+}
+
+/// The state to show and when it changes. What a switch keeps away is shown as pending, without a time: it does not
+/// come by time alone.
+fn state(wants: &[(&PolicyTaint, Want)], tainted: bool) -> (Option<PolicyClusterState>, Option<Timestamp>) {
+    let earliest = |pick: fn(&Want) -> Option<Timestamp>| wants.iter().filter_map(|(_, want)| pick(want)).min();
+    let has = |wanted: fn(&Want) -> bool| wants.iter().any(|(_, want)| wanted(want));
+    let removes_at = earliest(|want| match want {
+        Want::RemoveAt(at) => Some(*at),
+        _ => None,
+    });
+    let adds_at = earliest(|want| match want {
+        Want::AddAt(at) => Some(*at),
+        _ => None,
+    });
+    if removes_at.is_some() {
+        (Some(PolicyClusterState::PendingRemove), removes_at)
+    } else if adds_at.is_some() {
+        (Some(PolicyClusterState::PendingAdd), adds_at)
+    } else if has(|want| *want == Want::Dismissed) {
+        (Some(PolicyClusterState::Dismissed), None)
+    } else if tainted {
+        (Some(PolicyClusterState::Tainted), None)
+    } else if has(|want| matches!(want, Want::HeldByGate(_) | Want::FrozenWithout(_))) {
+        (Some(PolicyClusterState::PendingAdd), None)
+    } else {
+        (None, None)
+    }
+}
+
+/// What matches, what follows from it and when, and what keeps it from following.
+fn message(form: &Form<'_>, cluster: &Cluster, wants: &[(&PolicyTaint, Want)], foreign: &[String]) -> String {
+    let mut parts = vec![conditions_text(form, cluster)];
+    for (taint, want) in wants {
+        let id = &taint.id;
+        let is_foreign = foreign.contains(&id.to_string());
+        parts.extend(match want {
+            Want::Nothing | Want::Remove => None,
+            Want::Have | Want::RemoveAt(_) | Want::FrozenWith if is_foreign => Some(format!(
+                "{id} stands already and is not ours: it stays when the policy stops matching"
+            )),
+            Want::Have => None,
+            Want::AddAt(at) => Some(format!("{id} is added at {}", whole_second_up(*at))),
+            Want::RemoveAt(at) => Some(format!(
+                "{id} is removed at {} unless another policy wants it",
+                whole_second_up(*at)
+            )),
+            Want::Dismissed => Some(format!(
+                "{id} was taken back by hand and is not added again until the policy {}",
+                dismissal_over(form, taint)
+            )),
+            Want::HeldByGate(at) => Some(format!(
+                "{id} is not added at {}: feature gate Failover is off",
+                whole_second_up(*at)
+            )),
+            Want::FrozenWith => Some(format!("{id} stays: the policy {}", frozen(form))),
+            Want::FrozenWithout(at) => Some(format!(
+                "{id} is not added at {}: the policy {}",
+                whole_second_up(*at),
+                frozen(form)
+            )),
+        });
+    }
+    parts.join("; ")
 }

@@ -1,13 +1,16 @@
 //! A policy's status from the reports of all clusters. A projection: it says nothing that is not on the Clusters.
 
+use std::collections::BTreeMap;
+
 use api_types::conditions::{self, Say};
 use api_types::taint_policy::{ClusterTaintPolicy, ClusterTaintPolicyStatus, PolicyClusterStatus};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::engine::FailoverGate;
 use super::form::Form;
+use super::input::FailoverGate;
 use super::report::Report;
+use super::times::{whole_second, whole_second_up};
 
 /// How many clusters `status.clusters` names at most; the rest is counted.
 const MOST_CLUSTERS: usize = 500;
@@ -49,7 +52,11 @@ pub fn of_policy(
     let message = match &conflicts[..] {
         [] => "no other policy wants another value".to_owned(),
         [only] => only.clone(),
-        [first, rest @ ..] => format!("{first}; and on {} more clusters", rest.len()),
+        [first, rest @ ..] => format!(
+            "{first}; and on {} more {}",
+            rest.len(),
+            if rest.len() == 1 { "cluster" } else { "clusters" }
+        ),
     };
     let (status, reason) = if conflicts.is_empty() {
         ("False", "NoConflict")
@@ -94,8 +101,8 @@ pub fn of_policy(
             Some(PolicyClusterStatus {
                 name: (*name).to_owned(),
                 state: report.state.clone()?,
-                since: report.since.map(whole_second),
-                fires_at: report.fires_at.map(whole_second_up),
+                since: report.since.map(whole_second).map(Time),
+                fires_at: report.fires_at.map(whole_second_up).map(Time),
                 message: report.message.chars().take(1024).collect(),
             })
         })
@@ -110,15 +117,18 @@ pub fn of_policy(
         matching: count(|r| r.matching),
         tainted: count(|r| r.tainted),
         pending: count(|r| r.fires_at.is_some()),
+        next_change_at: next_change(reports),
         clusters,
         clusters_omitted: i32::try_from(omitted).unwrap_or(i32::MAX),
     }
 }
 
+/// The gravest thing decides status and reason; the message names all of them.
 fn ready(form: &Form<'_>, reports: &[(&str, &Report)], gate: FailoverGate) -> (&'static str, &'static str, String) {
     if let Some(why) = &form.invalid {
-        return ("False", "Invalid", why.clone());
+        return ("False", "Invalid", format!("{why}; nothing is added or removed"));
     }
+    let mut told: Vec<(&'static str, &'static str, String)> = Vec::new();
     let moves = form.taints.iter().any(super::form::PolicyTaint::moves_workloads);
     if gate == FailoverGate::Disabled && moves {
         let held = reports.iter().filter(|(_, report)| report.held_by_gate).count();
@@ -126,39 +136,54 @@ fn ready(form: &Form<'_>, reports: &[(&str, &Report)], gate: FailoverGate) -> (&
             "feature gate Failover is off: NoExecute and PreferNoExecute taints are not added ({held} clusters would have one now); \
              start the taint-policy-controller with --feature-gates=Failover=true to change that"
         );
-        return ("False", "FailoverGateOff", message);
+        told.push(("False", "FailoverGateOff", message));
     }
-    let mut missing: Vec<&String> = reports.iter().flat_map(|(_, report)| &report.missing).collect();
-    missing.sort();
-    let mut types = missing.clone();
-    types.dedup();
-    let counts: Vec<String> = types
-        .into_iter()
-        .map(|type_| {
-            format!(
-                "{} of {} clusters lack condition {type_}",
-                missing.iter().filter(|t| **t == type_).count(),
-                reports.len()
-            )
-        })
+    let dismissed: Vec<&str> = reports
+        .iter()
+        .filter_map(|(name, report)| report.dismissed.then_some(*name))
         .collect();
-    match &counts[..] {
+    if !dismissed.is_empty() {
+        let message = format!(
+            "taken back by hand, and not added again until the policy has stopped matching or is edited: {}",
+            some_names(&dismissed)
+        );
+        told.push(("True", "Dismissed", message));
+    }
+    told.extend(missing(reports).map(|message| ("True", "ConditionsMissing", message)));
+    match &told[..] {
         [] => ("True", "Evaluated", "evaluated on every targeted cluster".to_owned()),
-        counts => (
-            "True",
-            "ConditionsMissing",
-            format!("{}: a cluster without the condition never matches", counts.join(", ")),
-        ),
+        [(status, reason, _), ..] => {
+            let messages: Vec<&str> = told.iter().map(|(.., message)| message.as_str()).collect();
+            (status, reason, messages.join("; "))
+        }
     }
 }
 
-/// Stored times have whole seconds: a fraction would look like a change after the next read.
-fn whole_second(time: Timestamp) -> Time {
-    Time(Timestamp::from_second(time.as_second()).unwrap_or(time))
+/// `3 of 5 clusters lack condition Disk: …`
+fn missing(reports: &[(&str, &Report)]) -> Option<String> {
+    let mut lacking: BTreeMap<&str, usize> = BTreeMap::new();
+    for type_ in reports.iter().flat_map(|(_, report)| &report.missing) {
+        *lacking.entry(type_).or_default() += 1;
+    }
+    let counts: Vec<String> = lacking
+        .into_iter()
+        .map(|(type_, count)| format!("{count} of {} clusters lack condition {type_}", reports.len()))
+        .collect();
+    (!counts.is_empty()).then(|| format!("{}: a cluster without the condition never matches", counts.join(", ")))
 }
 
-/// The end of a window, rounded up: nothing happens before it.
-fn whole_second_up(time: Timestamp) -> Time {
-    let seconds = time.as_second() + i64::from(time.subsec_nanosecond() > 0);
-    Time(Timestamp::from_second(seconds).unwrap_or(time))
+/// `m1, m2`; of many the first ones and how many more.
+fn some_names(names: &[&str]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The earliest end of a running window.
+fn next_change(reports: &[(&str, &Report)]) -> Option<Time> {
+    let times = reports.iter().filter_map(|(_, report)| report.fires_at);
+    times.min().map(whole_second_up).map(Time)
 }

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::engine::FailoverGate;
 use super::form::{Form, PolicyTaint};
+use super::input::FailoverGate;
 use super::records::Window;
 use super::windows::after;
 
@@ -22,8 +22,8 @@ pub(super) enum Want {
     Remove,
     /// It would have the taint, but a person took it back.
     Dismissed,
-    /// It would have the taint, but the Failover gate is off.
-    HeldByGate,
+    /// It would have the taint from this time on, but the Failover gate is off.
+    HeldByGate(Timestamp),
     /// It does nothing; the taint that stands for it stays.
     FrozenWith,
     /// It does nothing; without that, the taint would stand from this time on.
@@ -39,7 +39,9 @@ impl Want {
     /// When this can change by time alone.
     pub fn changes_at(self, now: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::AddAt(at) | Self::RemoveAt(at) | Self::FrozenWithout(at) => Some(at).filter(|at| *at > now),
+            Self::AddAt(at) | Self::RemoveAt(at) | Self::HeldByGate(at) | Self::FrozenWithout(at) => {
+                Some(at).filter(|at| *at > now)
+            }
             _ => None,
         }
     }
@@ -66,8 +68,10 @@ pub(super) fn want(
         (true, _, Standing::Yes) => Want::FrozenWith,
         (true, true, Standing::No) => Want::FrozenWithout(add_at),
         (false, true, Standing::No) if window.dismissed.contains_key(&taint.id) => Want::Dismissed,
+        (false, true, Standing::No) if gate == FailoverGate::Disabled && taint.moves_workloads() => {
+            Want::HeldByGate(add_at)
+        }
         (false, true, Standing::No) if now < add_at => Want::AddAt(add_at),
-        (false, true, Standing::No) if gate == FailoverGate::Disabled && taint.moves_workloads() => Want::HeldByGate,
         (false, true, _) => Want::Have,
         (false, false, Standing::Yes) if now < remove_at => Want::RemoveAt(remove_at),
         (false, false, Standing::Yes) => Want::Remove,

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::conditions::{all_hold, snapshot};
 use super::form::{Form, Rule};
 use super::records::{SeenCondition, Window};
+pub(super) use super::times::{after, round_up_to_millis};
 
 /// What a process remembers of one Cluster between two looks; lost with the process, and then made up for by what is
 /// stored on the Cluster.
@@ -63,7 +64,7 @@ pub(super) fn step(
 ) -> Window {
     let was_matching = previous.map(|w| w.matching);
     let (matching, conditions) = match form.rule {
-        Rule::Matching(wanted) => (all_hold(wanted, cluster), snapshot(wanted, cluster)),
+        Rule::Matching(wanted) => (all_hold(wanted, cluster), Some(wanted)),
         Rule::Latched { add, remove } => {
             let latched = if !remove.is_empty() && all_hold(remove, cluster) {
                 false
@@ -71,16 +72,21 @@ pub(super) fn step(
                 (!add.is_empty() && all_hold(add, cluster)) || was_matching.unwrap_or(stands == Stands::Something)
             };
             // A latch needs no proof that the conditions held in between.
-            (latched, BTreeMap::new())
+            (latched, None)
         }
     };
+    let now_in_millis = round_up_to_millis(now);
+    if !matching && previous.is_none() && stands == Stands::Nothing {
+        // Nothing depends on since when it does not match: most policies, on most clusters.
+        return Window::quiet(now_in_millis);
+    }
     let rule = form.rule_text();
+    let conditions = conditions.map_or_else(BTreeMap::new, |wanted| snapshot(wanted, cluster));
     let kept = previous.filter(|w| {
         w.matching == matching
             && (matches!(form.rule, Rule::Latched { .. })
                 || (w.rule == rule && unbroken(&w.conditions, &conditions, source)))
     });
-    let now_in_millis = round_up_to_millis(now);
     // A clock that was set back while nobody ran must not make a window longer than it is.
     let since = kept.map_or(now_in_millis, |w| w.since.min(now_in_millis));
     let mut dismissed = previous.map(|w| w.dismissed.clone()).unwrap_or_default();
@@ -110,18 +116,4 @@ fn unbroken(before: &BTreeMap<String, SeenCondition>, now: &BTreeMap<String, See
                 }
             })
         })
-}
-
-/// Stored times have milliseconds; rounded up, so that no window ends early by what was cut off.
-pub(super) fn round_up_to_millis(time: Timestamp) -> Timestamp {
-    let nanos = time.as_nanosecond();
-    Timestamp::from_millisecond(
-        i64::try_from(nanos.div_euclid(1_000_000) + i128::from(nanos % 1_000_000 != 0)).unwrap_or(i64::MAX),
-    )
-    .unwrap_or(time)
-}
-
-/// `since + duration`, at most the end of time.
-pub(super) fn after(since: Timestamp, duration: jiff::SignedDuration) -> Timestamp {
-    since.checked_add(duration).unwrap_or(Timestamp::MAX)
 }

@@ -1,0 +1,221 @@
+//! A Cluster that is edited as an API server would, the policies, and a process that looks at them.
+
+use api_types::cluster::{Cluster, ClusterStatus};
+use api_types::names::annotation;
+use api_types::taint_policy::{ClusterTaintPolicy, PolicyClusterState};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Taint;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use serde_json::json;
+
+use super::super::*;
+use super::at;
+
+/// A Cluster, the policies, and a process that looks at them.
+pub(in crate::taint_policy) struct World {
+    pub cluster: Cluster,
+    pub policies: Vec<ClusterTaintPolicy>,
+    pub memory: Option<Memory>,
+    pub gate: FailoverGate,
+    pub now: Timestamp,
+    pub writes: usize,
+    pub last: Option<Evaluation>,
+}
+
+impl World {
+    pub fn new(policies: &[ClusterTaintPolicy]) -> Self {
+        let cluster = serde_json::from_value(json!({
+            "metadata": {"name": "m1", "uid": "cluster-1", "labels": {"tier": "prod"}},
+            "spec": {"syncMode": "Push"}
+        }))
+        .unwrap();
+        Self {
+            cluster,
+            policies: policies.to_vec(),
+            memory: None,
+            gate: FailoverGate::Enabled,
+            now: at(0),
+            writes: 0,
+            last: None,
+        }
+    }
+
+    /// Sets a condition now.
+    pub fn condition(&mut self, type_: &str, status: &str) {
+        let conditions = &mut self
+            .cluster
+            .status
+            .get_or_insert_with(ClusterStatus::default)
+            .conditions;
+        match conditions.iter_mut().find(|c| c.type_ == type_) {
+            Some(c) if c.status == status => {}
+            found => {
+                let fresh = Condition {
+                    type_: type_.to_owned(),
+                    status: status.to_owned(),
+                    reason: "R".to_owned(),
+                    message: String::new(),
+                    observed_generation: None,
+                    last_transition_time: Time(Timestamp::from_second(self.now.as_second()).unwrap()),
+                };
+                match found {
+                    Some(c) => *c = fresh,
+                    None => conditions.push(fresh),
+                }
+            }
+        }
+    }
+
+    pub fn restart(&mut self) {
+        self.memory = None;
+    }
+
+    pub fn evaluate(&self) -> Evaluation {
+        let policies: Vec<&ClusterTaintPolicy> = self.policies.iter().collect();
+        evaluate(Input {
+            policies: &policies,
+            cluster: &self.cluster,
+            memory: self.memory.as_ref(),
+            gate: self.gate,
+            now: self.now,
+            wall: self.now,
+        })
+    }
+
+    /// Looks without being able to write.
+    pub fn look_only(&mut self) -> &Evaluation {
+        let evaluation = self.evaluate();
+        self.memory = Some(evaluation.memory.clone());
+        self.last.insert(evaluation)
+    }
+
+    /// Looks and writes.
+    pub fn look(&mut self) -> &Evaluation {
+        let evaluation = self.evaluate();
+        self.memory = Some(evaluation.memory.clone());
+        if evaluation.has_changes() {
+            self.writes += 1;
+            apply(&mut self.cluster, &evaluation);
+        }
+        self.last.insert(evaluation)
+    }
+
+    /// Lets the time pass to `second`, looking whenever the engine asked for it, then looks.
+    pub fn until(&mut self, second: i64) -> &Evaluation {
+        while let Some(next) = self
+            .last
+            .as_ref()
+            .and_then(|e| e.next_look)
+            .filter(|next| *next <= at(second))
+        {
+            assert!(next > self.now, "asked to look again at {next}, and it is {}", self.now);
+            self.now = next;
+            self.look();
+        }
+        self.now = at(second);
+        self.look()
+    }
+
+    pub fn taints(&self) -> Vec<String> {
+        self.cluster
+            .spec
+            .taints
+            .iter()
+            .map(|t| TaintId::of(t).to_string())
+            .collect()
+    }
+
+    pub fn has(&self, id: &str) -> bool {
+        self.taints().iter().any(|t| t == id)
+    }
+
+    pub fn annotation(&self, name: &str) -> Option<&String> {
+        self.cluster.metadata.annotations.as_ref()?.get(name)
+    }
+
+    pub fn set_annotation(&mut self, name: &str, text: &str) {
+        self.cluster
+            .metadata
+            .annotations
+            .get_or_insert_default()
+            .insert(name.to_owned(), text.to_owned());
+    }
+
+    /// A taint, as somebody else would add it.
+    pub fn add_theirs(&mut self, key: &str, effect: &str, time_added: Option<Timestamp>) {
+        self.cluster.spec.taints.push(Taint {
+            key: key.to_owned(),
+            value: Some("theirs".to_owned()),
+            effect: effect.to_owned(),
+            time_added: time_added.map(Time),
+        });
+    }
+
+    /// What lies ahead, line by line.
+    pub fn forecast(&self) -> Vec<&str> {
+        let text = self.annotation(annotation::TAINT_FORECAST);
+        text.map(|text| text.lines().collect()).unwrap_or_default()
+    }
+
+    pub fn report(&self, policy: &str) -> &Report {
+        &self.last.as_ref().unwrap().reports[policy]
+    }
+
+    /// The condition of this policy's status with this Cluster alone.
+    pub fn policy_condition(&self, policy: &str, type_: &str) -> Condition {
+        let about = self
+            .policies
+            .iter()
+            .find(|p| p.metadata.name.as_deref() == Some(policy))
+            .unwrap();
+        let status = status::of_policy(about, &[("m1", self.report(policy))], self.gate, self.now);
+        api_types::conditions::get(&status.conditions, type_).unwrap().clone()
+    }
+
+    pub fn state(&self, policy: &str) -> Option<PolicyClusterState> {
+        self.last.as_ref()?.reports.get(policy)?.state.clone()
+    }
+}
+
+/// What the API server makes of the changes: times lose their fractions.
+fn apply(cluster: &mut Cluster, evaluation: &Evaluation) {
+    let taints = &mut cluster.spec.taints;
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    let is = |taint: &Taint, id: &TaintId| assert_eq!(TaintId::of(taint), *id, "another taint stands at that place");
+    for change in &evaluation.taints {
+        match change {
+            TaintChange::Add { taint, .. } => {
+                assert!(
+                    !taints.iter().any(|t| TaintId::of(t) == TaintId::of(taint)),
+                    "{taint:?} stands already"
+                );
+                added.push(taint.clone());
+            }
+            TaintChange::Remove { id, index, .. } => {
+                is(&taints[*index], id);
+                removed.push(*index);
+            }
+            TaintChange::SetValue { id, index, value, .. } => {
+                is(&taints[*index], id);
+                taints[*index].value = Some(value.clone());
+            }
+            TaintChange::Stamp { id, index, time_added } => {
+                is(&taints[*index], id);
+                taints[*index].time_added = Some(time_added.clone());
+            }
+        }
+    }
+    removed.sort_unstable();
+    for index in removed.into_iter().rev() {
+        taints.remove(index);
+    }
+    taints.append(&mut added);
+    let annotations = cluster.metadata.annotations.get_or_insert_default();
+    for change in &evaluation.annotations {
+        match &change.value {
+            Some(text) => annotations.insert(change.name.to_owned(), text.clone()),
+            None => annotations.remove(change.name),
+        };
+    }
+    *cluster = serde_json::from_value(serde_json::to_value(&*cluster).unwrap()).unwrap();
+}
