@@ -104,10 +104,11 @@ fn may_differ(key: &str) -> bool {
         "managedFields",
         "timeAdded",
     ];
-    const WITH_THESE_INSIDE: [&str; 7] = [
+    const WITH_THESE_INSIDE: [&str; 8] = [
         annotation::TEMPLATE_UID,
         annotation::TAINT_WINDOWS,
         annotation::MANAGED_TAINTS,
+        annotation::TAINT_FORECAST,
         // Also: the first crossing ever of a cluster is not counted by a process that had not seen it before.
         annotation::FLAP_SCORE,
         "verdict",
