@@ -30,15 +30,9 @@ pub struct Flags {
         default_value = "30s"
     )]
     pub directly_unreachable_wait: Duration,
-    /// Time limit of a request to a member cluster for applying, deleting and reading objects.
-    #[arg(
-        long,
-        env = "KARMADA_FAILOVER_MEMBER_OBJECT_TIMEOUT",
-        value_name = "DURATION",
-        value_parser = parse_duration,
-        default_value = "10s"
-    )]
-    pub member_object_timeout: Duration,
+    /// How members are worked on.
+    #[command(flatten)]
+    pub member: MemberFlags,
     /// Templates matched with policies at the same time.
     #[arg(
         long,
@@ -55,6 +49,21 @@ pub struct Flags {
         default_value_t = 5
     )]
     pub concurrent_binding_syncs: usize,
+}
+
+/// Flags of `execution` and `workStatus`, the same in the control plane and in an agent.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+pub struct MemberFlags {
+    /// Time limit of a request to a member cluster for applying, deleting and reading objects.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_MEMBER_OBJECT_TIMEOUT",
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        default_value = "10s"
+    )]
+    pub member_object_timeout: Duration,
     /// Works applied to one member at the same time.
     #[arg(
         long,
@@ -65,16 +74,24 @@ pub struct Flags {
     pub concurrent_work_syncs: usize,
 }
 
+impl Default for MemberFlags {
+    fn default() -> Self {
+        Self {
+            member_object_timeout: Duration::from_secs(10),
+            concurrent_work_syncs: 5,
+        }
+    }
+}
+
 impl Default for Flags {
     fn default() -> Self {
         Self {
             // The flag's default, which a test reads with the parser.
             skipped_propagating_namespaces: Regex::new("kube-.*").into_iter().collect(),
             directly_unreachable_wait: Duration::from_secs(30),
-            member_object_timeout: Duration::from_secs(10),
+            member: MemberFlags::default(),
             concurrent_resource_template_syncs: 5,
             concurrent_binding_syncs: 5,
-            concurrent_work_syncs: 5,
         }
     }
 }

@@ -31,30 +31,53 @@ mod work_status;
 
 use std::sync::Arc;
 
+use api_types::ClusterName;
 use controller_kit::Controller;
+use members::Reach;
 
-pub use flags::Flags;
+pub use flags::{Flags, MemberFlags};
 
-/// The controllers of this crate.
+/// The controllers of this crate, as the control plane runs them.
 #[must_use]
 pub fn controllers(flags: Flags) -> Vec<Controller> {
-    // Execution and workStatus of one process share the connections to members.
-    let pool = Arc::new(members::Pool::default());
     let of = |flags: &Flags| flags.clone();
-    let (detector, binding, execution, work_status, binding_status) =
-        (of(&flags), of(&flags), of(&flags), of(&flags), of(&flags));
-    let (execution_pool, status_pool) = (pool.clone(), pool);
+    let (detector, binding, binding_status) = (of(&flags), of(&flags), of(&flags));
+    let [execution, work_status] = on_members(&Reach::PushMembers, &flags.member);
     // Events are signed as stock's controllers sign them.
     vec![
         Controller::new("detector", move |ctx| detector::run(ctx, detector)).with_event_source("resource-detector"),
         Controller::new("binding", move |ctx| binding::run(ctx, binding)).with_event_source("binding-controller"),
-        Controller::new("execution", move |ctx| execution::run(ctx, execution, execution_pool))
-            .with_event_source("execution-controller"),
-        Controller::new("workStatus", move |ctx| work_status::run(ctx, work_status, status_pool))
-            .with_event_source("work-status-controller"),
+        execution,
+        work_status,
         Controller::new("bindingStatus", move |ctx| binding_status::run(ctx, binding_status))
             .with_event_source("resource-binding-status-controller"),
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))
             .with_event_source("namespace-sync-controller"),
+    ]
+}
+
+/// `execution` and `workStatus` as a Pull member's agent runs them: for this member alone, over the connection that the
+/// process's [`ConnectMember`](controller_kit::members::ConnectMember) has for it.
+#[must_use]
+pub fn controllers_of_member(cluster: &ClusterName, flags: &MemberFlags) -> [Controller; 2] {
+    on_members(&Reach::Own(cluster.clone()), flags)
+}
+
+fn on_members(reach: &Reach, flags: &MemberFlags) -> [Controller; 2] {
+    // Execution and workStatus of one process share the connections to members.
+    let pool = Arc::new(members::Pool::default());
+    let shared = || (reach.clone(), flags.clone(), pool.clone());
+    let (execution, work_status) = (shared(), shared());
+    [
+        Controller::new("execution", move |ctx| {
+            let (reach, flags, pool) = execution;
+            execution::run(ctx, reach, flags, pool)
+        })
+        .with_event_source("execution-controller"),
+        Controller::new("workStatus", move |ctx| {
+            let (reach, flags, pool) = work_status;
+            work_status::run(ctx, reach, flags, pool)
+        })
+        .with_event_source("work-status-controller"),
     ]
 }

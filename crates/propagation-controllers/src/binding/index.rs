@@ -83,13 +83,18 @@ impl Sources {
 #[must_use]
 pub fn works(ctx: &Context) -> Informer<Work> {
     let works = ctx.informers.of::<Work>();
+    index_works(&works);
+    works
+}
+
+/// Adds the indexes by binding and by namespace.
+pub fn index_works(works: &Informer<Work>) {
     works.index(BY_BINDING, |work: &Work| {
         binding_of(work).map(|key| key.to_string()).into_iter().collect()
     });
     works.index(BY_NAMESPACE, |work: &Work| {
         work.metadata.namespace.clone().into_iter().collect()
     });
-    works
 }
 
 /// Templates of all kinds of the table.

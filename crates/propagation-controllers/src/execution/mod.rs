@@ -24,31 +24,42 @@ use k8s_openapi::api::core::v1::Namespace;
 
 use self::index::WorkIndex;
 use self::member::Member;
-use self::reconcile::MemberExecution;
-use crate::Flags;
-use crate::binding::index::{BY_NAMESPACE, works};
+use self::reconcile::{MemberExecution, Told};
+use crate::MemberFlags;
+use crate::binding::index::BY_NAMESPACE;
 use crate::interpreter::Native;
-use crate::members::{Pool, Presence, Session, per_ready_member, presence, work_of};
+use crate::members::{Pool, Presence, Reach, Session, per_ready_member, presence, work_of};
 
 /// Runs the controller until shutdown.
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, pool: Arc<Pool>) -> anyhow::Result<()> {
+pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>) -> anyhow::Result<()> {
     ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<Work>()])
         .await?;
-    let informer = works(&ctx);
+    let informer = reach.works(&ctx);
     let Ok(store) = informer.synced().await else {
         return Ok(());
     };
     let index = WorkIndex::new(store.clone());
     index.dispatch(&ctx, informer.changes(), changes_objects);
-    let members = per_ready_member(ctx.clone(), "execution members", pool, flags.member_object_timeout, {
+    let told = Told::by(&reach);
+    let timeout = flags.member_object_timeout;
+    let members = per_ready_member(ctx.clone(), reach.clone(), "execution members", pool, timeout, {
         let index = index.clone();
-        move |ctx, session| on_member(ctx, session, index.clone(), flags.concurrent_work_syncs)
+        move |ctx, session| on_member(ctx, session, index.clone(), told, flags.concurrent_work_syncs)
     });
-    let (_, orphans) = futures::join!(members, release_works_of_gone_members(&ctx, &informer, &store));
-    Ok(orphans?)
+    match reach {
+        Reach::PushMembers => {
+            let (_, orphans) = futures::join!(members, release_works_of_gone_members(&ctx, &informer, &store));
+            Ok(orphans?)
+        }
+        // Whether a member is gone for good is not for its own agent to say; the control plane lets go what it leaves.
+        Reach::Own(_) => {
+            let _ = members.await;
+            Ok(())
+        }
+    }
 }
 
 /// Of a Work's status nothing matters here: it is our own word.
@@ -66,7 +77,7 @@ fn changes_objects(change: &Change<Work>) -> bool {
 }
 
 /// Works on one member until its group is stopped: deletions first, then everything.
-async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concurrency: usize) {
+async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, told: Told, concurrency: usize) {
     let cluster = session.cluster.clone();
     let execution = Arc::new(MemberExecution {
         ctx: ctx.clone(),
@@ -75,6 +86,7 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concur
         session: session.clone(),
         works: works.clone(),
         interpreter: Arc::new(Native),
+        told,
         written: parking_lot::Mutex::default(),
         released: parking_lot::Mutex::default(),
         said: parking_lot::Mutex::default(),

@@ -17,7 +17,7 @@ use super::member::{Member, MemberFailure};
 use super::object::{Look, Step, content, is_managed, step};
 use super::writer::{self, Spoken};
 use crate::interpreter::{InterpretError, Interpreter};
-use crate::members::{BY_WORK, Session, work_of_value};
+use crate::members::{BY_WORK, Reach, Session, work_of_value};
 use crate::objects::{api_resource, key_of, reference};
 use crate::work_status::reconcile::statuses;
 use crate::{json, kinds};
@@ -34,6 +34,26 @@ pub enum Removal {
     Going,
 }
 
+/// About what execution publishes its Events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// The templates, where their owners look.
+    OfTemplates,
+    /// The Works: an agent has no business in the namespaces of templates.
+    OfWorks,
+}
+
+impl Told {
+    /// What a process of this reach may speak of.
+    #[must_use]
+    pub fn by(reach: &Reach) -> Self {
+        match reach {
+            Reach::PushMembers => Self::OfTemplates,
+            Reach::Own(_) => Self::OfWorks,
+        }
+    }
+}
+
 /// Execution on one member, while it is Ready.
 pub struct MemberExecution {
     pub(super) ctx: Context,
@@ -42,6 +62,7 @@ pub struct MemberExecution {
     pub(super) member: Member,
     pub(super) works: WorkIndex,
     pub(super) interpreter: Arc<dyn Interpreter>,
+    pub(super) told: Told,
     /// What each object looked like after our last write.
     pub(super) written: Mutex<BTreeMap<(String, ObjectKey), Value>>,
     /// What was said last on each Work, and onto which version of it: until the store shows a later one, it is said.
@@ -276,7 +297,7 @@ impl MemberExecution {
         if self.already_said(key, work).as_ref() != Some(&applied) {
             let spoken = writer::say_applied(&self.ctx, work, &applied, &first).await?;
             if spoken == Spoken::News && applied == Applied::All {
-                self.tell_applied(key, manifests);
+                self.tell_applied(key, work);
             }
             self.said
                 .lock()
@@ -291,9 +312,7 @@ impl MemberExecution {
                         key_of(manifest),
                         self.cluster
                     );
-                    self.ctx
-                        .events
-                        .publish(&reference_of_template(manifest), EventType::Warning, "SyncFailed", note);
+                    self.publish(work, manifest, EventType::Warning, "SyncFailed", note);
                 }
                 Err(Failure::NotApplied {
                     cluster: self.cluster.clone(),
@@ -305,8 +324,8 @@ impl MemberExecution {
 
     /// Once for each version of the Work. On the templates only: what stock's Events on Works say as well stands in
     /// the Work's conditions, and a move is to cost few writes.
-    fn tell_applied(&self, key: &ObjectKey, manifests: &[Manifest]) {
-        for Manifest(manifest) in manifests {
+    fn tell_applied(&self, key: &ObjectKey, work: &Work) {
+        for Manifest(manifest) in &work.spec.workload.manifests {
             let kind = json::text(manifest, "/kind");
             tracing::info!(cluster = %self.cluster, work = %key, kind, object = %key_of(manifest), "applied");
             let note = format!(
@@ -314,9 +333,15 @@ impl MemberExecution {
                 key_of(manifest),
                 self.cluster
             );
-            self.ctx
-                .events
-                .publish(&reference_of_template(manifest), EventType::Normal, "SyncSucceed", note);
+            self.publish(work, manifest, EventType::Normal, "SyncSucceed", note);
+        }
+    }
+
+    fn publish(&self, work: &Work, manifest: &Value, event_type: EventType, reason: &str, note: String) {
+        let events = &self.ctx.events;
+        match self.told {
+            Told::OfTemplates => events.publish(&reference_of_template(manifest), event_type, reason, note),
+            Told::OfWorks => events.publish_for(work, event_type, reason, note),
         }
     }
 

@@ -3,6 +3,7 @@
 //! A session lasts as long as its cluster stays Ready and its address and credentials stay the same: what a session
 //! has read of the member was read after the member came back.
 
+mod reach;
 mod session;
 mod supervise;
 
@@ -10,6 +11,7 @@ use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use controller_kit::{ObjectKey, Store};
 
+pub use reach::Reach;
 pub use session::{BY_WORK, Pool, Session, work_of, work_of_value};
 pub use supervise::per_ready_member;
 

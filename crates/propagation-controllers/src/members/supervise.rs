@@ -6,20 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::ClusterName;
-use api_types::cluster::{Cluster, ClusterSyncMode, condition};
+use api_types::cluster::{Cluster, condition};
 use controller_kit::members::TlsVerification;
 use controller_kit::{Context, MemberTarget, Next, ObjectKey, Scope, Store, Tasks, WorkQueue};
 use k8s_openapi::api::core::v1::Secret;
 use parking_lot::Mutex;
 
+use super::reach::Reach;
 use super::session::{Identity, Pool, Session};
 
-/// Runs `work` for each Ready push member, in a task group of its own, until the member is no longer Ready, changes
+/// Runs `work` for each Ready member of `reach`, in a task group of its own, until the member is no longer Ready, changes
 /// its address or credentials, or is gone. Returns after shutdown, when all have ended.
 ///
 /// `queue_name` must be the only one of the process.
 pub async fn per_ready_member<W, F>(
     ctx: Context,
+    reach: Reach,
     queue_name: &'static str,
     pool: Arc<Pool>,
     request_timeout: Duration,
@@ -29,12 +31,13 @@ where
     W: Fn(Context, Arc<Session>) -> F + Send + Sync + 'static,
     F: Future<Output = ()> + Send + 'static,
 {
-    let clusters = ctx.informers.of::<Cluster>();
+    let clusters = reach.clusters(&ctx);
     let store = clusters.synced().await?;
     let queue: WorkQueue<String> = WorkQueue::new(queue_name, &ctx);
     queue.follow(&ctx, clusters.changes(), |change| [change.key.name.clone()]);
     let supervisor = Arc::new(Supervisor {
         ctx: ctx.clone(),
+        reach,
         store,
         pool,
         request_timeout,
@@ -60,6 +63,7 @@ where
 
 struct Supervisor<W> {
     ctx: Context,
+    reach: Reach,
     store: Store<Cluster>,
     pool: Arc<Pool>,
     request_timeout: Duration,
@@ -87,15 +91,13 @@ where
             self.ctx.informers.forget_member(name);
         }
         let wanted = match object {
-            Some(object) if object.is_ready() && object.spec.sync_mode == ClusterSyncMode::Push => {
-                match self.identity(&object).await {
-                    Ok(identity) => Some(identity),
-                    Err(error) => {
-                        self.stop(&cluster);
-                        return Err(error);
-                    }
+            Some(object) if object.is_ready() && self.reach.includes(&object) => match self.identity(&object).await {
+                Ok(identity) => Some(identity),
+                Err(error) => {
+                    self.stop(&cluster);
+                    return Err(error);
                 }
-            }
+            },
             _ => None,
         };
         let same = self
@@ -128,6 +130,24 @@ where
     }
 
     async fn identity(&self, cluster: &Cluster) -> Result<Identity, anyhow::Error> {
+        let mut target = match self.reach.own_target(cluster) {
+            Some(target) => target,
+            None => self.target(cluster).await?,
+        };
+        target.request_timeout = self.request_timeout;
+        let since = cluster
+            .condition(condition::READY)
+            .map(|c| c.last_transition_time.0.to_string())
+            .unwrap_or_default();
+        let uid = cluster.metadata.uid.clone().unwrap_or_default();
+        Ok(Identity {
+            target,
+            incarnation: format!("{uid} {since}"),
+        })
+    }
+
+    /// Address and credentials, by the Cluster and its Secret.
+    async fn target(&self, cluster: &Cluster) -> Result<MemberTarget, anyhow::Error> {
         let name = cluster.cluster_name();
         let endpoint = cluster
             .spec
@@ -138,7 +158,6 @@ where
             anyhow::anyhow!("cluster {name}: spec.apiEndpoint is empty, so nothing can be sent there")
         })?;
         let mut target = MemberTarget::new(name.as_str(), endpoint);
-        target.request_timeout = self.request_timeout;
         target.proxy_url = cluster.spec.proxy_url.clone().filter(|url| !url.is_empty());
         if cluster.spec.insecure_skip_tls_verification == Some(true) {
             target.verification = TlsVerification::Skip;
@@ -168,15 +187,7 @@ where
             }
         };
         target.ca_bundle = data("caBundle");
-        let since = cluster
-            .condition(condition::READY)
-            .map(|c| c.last_transition_time.0.to_string())
-            .unwrap_or_default();
-        let uid = cluster.metadata.uid.clone().unwrap_or_default();
-        Ok(Identity {
-            target,
-            incarnation: format!("{uid} {since}"),
-        })
+        Ok(target)
     }
 
     async fn secret(&self, cluster: &ClusterName, namespace: &str, name: &str) -> Result<Arc<Secret>, anyhow::Error> {

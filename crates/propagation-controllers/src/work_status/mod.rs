@@ -19,11 +19,10 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::writer::Outcome;
-use crate::Flags;
-use crate::binding::index::works;
+use crate::MemberFlags;
 use crate::execution::index::WorkIndex;
 use crate::interpreter::{Interpreter, Native};
-use crate::members::{Pool, Session, per_ready_member, work_of};
+use crate::members::{Pool, Reach, Session, per_ready_member, work_of};
 use crate::objects::{api_resource, key_of};
 
 /// Tries against a Work that others write at the same time, before it waits its turn again.
@@ -33,10 +32,10 @@ const TRIES: u32 = 4;
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, pool: Arc<Pool>) -> anyhow::Result<()> {
+pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>) -> anyhow::Result<()> {
     ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<Work>()])
         .await?;
-    let informer = works(&ctx);
+    let informer = reach.works(&ctx);
     let Ok(store) = informer.synced().await else {
         return Ok(());
     };
@@ -46,6 +45,7 @@ pub async fn run(ctx: Context, flags: Flags, pool: Arc<Pool>) -> anyhow::Result<
     // The process stops: nothing is left to follow.
     let _ = per_ready_member(
         ctx.clone(),
+        reach,
         "workStatus members",
         pool,
         flags.member_object_timeout,
