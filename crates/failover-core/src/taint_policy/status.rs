@@ -25,7 +25,7 @@ pub mod condition {
     pub const SUSPENDED: &str = "Suspended";
 }
 
-/// The status that `policy` is to have. `reports` are those of all Clusters it targets, by name.
+/// The status that `policy` is to have. `reports` are those of all Clusters it targets, by name, in any order.
 #[must_use]
 pub fn of_policy(
     policy: &ClusterTaintPolicy,
@@ -33,6 +33,9 @@ pub fn of_policy(
     gate: FailoverGate,
     now: Timestamp,
 ) -> ClusterTaintPolicyStatus {
+    let mut reports = reports.to_vec();
+    reports.sort_by_key(|(name, _)| *name);
+    let reports = &reports[..];
     let form = Form::read(policy);
     let generation = policy.metadata.generation;
     let mut conditions = policy.status.as_ref().map(|s| s.conditions.clone()).unwrap_or_default();
@@ -107,7 +110,6 @@ pub fn of_policy(
             })
         })
         .collect();
-    clusters.sort_by(|a, b| a.name.cmp(&b.name));
     let omitted = clusters.len().saturating_sub(MOST_CLUSTERS);
     clusters.truncate(MOST_CLUSTERS);
     ClusterTaintPolicyStatus {

@@ -1,5 +1,10 @@
 //! Rules of the engine on arbitrary histories: conditions that come and go, restarts, other people's taints, edits.
 
+mod annotations;
+mod blips;
+mod latch;
+mod restarts;
+
 use std::collections::BTreeMap;
 
 use api_types::taint_policy::ClusterTaintPolicy;
@@ -32,6 +37,10 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn history() -> impl Strategy<Value = Vec<(i64, Event)>> {
     prop::collection::vec((1_i64..400, event()), 1..40)
+}
+
+fn short_history() -> impl Strategy<Value = Vec<(i64, Event)>> {
+    prop::collection::vec((1_i64..400, event()), 1..6)
 }
 
 /// Whether the first try to write what a look found is refused.
@@ -183,18 +192,37 @@ proptest! {
             prop_assert_eq!(again.next_look, after_restart.next_look);
         }
     }
+}
 
-    /// Whatever stands in the annotations is answered.
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// A policy's status is the same whatever the order in which its clusters are told.
     #[test]
-    fn any_annotation_is_answered(windows in ".*", managed in ".*", flaps in ".*", policies in policies()) {
-        use api_types::names::annotation;
-        let mut world = World::new(&policies);
-        world.condition("Ready", "False");
-        world.set_annotation(annotation::TAINT_WINDOWS, &windows);
-        world.set_annotation(annotation::MANAGED_TAINTS, &managed);
-        world.set_annotation(annotation::FLAP_SCORE, &flaps);
-        world.look();
-        prop_assert!(!world.evaluate().has_changes());
+    fn any_order_of_clusters_gives_the_same(policies in policies(), histories in prop::collection::vec(short_history(), 2..5)) {
+        let worlds: Vec<World> = histories
+            .into_iter()
+            .map(|history| {
+                let mut world = World::new(&policies);
+                let mut second = 0;
+                for (gap, event) in history {
+                    second += gap;
+                    world.now = at(second);
+                    apply(&mut world, &event);
+                    world.look();
+                }
+                world
+            })
+            .collect();
+        let names: Vec<String> = (0..worlds.len()).map(|n| format!("m{n}")).collect();
+        for policy in &policies {
+            let report = |world: &World| world.last.as_ref().unwrap().reports[policy.metadata.name.as_ref().unwrap()].clone();
+            let reports: Vec<Report> = worlds.iter().map(report).collect();
+            let mut told: Vec<(&str, &Report)> = names.iter().map(String::as_str).zip(&reports).collect();
+            let forward = status::of_policy(policy, &told, FailoverGate::Enabled, at(0));
+            told.reverse();
+            prop_assert_eq!(forward, status::of_policy(policy, &told, FailoverGate::Enabled, at(0)));
+        }
     }
 }
 

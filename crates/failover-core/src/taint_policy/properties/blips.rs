@@ -1,0 +1,62 @@
+//! What is shorter than its window was never there.
+
+use super::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Ready fails again and again, each time for less than every window. While it fails nothing but our record of it
+    /// changes, and after it not a byte of the Cluster is other than before, but for the flap score; the transitions
+    /// are counted.
+    #[test]
+    fn a_blip_leaves_no_trace(
+        windows in prop::collection::vec(2_i64..400, 1..4),
+        blips in prop::collection::vec((1_i64..1000, 0_i64..400, prop::bool::ANY), 1..20),
+    ) {
+        let policies: Vec<ClusterTaintPolicy> = windows.iter().enumerate().map(|(n, add)| {
+            let spec = json!({
+                "matchConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
+                "taintsToAdd": [{"key": format!("k{n}"), "effect": "NoExecute", "addOnMatchSeconds": add, "removeOnMismatchSeconds": 1}]
+            });
+            policy(&format!("p{n}"), 0, spec)
+        }).collect();
+        let longest = windows.iter().min().unwrap() - 1;
+        let mut world = World::new(&policies);
+        world.condition("Ready", "True");
+        world.look();
+        let bare = |world: &World| {
+            let mut cluster = world.cluster.clone();
+            let annotations = cluster.metadata.annotations.get_or_insert_default();
+            annotations.remove(api_types::names::annotation::FLAP_SCORE);
+            cluster.status = None;
+            cluster
+        };
+        let before = bare(&world);
+        let mut second = 0;
+        let count = u64::try_from(blips.len()).unwrap();
+        for (calm, length, restarted) in blips {
+            second += calm;
+            world.until(second);
+            world.condition("Ready", "False");
+            world.look();
+            second += length.min(longest);
+            world.until(second);
+            prop_assert!(world.cluster.spec.taints.is_empty());
+            if restarted {
+                // Elsewhere a count of transitions ends with its process.
+                let kept = world.memory.as_ref().unwrap().transitions.clone();
+                world.restart();
+                world.look();
+                world.memory.as_mut().unwrap().transitions = kept;
+            }
+            world.condition("Ready", "True");
+            world.look();
+            prop_assert_eq!(bare(&world), before.clone());
+            prop_assert_eq!(world.last.as_ref().unwrap().next_look, None);
+        }
+        for policy in &policies {
+            let uid = policy.metadata.uid.as_ref().unwrap();
+            prop_assert_eq!(world.memory.as_ref().unwrap().transitions(uid), 2 * count);
+        }
+    }
+}
