@@ -1,5 +1,6 @@
 //! A fleet on the sandbox and the controllers on it, under paused time.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +10,37 @@ use cluster_health_controller::{Flags, controllers};
 use controller_kit::{Clock, KitFlags, MemberError, MemberTarget, Process, Running};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
+use kube::Client;
 use kube::api::{Api, ListParams};
+use kube::client::Body;
 use kube_sandbox::{Fleet, Member, Now, Sandbox, Verb};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::time::Instant;
+use tower::service_fn;
 
 pub struct Bench {
     pub clock: Clock,
     pub fleet: Fleet,
     pub started: Timestamp,
+    probes: Probes,
+}
+
+/// When each member was asked whether it is ready, since the start.
+type Probes = Arc<Mutex<BTreeMap<String, Vec<Duration>>>>;
+
+/// A client that notes when the member is asked whether it is ready.
+fn noting(client: Client, member: &str, started: Instant, probes: &Probes) -> Client {
+    let (member, probes) = (member.to_owned(), Arc::clone(probes));
+    let namespace = client.default_namespace().to_owned();
+    let service = service_fn(move |request: http::Request<Body>| {
+        if request.uri().path() == "/readyz" {
+            probes.lock().entry(member.clone()).or_default().push(started.elapsed());
+        }
+        let client = client.clone();
+        async move { client.send(request).await }
+    });
+    Client::new(service, namespace)
 }
 
 /// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
@@ -46,7 +70,12 @@ impl Bench {
                 .apply_crd(serde_json::to_value(crd).unwrap())
                 .unwrap();
         }
-        let bench = Self { clock, fleet, started };
+        let bench = Self {
+            clock,
+            fleet,
+            started,
+            probes: Arc::default(),
+        };
         for namespace in ["karmada-system", "karmada-cluster"] {
             bench.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
         }
@@ -90,9 +119,12 @@ impl Bench {
 
     pub async fn start_with(&self, identity: &str, selection: &str) -> Running {
         let connector = self.fleet.member_connector();
+        let (probes, started) = (Arc::clone(&self.probes), self.clock.clone());
+        let start = Instant::now() - Duration::try_from(started.now().duration_since(self.started)).unwrap();
         let members = move |target: &MemberTarget| {
             connector
                 .connect(&target.api_endpoint)
+                .map(|client| noting(client, &target.name, start, &probes))
                 .map_err(|_| MemberError::Unknown {
                     cluster: target.name.clone(),
                     endpoint: target.api_endpoint.clone(),
@@ -117,6 +149,18 @@ impl Bench {
 
     pub async fn cluster(&self, name: &str) -> Cluster {
         Api::<Cluster>::all(self.plane().observer()).get(name).await.unwrap()
+    }
+
+    /// When each member was asked whether it is ready, since the start.
+    pub fn probes(&self) -> BTreeMap<String, Vec<Duration>> {
+        self.probes.lock().clone()
+    }
+
+    /// Since when Ready says what it says, in seconds since the start.
+    pub async fn since_start(&self, name: &str) -> i64 {
+        let cluster = self.cluster(name).await;
+        let at = cluster.condition("Ready").unwrap().last_transition_time.0;
+        at.duration_since(self.started).as_secs()
     }
 
     /// Status and reason of the Ready condition.

@@ -9,6 +9,10 @@
 
 mod apis;
 mod bench;
+mod causes;
+mod overdue;
+mod probing;
+mod series;
 
 use std::time::Duration;
 

@@ -35,6 +35,7 @@ fn present() -> Value {
     json!({"clusters": [{"name": "m1", "replicas": 3}]})
 }
 
+// C65, karmada PR#5216: a missing kind keeps new work away, and takes nothing away that runs.
 #[rstest]
 #[case::serves(json!({}), json!({}), true)]
 #[case::does_not(json!({}), json!({"status": {"apiEnablements": []}}), false)]

@@ -19,7 +19,7 @@ pub(super) struct Apis {
 impl Apis {
     /// Whether all could be listed, and there are any.
     pub fn is_complete(&self) -> bool {
-        self.complete && !self.enablements.is_empty()
+        self.complete
     }
 
     fn lacks(&mut self, what: &str, error: &kube::Error) {
@@ -54,12 +54,13 @@ impl Apis {
 }
 
 /// Asks the member. A list that is not complete keeps what was known before: an API that cannot be listed for a moment
-/// must not look as if it were gone.
+/// must not look as if it were gone. No API server is without any API: an empty list is not complete either.
 pub(super) async fn ask(client: &Client, before: Option<Apis>) -> Apis {
     let mut apis = match aggregated(client).await {
         Some(apis) => apis,
         None => one_by_one(client).await,
     };
+    apis.complete &= !apis.enablements.is_empty();
     if let Some(before) = before.filter(|_| !apis.complete) {
         for known in before.enablements {
             if !apis.enablements.iter().any(|e| e.group_version == known.group_version) {
@@ -224,5 +225,68 @@ mod tests {
             )
         );
         assert_eq!(Apis::default().completeness().1, "Empty");
+    }
+
+    /// A member without aggregated documents that answers these paths, and 503 to all others.
+    fn member(answers: &'static [(&'static str, &'static str)]) -> Client {
+        let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let found = answers.iter().find(|(path, _)| *path == request.uri().path());
+            let (code, body) = found.map_or((503, "{}"), |(_, body)| (200, *body));
+            let answer = http::Response::builder()
+                .status(code)
+                .body(kube::client::Body::from(body.as_bytes().to_vec()));
+            async move { answer }
+        });
+        Client::new(service, "default")
+    }
+
+    const CORE: (&str, &str) = ("/api", r#"{"kind": "APIVersions", "versions": ["v1"]}"#);
+    const GROUPS: (&str, &str) = (
+        "/apis",
+        r#"{"kind": "APIGroupList", "groups": [{"name": "apps", "versions": [{"groupVersion": "apps/v1", "version": "v1"}]}]}"#,
+    );
+    const V1: (&str, &str) = (
+        "/api/v1",
+        r#"{"groupVersion": "v1", "resources": [{"name": "pods", "kind": "Pod", "namespaced": true, "singularName": "", "verbs": []},
+            {"name": "pods/log", "kind": "Pod", "namespaced": true, "singularName": "", "verbs": []}]}"#,
+    );
+    const APPS: (&str, &str) = (
+        "/apis/apps/v1",
+        r#"{"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment", "namespaced": true, "singularName": "", "verbs": []}]}"#,
+    );
+
+    // C65; karmada#5216, karmada#6462, karmada#5400: what a member serves does not vanish because it could not be listed.
+    #[tokio::test]
+    async fn what_cannot_be_listed_is_not_gone() {
+        let all = ask(&member(&[CORE, GROUPS, V1, APPS]), None).await;
+        let of = |apis: &Apis| -> Vec<String> {
+            let named = apis.enablements.iter().map(|e| {
+                let names: Vec<&str> = e.resources.iter().map(|r| r.name.as_str()).collect();
+                format!("{}: {}", e.group_version, names.join(","))
+            });
+            named.collect()
+        };
+        assert_eq!(of(&all), ["apps/v1: deployments", "v1: pods"]);
+        assert!(all.is_complete());
+        let nothing: &[(&str, &str)] = &[
+            ("/api", r#"{"kind": "APIVersions", "versions": []}"#),
+            ("/apis", r#"{"kind": "APIGroupList", "groups": []}"#),
+        ];
+        for (answers, reason) in [
+            (&[][..], "Empty"),
+            (nothing, "Empty"),
+            (&[CORE, GROUPS, V1], "Partial"),
+            (&[CORE, V1], "Partial"),
+        ] {
+            let now = ask(&member(answers), Some(all.clone())).await;
+            assert_eq!(of(&now), of(&all), "{answers:?}");
+            assert_eq!(now.completeness().1, "Partial", "{answers:?}");
+            assert!(!now.is_complete());
+            assert_eq!(
+                ask(&member(answers), None).await.completeness().1,
+                reason,
+                "{answers:?}"
+            );
+        }
     }
 }
