@@ -161,6 +161,16 @@ pub enum ExplainCommand {
         #[arg(value_name = "[NAMESPACE/]NAME", value_parser = parse_binding)]
         binding: BindingKey,
     },
+    /// How a cluster is, which ClusterTaintPolicies taint it and when, and what keeps them from it.
+    Cluster {
+        /// Name of a Cluster.
+        name: String,
+    },
+    /// What a ClusterTaintPolicy does on each cluster and when, and what keeps it from it.
+    Policy {
+        /// Name of a ClusterTaintPolicy.
+        name: String,
+    },
 }
 
 fn parse_binding(text: &str) -> Result<BindingKey, String> {

@@ -2,14 +2,18 @@
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
+use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
 use controller_kit::api_errors;
 use controller_kit::{RequiredKind, connect, require_kinds};
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::api::{Api, ListParams};
 use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
+
+use api_types::names::namespace::{CLUSTER as CLUSTER_LEASES, CLUSTER_SCOPED_EVENTS};
 
 use crate::cli::Target;
 use crate::controllers::Mode;
@@ -81,6 +85,75 @@ impl ControlPlane {
         .await?;
         clusters.sort_by_key(Cluster::cluster_name);
         Ok(clusters)
+    }
+
+    /// Asks whether the server has ClusterTaintPolicies.
+    ///
+    /// # Errors
+    /// It has not, or cannot be reached.
+    pub async fn require_taint_policies(&self) -> Result<(), Failure> {
+        Ok(require_kinds(&self.client, &[RequiredKind::of::<ClusterTaintPolicy>()]).await?)
+    }
+
+    /// The Cluster of this name.
+    ///
+    /// # Errors
+    /// It is not there (the failure names those that are), or cannot be read.
+    pub async fn cluster(&self, name: &str) -> Result<Cluster, Failure> {
+        let api = Api::<Cluster>::all(self.client.clone());
+        match api.get_opt(name).await {
+            Ok(Some(cluster)) => Ok(cluster),
+            Ok(None) => {
+                let known = self.clusters().await.unwrap_or_default();
+                let known = known.iter().map(|cluster| cluster.cluster_name().to_string());
+                Err(no_such("Cluster", name, "clusters", known.collect()))
+            }
+            Err(error) => Err(Failure::of_api(&format!("cannot read Cluster {name}"), &error)),
+        }
+    }
+
+    /// All ClusterTaintPolicies, by name.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn taint_policies(&self) -> Result<Vec<ClusterTaintPolicy>, Failure> {
+        let api = Api::<ClusterTaintPolicy>::all(self.client.clone());
+        let mut policies = all(&api, ListParams::default(), "clustertaintpolicies").await?;
+        policies.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+        Ok(policies)
+    }
+
+    /// The Events that are kept about a Cluster, oldest first. Who may not read them gets none: they are a courtesy.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn cluster_events(&self, name: &str) -> Result<Vec<Event>, Failure> {
+        let api = Api::<Event>::namespaced(self.client.clone(), CLUSTER_SCOPED_EVENTS);
+        let about = format!("involvedObject.kind=Cluster,involvedObject.name={name}");
+        match api.list(&ListParams::default().fields(&about)).await {
+            Ok(list) => Ok(list.items),
+            Err(error) if api_errors::is_denied(&error) || api_errors::is_not_found(&error) => Ok(Vec::new()),
+            Err(error) => Err(Failure::of_api(
+                &format!("cannot list events about Cluster {name}"),
+                &error,
+            )),
+        }
+    }
+
+    /// The Lease that the agent of a Pull Cluster renews, if there is one and we may read it.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn agent_lease(&self, cluster: &str) -> Result<Option<Lease>, Failure> {
+        let api = Api::<Lease>::namespaced(self.client.clone(), CLUSTER_LEASES);
+        match api.get_opt(cluster).await {
+            Ok(lease) => Ok(lease),
+            Err(error) if api_errors::is_denied(&error) => Ok(None),
+            Err(error) => Err(Failure::of_api(
+                &format!("cannot read Lease {cluster} in namespace {CLUSTER_LEASES}"),
+                &error,
+            )),
+        }
     }
 
     /// All Leases of the system namespace.
@@ -177,6 +250,29 @@ impl ControlPlane {
             format!("did you mean {}?", similar.join(" or "))
         }
     }
+}
+
+/// An object that is not there; proposes those of a similar name, or names some that are.
+pub(crate) fn no_such(kind: &str, name: &str, plural: &str, mut known: Vec<String>) -> Failure {
+    known.sort();
+    let similar: Vec<String> = known
+        .iter()
+        .filter(|other| other.contains(name) || name.contains(other.as_str()))
+        .take(PROPOSALS)
+        .cloned()
+        .collect();
+    let next = match (&similar[..], &known[..]) {
+        ([], []) => format!("there is none at all: kubectl get {plural}"),
+        ([], known) if known.len() <= PROPOSALS => format!("choose one of those that there are: {}", known.join(", ")),
+        ([], _) => format!("see what there is: kubectl get {plural}"),
+        (similar, _) => format!("did you mean {}?", similar.join(" or ")),
+    };
+    Failure::new(
+        ExitStatus::Problem,
+        format!("cannot explain {kind} {name}"),
+        "there is no such object",
+        next,
+    )
 }
 
 async fn all<K>(api: &Api<K>, params: ListParams, what: &str) -> Result<Vec<K>, Failure>

@@ -311,10 +311,16 @@ pub fn add(known: &mut Vec<NotDone>, more: Vec<NotDone>) {
 /// not run.
 #[must_use]
 pub fn failover_gate(controllers: &[ControllerView]) -> Option<FailoverGate> {
-    let manager = controllers
+    failover_gate_of(controllers, "taintManager")
+}
+
+/// The gate as this controller has it; nothing when it says nothing or does not run.
+#[must_use]
+pub fn failover_gate_of(controllers: &[ControllerView], name: &str) -> Option<FailoverGate> {
+    let controller = controllers
         .iter()
-        .find(|view| view.name == "taintManager" && view.state == Running::Running)?;
-    let items: Vec<String> = manager
+        .find(|view| view.name == name && view.state == Running::Running)?;
+    let items: Vec<String> = controller
         .feature_gates
         .as_deref()?
         .split(',')

@@ -93,8 +93,19 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
         Command::Explain(ExplainCommand::Binding { binding }) => {
             let mode = control_plane.mode().await?;
             let queue = find_queue(cli, &leases, around);
-            let gathered = explain::gather(control_plane, leases, mode, queue, binding).await?;
-            finish(&explain::report(&gathered, around.clock.now()), cli, around)
+            let gathered = explain::binding::gather(control_plane, leases, mode, queue, binding).await?;
+            finish(&explain::binding::report(&gathered, around.clock.now()), cli, around)
+        }
+        Command::Explain(ExplainCommand::Cluster { name }) => {
+            let mode = control_plane.mode().await?;
+            let queue = find_queue(cli, &leases, around);
+            let gathered = explain::cluster::gather(control_plane, leases, mode, queue, name).await?;
+            finish(&explain::cluster::report(&gathered, around.clock.now()), cli, around)
+        }
+        Command::Explain(ExplainCommand::Policy { name }) => {
+            let mode = control_plane.mode().await?;
+            let gathered = explain::policy::gather(control_plane, leases, mode, name).await?;
+            finish(&explain::policy::report(&gathered, around.clock.now()), cli, around)
         }
     }
 }

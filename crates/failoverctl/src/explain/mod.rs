@@ -1,14 +1,10 @@
-//! `explain binding`: why a workload moved, why not, and what would change that.
+//! `explain`: why something moved, why not, and what would change that. Of a binding, of a Cluster, and of a
+//! ClusterTaintPolicy.
 
+pub mod binding;
+pub mod cluster;
 mod conclusion;
-mod gather;
-mod places;
-mod report;
-mod tasks;
-mod text;
+pub mod policy;
+pub mod taints;
 
 pub use conclusion::Conclusion;
-pub use gather::{FromQueue, Gathered, gather};
-pub use places::{Place, Search};
-pub use report::{ClusterRow, ConditionView, ExplainReport, Role, VerdictView, report};
-pub use tasks::TaskView;

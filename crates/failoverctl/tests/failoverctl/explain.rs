@@ -4,7 +4,7 @@ use api_types::work::Binding;
 use eviction_queue_api::v1;
 use failoverctl::controllers::Mode;
 use failoverctl::entry::{EntryView, MoveView};
-use failoverctl::explain::{ExplainReport, FromQueue, Gathered, report};
+use failoverctl::explain::binding::{ExplainReport, FromQueue, Gathered, report};
 use failoverctl::failure::{ExitStatus, Failure};
 use failoverctl::output::Format;
 use insta::assert_snapshot;

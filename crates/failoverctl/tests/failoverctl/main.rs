@@ -10,11 +10,14 @@
 mod documented;
 mod errors;
 mod explain;
+mod explain_cluster;
+mod explain_policy;
 mod live;
 mod objects;
 mod queue;
 mod server;
 mod status;
+mod taints;
 
 use failoverctl::output::{Colour, Format, Report, render};
 

@@ -14,12 +14,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use scheduler_filters::Fleet;
 use serde::Serialize;
 
-use super::conclusion::{self, Conclusion};
+use super::conclusion;
 use super::gather::Gathered;
 use super::places::{Place, Scheduler, Search};
 use super::tasks::{TaskView, tasks};
 use crate::controllers::{self, NotDone, Severity};
 use crate::entry::{EntryView, MoveView, ResourceView};
+use crate::explain::Conclusion;
 use crate::failure::{ExitStatus, Failure};
 use crate::output::At;
 use crate::status::{TaintView, queue_not_done};

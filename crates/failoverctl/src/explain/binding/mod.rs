@@ -1,0 +1,13 @@
+//! `explain binding`: why a workload moved, why not, and what would change that.
+
+mod conclusion;
+mod gather;
+mod places;
+mod report;
+mod tasks;
+mod text;
+
+pub use gather::{FromQueue, Gathered, gather};
+pub use places::{Place, Search};
+pub use report::{ClusterRow, ConditionView, ExplainReport, Role, VerdictView, report};
+pub use tasks::TaskView;

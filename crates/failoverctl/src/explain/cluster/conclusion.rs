@@ -1,0 +1,277 @@
+//! The answer in one sentence: what happens to the Cluster next, or why nothing does. Pure.
+
+use api_types::cluster::condition;
+use jiff::Timestamp;
+
+use super::report::ClusterExplanation;
+use crate::controllers::Severity;
+use crate::explain::Conclusion;
+use crate::explain::taints::{PolicyOnCluster, TaintOfPolicy, TaintWord, join, lead, number};
+use crate::output::{At, relative};
+
+struct Facts<'a> {
+    report: &'a ClusterExplanation,
+    now: Timestamp,
+}
+
+/// Concludes: the first that applies of deletion, policies that nobody carries out, a conflict, silence about the
+/// Cluster, a taint that comes, one that is kept away, one that goes, one that stands, and nothing.
+pub(super) fn conclude(report: &ClusterExplanation, now: Timestamp) -> Conclusion {
+    let facts = Facts { report, now };
+    facts
+        .deleted()
+        .or_else(|| facts.unattended())
+        .or_else(|| facts.conflict())
+        .or_else(|| facts.unheard())
+        .or_else(|| facts.coming())
+        .or_else(|| facts.kept_away())
+        .or_else(|| facts.going())
+        .or_else(|| facts.tainted())
+        .unwrap_or_else(|| facts.nothing())
+}
+
+impl<'a> Facts<'a> {
+    fn when(&self, at: Option<At>) -> String {
+        at.map_or_else(
+            || "at a time that is not known".to_owned(),
+            |at| format!("at {at} ({})", relative(at.0, self.now)),
+        )
+    }
+
+    /// Each taint of each policy.
+    fn taints(&self) -> impl Iterator<Item = (&'a PolicyOnCluster, &'a TaintOfPolicy)> {
+        self.report
+            .policies
+            .iter()
+            .flat_map(|row| row.taints.iter().map(move |taint| (row, taint)))
+    }
+
+    fn in_state(&self, states: &[TaintWord]) -> Vec<(&'a PolicyOnCluster, &'a TaintOfPolicy)> {
+        let mut found: Vec<_> = self
+            .taints()
+            .filter(|(_, taint)| states.contains(&taint.state))
+            .collect();
+        found.sort_by_key(|(_, taint)| taint.at);
+        found
+    }
+
+    /// `Ready is False (ClusterNotReachable) since … `
+    fn ready(&self) -> String {
+        self.report.ready().map_or_else(
+            || "nothing has been said about its health yet".to_owned(),
+            |ready| {
+                let since = relative(ready.since.0, self.now);
+                format!(
+                    "Ready is {} ({}) since {} ({since})",
+                    ready.status, ready.reason, ready.since
+                )
+            },
+        )
+    }
+
+    fn deleted(&self) -> Option<Conclusion> {
+        let at = self.report.deleted_at?;
+        let lead = format!("{} was deleted {}", self.report.cluster, relative(at.0, self.now));
+        let blocked = self
+            .report
+            .condition(condition::DELETION_BLOCKED)
+            .filter(|blocked| blocked.status == "True");
+        Some(match blocked {
+            Some(blocked) => Conclusion::new(
+                Some(Severity::Note),
+                format!("{lead} and is still there: {}", blocked.message),
+                "annotation failover.karmada.io/force-delete: \"true\" ends it at once, with what still runs there",
+            ),
+            None => Conclusion::new(
+                None,
+                format!("{lead}: its workloads leave through the eviction queue"),
+                "",
+            ),
+        })
+    }
+
+    /// Something should happen, and the controller that does it is not there.
+    fn unattended(&self) -> Option<Conclusion> {
+        use TaintWord::{Due, Leaving, PendingAdd, PendingRemove};
+        let moving = self.in_state(&[Due, PendingAdd, Leaving, PendingRemove]);
+        let stopped = moving
+            .iter()
+            .find_map(|(row, taint)| Some((row, taint, taint.held_by.as_ref()?)));
+        let (row, taint, why) = stopped?;
+        let verb = match taint.state {
+            Due | PendingAdd => "should get",
+            _ => "should lose",
+        };
+        let summary = format!("{} {}, but {why}", lead(row, verb, taint), self.when(taint.at));
+        Some(Conclusion::new(
+            Some(Severity::Problem),
+            summary,
+            "start the taint-policy-controller",
+        ))
+    }
+
+    fn conflict(&self) -> Option<Conclusion> {
+        let conflict = self.report.policies.iter().find_map(|row| row.conflict.as_ref())?;
+        let summary = format!("policies disagree about {}: {conflict}", self.report.cluster);
+        Some(Conclusion::new(
+            Some(Severity::Problem),
+            summary,
+            "give both the same value, or another key to one of them",
+        ))
+    }
+
+    /// What is said of its health is not to be relied on.
+    fn unheard(&self) -> Option<Conclusion> {
+        let doubt = [condition::MONITOR_ISOLATED, condition::REPORTER_DOWN]
+            .iter()
+            .find_map(|type_| self.report.condition(type_).filter(|doubt| doubt.status == "True"))?;
+        let summary = format!(
+            "whether {} is well is not known: {} since {}: {}",
+            self.report.cluster,
+            doubt.type_,
+            self.when(Some(doubt.since)).trim_start_matches("at "),
+            doubt.message
+        );
+        let change = "until then nothing is marked and no policy begins to match because of it";
+        Some(Conclusion::new(Some(Severity::Problem), summary, change))
+    }
+
+    fn coming(&self) -> Option<Conclusion> {
+        let coming = self.in_state(&[TaintWord::PendingAdd, TaintWord::Due]);
+        let (row, taint) = coming.first()?;
+        let more = match coming.len() - 1 {
+            0 => String::new(),
+            1 => ", and one more taint later".to_owned(),
+            count => format!(", and {count} more taints later"),
+        };
+        let summary = format!(
+            "{} {}: {}{more}",
+            lead(row, "gets", taint),
+            self.when(taint.at),
+            because(row)
+        );
+        let change = "to stop it: let the conditions cease to match before then, or set spec.suspended of the policy";
+        Some(Conclusion::new(None, summary, change))
+    }
+
+    fn kept_away(&self) -> Option<Conclusion> {
+        use TaintWord::{Dismissed, GateOff, Suspended};
+        let kept = self.in_state(&[GateOff, Dismissed, Suspended]);
+        let (row, taint) = kept.first()?;
+        let why = taint.held_by.clone().unwrap_or_default();
+        let summary = format!(
+            "{}, because {}, but does not: {why}",
+            lead(row, "would have", taint),
+            because(row)
+        );
+        let change = match taint.state {
+            GateOff => {
+                "to add it: --feature-gates=Failover=true for the taint-policy-controller (and the taint manager)"
+            }
+            Dismissed => "to have it back now, edit the policy or add the taint by hand",
+            _ => "to let the policy act: take spec.suspended away",
+        };
+        Some(Conclusion::new(Some(Severity::Note), summary, change))
+    }
+
+    fn going(&self) -> Option<Conclusion> {
+        let going = self.in_state(&[TaintWord::PendingRemove, TaintWord::Leaving]);
+        let (row, taint) = going.first()?;
+        let summary = format!(
+            "{} {} if it still does not match: {}",
+            lead(row, "loses", taint),
+            self.when(taint.at),
+            because(row)
+        );
+        Some(Conclusion::new(
+            None,
+            summary,
+            "until then what has to leave because of it is held back",
+        ))
+    }
+
+    fn tainted(&self) -> Option<Conclusion> {
+        if self.report.taints.is_empty() {
+            return None;
+        }
+        let names: Vec<String> = self
+            .report
+            .taints
+            .iter()
+            .map(|taint| format!("{}:{}", taint.taint.key, taint.taint.effect))
+            .collect();
+        let lead = format!("{} has {}; {}", self.report.cluster, join(&names), self.ready());
+        let leaving = &self.report.leaving;
+        if let Some(off) = &leaving.switched_off {
+            return Some(Conclusion::new(Some(Severity::Note), format!("{lead}; {off}"), ""));
+        }
+        let evicts = self.report.taints.iter().any(|taint| taint.taint.evicts());
+        let moves = match (evicts, leaving.total) {
+            (false, _) => "nothing leaves because of that".to_owned(),
+            (true, Some(0)) => "nothing is queued to leave it".to_owned(),
+            (true, Some(count)) => {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                let are = if count == 1 { "is" } else { "are" };
+                format!("{} {are} queued to leave it", number(count, "workload"))
+            }
+            (true, None) => "what leaves it is not known, because the queue did not answer".to_owned(),
+        };
+        let severity = (evicts && leaving.total.is_none()).then_some(Severity::Note);
+        let fate = self
+            .report
+            .taints
+            .first()
+            .map(|taint| taint.fate.clone())
+            .unwrap_or_default();
+        let fate = if self.report.taints.len() == 1 {
+            format!("the taint {fate}")
+        } else {
+            String::new()
+        };
+        Some(Conclusion::new(severity, format!("{lead}; {moves}"), fate))
+    }
+
+    fn nothing(&self) -> Conclusion {
+        let name = &self.report.cluster;
+        let is_ready = self.report.ready().is_some_and(|ready| ready.status == "True");
+        if is_ready {
+            return Conclusion::new(None, format!("{name} is well and has no taint; {}", self.ready()), "");
+        }
+        let why = if self.report.policies.is_empty() {
+            "no ClusterTaintPolicy speaks of it"
+        } else {
+            "no policy that speaks of it matches"
+        };
+        let summary = format!(
+            "{name} has no taint although {}: {why}, so nothing happens to it",
+            self.ready()
+        );
+        Conclusion::new(
+            Some(Severity::Note),
+            summary,
+            "to let its failure count, apply a ClusterTaintPolicy whose conditions match",
+        )
+    }
+}
+
+/// `Ready=False since 2026-01-31T11:50:00Z`: what makes the policy match, or not.
+fn because(row: &PolicyOnCluster) -> String {
+    let found: Vec<String> = row
+        .conditions
+        .iter()
+        .map(|check| match &check.status {
+            Some(status) => format!("{}={status}", check.type_),
+            None => format!("{} is missing", check.type_),
+        })
+        .collect();
+    let found = if found.is_empty() {
+        "it has no conditions".to_owned()
+    } else {
+        join(&found)
+    };
+    match row.since {
+        Some(since) if row.matches => format!("{found}, matching since {since}"),
+        Some(since) => format!("{found}, not matching since {since}"),
+        None => found,
+    }
+}

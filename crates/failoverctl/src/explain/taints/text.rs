@@ -1,0 +1,32 @@
+//! Words that both explanations use.
+
+use super::rows::taint_text;
+use super::view::{PolicyOnCluster, TaintOfPolicy};
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn join(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `1 cluster`, `2 clusters`.
+pub(crate) fn number(count: usize, thing: &str) -> String {
+    if count == 1 {
+        format!("1 {thing}")
+    } else {
+        format!("{count} {thing}s")
+    }
+}
+
+/// `member1 … taint k:NoExecute of policy p`.
+pub(crate) fn lead(row: &PolicyOnCluster, verb: &str, taint: &TaintOfPolicy) -> String {
+    format!(
+        "{} {verb} taint {} of policy {}",
+        row.cluster,
+        taint_text(taint),
+        row.policy
+    )
+}

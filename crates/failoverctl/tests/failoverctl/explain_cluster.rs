@@ -1,0 +1,360 @@
+//! `explain cluster`.
+
+use api_types::cluster::Cluster;
+use eviction_queue_api::v1;
+use failoverctl::controllers::{Mode, Severity};
+use failoverctl::entry::{EntryView, MoveView};
+use failoverctl::explain::cluster::{ClusterExplanation, FromQueue, Gathered, ReporterState, report};
+use failoverctl::failure::{ExitStatus, Failure};
+use failoverctl::output::Format;
+use insta::assert_snapshot;
+use k8s_openapi::api::core::v1::Event;
+use rstest::rstest;
+use serde_json::json;
+
+use crate::objects::{NOT_READY, after, busy, calm, cluster, entry, lanes, lease, leases, leases_without, now, recent};
+use crate::show;
+use crate::taints::{
+    NO_EXECUTE, NO_SCHEDULE, failed, failing, not_ready, ours, policies, policy, recorded, recovering, since, window,
+};
+
+fn event(reason: &str, message: &str, at: i64) -> Event {
+    serde_json::from_value(json!({
+        "metadata": {"name": format!("e{at}"), "resourceVersion": (1000 + at).to_string()},
+        "involvedObject": {"kind": "Cluster", "name": "member1"},
+        "reason": reason, "message": message, "type": "Normal", "count": 1, "lastTimestamp": after(at),
+    }))
+    .unwrap()
+}
+
+fn queue(status: v1::GetStatusResponse) -> FromQueue {
+    FromQueue {
+        status,
+        lane: None,
+        entries: vec![],
+        total: 0,
+        recent: vec![],
+    }
+}
+
+fn gathered(cluster: Cluster) -> Gathered {
+    Gathered {
+        cluster,
+        policies: policies(),
+        events: vec![],
+        agent_lease: None,
+        leases: leases(),
+        mode: Mode::Standalone,
+        system_namespace: "karmada-system".to_owned(),
+        queue: Ok(queue(calm())),
+    }
+}
+
+fn explained(gathered: &Gathered) -> ClusterExplanation {
+    report(gathered, now())
+}
+
+fn sentence(gathered: &Gathered) -> String {
+    explained(gathered).conclusion.sentence()
+}
+
+fn gate_off() -> Vec<k8s_openapi::api::coordination::v1::Lease> {
+    let rest = leases_without(&["cluster-taint-policy", "taint-manager"]).into_iter();
+    rest.chain([
+        lease("cluster-taint-policy", -3, "Failover=false"),
+        lease("taint-manager", -3, "Failover=false"),
+    ])
+    .collect()
+}
+
+#[test]
+fn a_window_runs() {
+    let report = explained(&Gathered {
+        events: vec![
+            event(
+                "ClusterNotReady",
+                "Ready is False after 30s: GET /readyz got no answer: connection refused",
+                -100,
+            ),
+            event(
+                "TaintClusterSucceed",
+                "added cluster.karmada.io/not-ready:NoSchedule",
+                -99,
+            ),
+            event("CreateExecutionSpaceSucceed", "of no interest here", -98),
+        ],
+        ..gathered(failing())
+    });
+    assert_eq!(report.exit_status(), ExitStatus::Fine);
+    assert_snapshot!("a_window_runs", show(&report, Format::Table));
+    assert_snapshot!("a_window_runs_json", show(&report, Format::Json));
+    assert_eq!(show(&report, Format::Name), "cluster/member1\n");
+}
+
+#[test]
+fn tainted_and_workloads_leave() {
+    let leaving = EntryView::of(&entry("nginx-deployment", 30, v1::EntryState::Waiting));
+    let report = explained(&Gathered {
+        queue: Ok(FromQueue {
+            lane: lanes().pop(),
+            entries: vec![leaving],
+            total: 12,
+            recent: vec![MoveView::of(&recent(
+                "web-deployment",
+                v1::Outcome::Evicted,
+                "evicted from member1",
+            ))],
+            ..queue(busy())
+        }),
+        ..gathered(failed())
+    });
+    assert_snapshot!("tainted_and_workloads_leave", show(&report, Format::Table));
+    assert_snapshot!("tainted_and_workloads_leave_json", show(&report, Format::Json));
+    assert_snapshot!("tainted_and_workloads_leave_wide", show(&report, Format::Wide));
+}
+
+#[test]
+fn the_queue_does_not_answer() {
+    let failure = Failure::new(
+        ExitStatus::Unreachable,
+        "cannot reach the eviction queue at q:1",
+        "refused",
+        "start it",
+    );
+    let report = explained(&Gathered {
+        queue: Err(failure),
+        ..gathered(failed())
+    });
+    assert_eq!(
+        report.exit_status(),
+        ExitStatus::Fine,
+        "the queue is not what was asked about"
+    );
+    assert_snapshot!(show(&report, Format::Table));
+}
+
+#[test]
+fn the_removal_window_runs() {
+    assert_snapshot!(show(&explained(&gathered(recovering())), Format::Table));
+}
+
+#[test]
+fn nothing_is_wrong() {
+    assert_snapshot!(show(&explained(&gathered(cluster("member1", "True"))), Format::Table));
+}
+
+#[test]
+fn the_controller_is_off() {
+    let gathered = Gathered {
+        leases: leases_without(&["cluster-taint-policy"]),
+        ..gathered(failing())
+    };
+    assert_eq!(explained(&gathered).exit_status(), ExitStatus::Problem);
+    assert_snapshot!(sentence(&gathered));
+}
+
+#[test]
+fn the_gate_is_off() {
+    let cluster = cluster("member1", "False");
+    let windows = vec![
+        window(&cluster, NO_EXECUTE, true, -600),
+        window(&cluster, NO_SCHEDULE, true, -600),
+    ];
+    let taints = vec![ours("NoSchedule", NO_SCHEDULE, -599)];
+    let gathered = Gathered {
+        leases: gate_off(),
+        ..gathered(recorded(cluster, windows, taints))
+    };
+    let report = explained(&gathered);
+    assert_eq!(report.conclusion.severity, Some(Severity::Note));
+    assert_snapshot!(show(&report, Format::Table));
+}
+
+#[test]
+fn a_taint_from_before_the_gate_was_switched_off() {
+    assert_snapshot!(sentence(&Gathered {
+        leases: gate_off(),
+        ..gathered(failed())
+    }));
+}
+
+#[test]
+fn a_person_took_it_back() {
+    let cluster = cluster("member1", "False");
+    let (uid, mut dismissed) = window(&cluster, NO_EXECUTE, true, -600);
+    dismissed["dismissed"] = json!({format!("{NOT_READY}:NoExecute"): {"at": after(-200), "generation": 1}});
+    let gathered = Gathered {
+        policies: vec![policy(NO_EXECUTE, &not_ready("NoExecute", 300, 180))],
+        ..gathered(recorded(cluster, vec![(uid, dismissed)], vec![]))
+    };
+    assert_snapshot!(show(&explained(&gathered), Format::Table));
+}
+
+#[test]
+fn a_policy_is_only_tried_out() {
+    let mut spec = not_ready("NoExecute", 300, 180);
+    spec["suspended"] = json!(true);
+    let cluster = cluster("member1", "False");
+    let windows = vec![window(&cluster, NO_EXECUTE, true, -600)];
+    let gathered = Gathered {
+        policies: vec![policy(NO_EXECUTE, &spec)],
+        ..gathered(recorded(cluster, windows, vec![]))
+    };
+    assert_snapshot!(sentence(&gathered));
+}
+
+#[test]
+fn two_policies_disagree() {
+    let mut one = not_ready("NoExecute", 300, 180);
+    one["taintsToAdd"][0]["value"] = json!("a");
+    let mut two = not_ready("NoExecute", 60, 180);
+    two["taintsToAdd"][0]["value"] = json!("b");
+    let cluster = cluster("member1", "False");
+    let windows = vec![window(&cluster, "one", true, -600), window(&cluster, "two", true, -600)];
+    let gathered = Gathered {
+        policies: vec![policy("one", &one), policy("two", &two)],
+        ..gathered(recorded(cluster, windows, vec![]))
+    };
+    assert_eq!(explained(&gathered).exit_status(), ExitStatus::Problem);
+    assert_snapshot!(sentence(&gathered));
+}
+
+#[test]
+fn nobody_reacts() {
+    let gathered = Gathered {
+        policies: vec![],
+        ..gathered(cluster("member1", "False"))
+    };
+    assert_snapshot!(show(&explained(&gathered), Format::Table));
+}
+
+#[test]
+fn taints_of_others() {
+    let mut cluster = cluster("member1", "True");
+    cluster.spec.taints = serde_json::from_value(json!([
+        {"key": "cluster.karmada.io/unschedulable", "effect": "NoSchedule"},
+        {"key": "mine", "value": "v", "effect": "NoExecute"},
+        {"key": NOT_READY, "effect": "NoSchedule", "timeAdded": after(-60)},
+    ]))
+    .unwrap();
+    let fates = |mode| -> Vec<String> {
+        let gathered = Gathered {
+            mode,
+            ..gathered(cluster.clone())
+        };
+        explained(&gathered)
+            .taints
+            .into_iter()
+            .map(|taint| taint.fate)
+            .collect()
+    };
+    assert_snapshot!(fates(Mode::Standalone).join("\n"), @r"
+    a person cordoned the cluster: it stays until it is uncordoned
+    not ours: it stays until whoever added it takes it away; without timeAdded, which controller clusterTaintPolicy stamps, it moves nothing
+    not ours: it stays until whoever added it takes it away
+    ");
+    assert_eq!(
+        fates(Mode::BesideStock)[2],
+        "stock Karmada's: it goes when the cluster is Ready again"
+    );
+}
+
+#[test]
+fn the_policy_of_a_taint_was_deleted() {
+    let gathered = Gathered {
+        policies: vec![],
+        ..gathered(failed())
+    };
+    let fate = &explained(&gathered).taints[1].fate;
+    assert_eq!(
+        fate,
+        "goes with the controller's next look: policy not-ready-no-execute was deleted"
+    );
+}
+
+#[test]
+fn it_was_deleted() {
+    let mut cluster = cluster("member1", "True");
+    cluster.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(after(-90)));
+    assert_snapshot!(sentence(&gathered(cluster.clone())));
+    let blocked = json!({
+        "type": "DeletionBlocked", "status": "True", "reason": "WorkloadsRemain", "message": "2 bindings find no place",
+        "lastTransitionTime": after(-60),
+    });
+    cluster
+        .status
+        .as_mut()
+        .unwrap()
+        .conditions
+        .push(serde_json::from_value(blocked).unwrap());
+    assert_snapshot!("it_was_deleted_and_is_blocked", sentence(&gathered(cluster)));
+}
+
+#[test]
+fn its_health_is_not_known() {
+    let mut cluster = cluster("member1", "True");
+    let down = json!({
+        "type": "ReporterDown", "status": "True", "reason": "LeaseNotRenewed", "message": "Lease cluster-status was last renewed 12:00",
+        "lastTransitionTime": after(-60),
+    });
+    cluster
+        .status
+        .as_mut()
+        .unwrap()
+        .conditions
+        .push(serde_json::from_value(down).unwrap());
+    let report = explained(&gathered(cluster));
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    assert_snapshot!(show(&report, Format::Table));
+}
+
+#[rstest]
+#[case::heard(-5, ReporterState::Fresh)]
+#[case::silent(-50, ReporterState::Silent)]
+fn an_agent_is_heard_by_its_lease(#[case] renewed: i64, #[case] expected: ReporterState) {
+    let mut pull = cluster("member1", "True");
+    pull.spec.sync_mode = api_types::cluster::ClusterSyncMode::Pull;
+    let mut lease = lease("member1", renewed, "");
+    lease.spec.as_mut().unwrap().lease_duration_seconds = Some(40);
+    let with = |agent_lease| Gathered {
+        agent_lease,
+        ..gathered(pull.clone())
+    };
+    let reporter = explained(&with(Some(lease))).reporter;
+    assert_eq!(
+        (reporter.state, reporter.lease.as_str()),
+        (expected, "karmada-cluster/member1")
+    );
+    assert_eq!(explained(&with(None)).reporter.state, ReporterState::Unknown);
+}
+
+#[test]
+fn a_probe_is_overdue() {
+    let mut leases = leases();
+    for lease in leases
+        .iter_mut()
+        .filter(|lease| lease.metadata.name.as_deref() == Some("cluster-status"))
+    {
+        let annotations = lease.metadata.annotations.as_mut().unwrap();
+        annotations.insert(
+            "failover.karmada.io/probes-overdue".to_owned(),
+            "member1,member9".to_owned(),
+        );
+    }
+    let gathered = Gathered {
+        leases,
+        ..gathered(cluster("member1", "True"))
+    };
+    assert_eq!(explained(&gathered).reporter.state, ReporterState::ProbeOverdue);
+}
+
+#[test]
+fn a_blip_that_nobody_recorded_is_told_as_such() {
+    let report = explained(&gathered(since(cluster("member1", "False"), -2)));
+    assert!(report.policies.iter().all(|row| !row.recorded));
+    assert!(
+        show(&report, Format::Table).contains("the controller has not recorded this window yet"),
+        "{}",
+        show(&report, Format::Table)
+    );
+}
