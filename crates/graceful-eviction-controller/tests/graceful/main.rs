@@ -65,6 +65,9 @@ fn the_worked_example() {
         let bench = Bench::new(&["member1", "member2", "member3"]);
         let rules = Watching::start(&bench.plane.observer(), Settings::exact(100.0), bench.now());
         let _scheduler = bench.start_scheduler("s").await;
+        let log =
+            controller_kit::telemetry::Recording::start("off,graceful_eviction_controller::writer=info", &bench.clock)
+                .unwrap();
         let graceful = start(&bench).await;
         bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
@@ -119,6 +122,16 @@ fn the_worked_example() {
         // A person takes the taint away.
         bench.put_cluster("member1", "True", &json!([]));
         bench.until(3600).await;
+        let lines = log.lines();
+        assert_eq!(lines.len(), 1, "one line for the decision, none at rest: {lines:#?}");
+        for part in [
+            said,
+            "binding=default/nginx-deployment",
+            "cluster=\"member1\"",
+            "outcome=\"replaced\"",
+        ] {
+            assert!(lines[0].contains(part), "{part}: {lines:#?}");
+        }
         assert_eq!(
             controller_kit::metrics::complaints(&graceful.metrics().render()),
             [""; 0]

@@ -31,6 +31,7 @@ use tonic::transport::Channel;
 
 /// Runs a test body under paused time; a body that is not done after a simulated day hangs.
 pub fn simulate<F: Future<Output = ()>>(body: impl FnOnce() -> F) {
+    controller_kit::telemetry::ask_every_time();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)

@@ -33,6 +33,8 @@ fn a_jump_at_rest_changes_nothing() {
             assert_eq!(scene.ready("member1").await.0, "True");
             assert_eq!(scene.starts(), 1, "{by}: leases live by elapsed time");
             assert_eq!(scene.events("ClusterNotReady").len(), told);
+            assert_eq!(scene.metric("failover_clock_steps_total", ""), 1.0, "{by}");
+            scene.assert_logged(&["WARN", "the wall clock was set"]);
             scene.finish().await;
         });
     }

@@ -28,6 +28,7 @@ fn away_for_a_minute() {
             faults.remove(away);
             scene.minutes(10).await;
             assert!(scene.starts() > 1, "the lease was lost, and its process ended");
+            scene.assert_logged(&["WARN", "lease", "trying again"]);
             assert!(scene.moved().await.is_some(), "away {after} s after the member stopped");
             scene.member("member1").resume();
             scene.moved_and_clean(10).await;
@@ -52,6 +53,8 @@ fn away_for_some_seconds() {
         scene.minutes(5).await;
         assert_eq!(scene.starts(), 1);
         assert!(scene.metric("failover_informer_errors_total", "") > 0.0);
+        scene.assert_logged(&["WARN", "failed"]);
+        scene.assert_logged(&["INFO", "answered again"]);
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;
         scene.finish().await;
@@ -76,6 +79,8 @@ fn slow() {
         scene.member("member1").stop();
         scene.minutes(10).await;
         assert_eq!(scene.starts(), 1, "slow is not away");
+        assert!(scene.metric("failover_api_slow_requests_total", "") > 0.0);
+        scene.assert_logged(&["WARN", "the API server is slow"]);
         assert!(scene.moved().await.is_some());
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;

@@ -47,6 +47,8 @@ fn garbage_is_named_and_not_obeyed() {
         assert_eq!(status, "False", "{message}");
         assert!(scene.metric("failover_informer_errors_total", "member1") > 0.0);
         assert!(scene.metric("failover_workqueue_tries_total", "result=\"error\"") > 0.0);
+        scene.assert_logged(&["WARN", "member1", "watch failed"]);
+        scene.assert_logged(&["WARN", "karmada-es-member1/nginx"]);
 
         scene.member("member1").resume();
         scene
@@ -76,11 +78,12 @@ fn a_member_that_hangs_is_left_and_found_again() {
             scene
                 .events("ClusterNotReady")
                 .iter()
-                .any(|note| note.contains("nothing within 10s")),
+                .any(|note| note.contains("got no answer: nothing within 9s")),
             "{:?}",
             scene.events("ClusterNotReady")
         );
         assert_eq!(scene.metric("cluster_ready_state", "member1"), 0.0);
+        scene.assert_logged(&["Ready has settled", "member1", "nothing within 9s"]);
         assert!(scene.moved().await.is_some());
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;
@@ -104,6 +107,7 @@ fn a_member_that_answers_503_is_left_and_found_again() {
             scene.events("ClusterNotReady")
         );
         assert_eq!(scene.metric("cluster_ready_state", "member1"), 0.0);
+        scene.assert_logged(&["Ready has settled", "member1", "503"]);
         assert!(scene.moved().await.is_some());
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;
@@ -122,6 +126,8 @@ fn answers_that_take_longer_than_allowed_fail_alike() {
             scene.ready("member1").await,
             ("False".to_owned(), "ClusterNotReachable".to_owned())
         );
+        assert_eq!(scene.metric("cluster_ready_state", "member1"), 0.0);
+        scene.assert_logged(&["Ready has settled", "member1", "ClusterNotReady"]);
         assert!(scene.moved().await.is_some());
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use controller_kit::telemetry::Recording;
 use controller_kit::{ConnectMember, Ended, MemberError, MemberTarget, Running};
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::expect::{BINDING, placement};
@@ -62,6 +63,7 @@ impl ConnectMember for Roads {
 pub struct Scene {
     pub world: World,
     pub roads: Roads,
+    log: Recording,
     process: Option<Running>,
     flags: Vec<String>,
     started: u32,
@@ -81,7 +83,9 @@ impl Scene {
             asked: Arc::default(),
         };
         let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let log = Recording::start("info", &world.clock).unwrap();
         let mut scene = Self {
+            log,
             world,
             roads,
             process: None,
@@ -211,6 +215,17 @@ impl Scene {
         series
             .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
             .sum()
+    }
+
+    /// The log has a line with all these words.
+    #[track_caller]
+    pub fn assert_logged(&self, words: &[&str]) {
+        let lines = self.log.lines();
+        assert!(
+            lines.iter().any(|line| words.iter().all(|word| line.contains(word))),
+            "no line has all of {words:?}:\n{}",
+            lines.join("\n")
+        );
     }
 
     /// A person changes the image of nginx.

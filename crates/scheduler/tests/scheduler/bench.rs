@@ -20,6 +20,7 @@ pub struct Bench {
 
 /// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
 pub fn paused<T>(test: impl Future<Output = T>) -> T {
+    controller_kit::telemetry::ask_every_time();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
