@@ -102,7 +102,7 @@ impl<'a> Facts<'a> {
             Due | PendingAdd => "should get",
             _ => "should lose",
         };
-        let summary = format!("{} {}, but {why}", lead(row, verb, taint), self.when(taint.at));
+        let summary = format!("{} {}, but {why}", of_policy(row, verb, taint), self.when(taint.at));
         Some(Conclusion::new(
             Some(Severity::Problem),
             summary,
@@ -146,7 +146,7 @@ impl<'a> Facts<'a> {
         };
         let summary = format!(
             "{} {}: {}{more}",
-            lead(row, "gets", taint),
+            of_policy(row, "gets", taint),
             self.when(taint.at),
             because(row)
         );
@@ -161,7 +161,7 @@ impl<'a> Facts<'a> {
         let why = taint.held_by.clone().unwrap_or_default();
         let summary = format!(
             "{}, because {}, but does not: {why}",
-            lead(row, "would have", taint),
+            of_policy(row, "would have", taint),
             because(row)
         );
         let change = match taint.state {
@@ -179,7 +179,7 @@ impl<'a> Facts<'a> {
         let (row, taint) = going.first()?;
         let summary = format!(
             "{} {} if it still does not match: {}",
-            lead(row, "loses", taint),
+            of_policy(row, "loses", taint),
             self.when(taint.at),
             because(row)
         );
@@ -252,6 +252,11 @@ impl<'a> Facts<'a> {
             "to let its failure count, apply a ClusterTaintPolicy whose conditions match",
         )
     }
+}
+
+/// `member1 gets taint k:NoExecute of policy p`.
+fn of_policy(row: &PolicyOnCluster, verb: &str, taint: &TaintOfPolicy) -> String {
+    format!("{} of policy {}", lead(row, verb, taint), row.policy)
 }
 
 /// `Ready=False since 2026-01-31T11:50:00Z`: what makes the policy match, or not.

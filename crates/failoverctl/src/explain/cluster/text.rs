@@ -62,12 +62,16 @@ fn summary(report: &ClusterExplanation, view: &View) -> String {
         || Tone::Bad.paint("never reported", view.colour),
         |ready| {
             let tone = if ready.status == "True" { Tone::Good } else { Tone::Bad };
+            let said = if ready.message.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", ready.message)
+            };
             format!(
-                "{} ({}) since {}: {}",
+                "{} ({}) since {}{said}",
                 tone.paint(&ready.status, view.colour),
                 ready.reason,
-                ready.since.show(view),
-                ready.message
+                ready.since.show(view)
             )
         },
     );

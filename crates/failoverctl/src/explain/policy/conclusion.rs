@@ -93,16 +93,16 @@ fn at_work(report: &PolicyExplanation, now: Timestamp) -> Conclusion {
     use TaintWord::{Dismissed, Due, Foreign, GateOff, Kept, Leaving, PendingAdd, PendingRemove, Stands, Suspended};
     let matching = report.clusters.iter().filter(|row| row.matches).count();
     let all = report.clusters.len();
-    let mut parts = vec![match matching {
-        0 => format!("{} matches none of its {}", report.policy, number(all, "cluster")),
-        count => format!("{} matches {count} of its {}", report.policy, number(all, "cluster")),
+    let mut parts = vec![match (matching, all) {
+        (0, 1) => format!("{} does not match its only cluster", report.policy),
+        (_, 1) => format!("{} matches its only cluster", report.policy),
+        (0, _) => format!("{} matches none of its {}", report.policy, number(all, "cluster")),
+        (count, _) => format!("{} matches {count} of its {}", report.policy, number(all, "cluster")),
     }];
     let tainted = clusters(&in_state(report, &[Stands, Kept, PendingRemove, Leaving]));
     if !tainted.is_empty() {
-        parts.push(
-            format!("{} has its taints", join(&tainted))
-                .replace(" has", if tainted.len() > 1 { " have" } else { " has" }),
-        );
+        let have = if tainted.len() == 1 { "has" } else { "have" };
+        parts.push(format!("{} {have} its taints", join(&tainted)));
     }
     if let Some((row, taint)) = in_state(report, &[PendingAdd, Due]).first() {
         parts.push(format!("{} {}", lead(row, "gets", taint), when(taint.at, now)));

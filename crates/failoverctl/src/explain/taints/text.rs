@@ -21,12 +21,7 @@ pub(crate) fn number(count: usize, thing: &str) -> String {
     }
 }
 
-/// `member1 … taint k:NoExecute of policy p`.
+/// `member1 gets taint k:NoExecute`.
 pub(crate) fn lead(row: &PolicyOnCluster, verb: &str, taint: &TaintOfPolicy) -> String {
-    format!(
-        "{} {verb} taint {} of policy {}",
-        row.cluster,
-        taint_text(taint),
-        row.policy
-    )
+    format!("{} {verb} taint {}", row.cluster, taint_text(taint))
 }
