@@ -18,18 +18,21 @@ use crate::api_client::with_time_limit;
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The file cannot be read.
-    #[error("cannot read kubeconfig {}: {why}; check --kubeconfig (or KUBECONFIG)", path.display())]
+    #[error("cannot read kubeconfig {}: {why}; check {}", path.display(), flags.kubeconfig)]
     Unreadable {
         /// The file.
         path: PathBuf,
+        /// Where to correct it.
+        flags: FlagNames,
         /// The operating system's or the parser's complaint.
         why: String,
     },
     /// The file has no such context.
     #[error(
-        "kubeconfig {} has no context {context:?}; it has {}; choose one with --context",
+        "kubeconfig {} has no context {context:?}; it has {}; choose one with {}",
         path.display(),
-        if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        if known.is_empty() { "none".to_owned() } else { known.join(", ") },
+        flags.context
     )]
     NoSuchContext {
         /// The file.
@@ -38,11 +41,14 @@ pub enum ConnectError {
         context: String,
         /// The contexts it has.
         known: Vec<String>,
+        /// Where to correct it.
+        flags: FlagNames,
     },
     /// The file names no current context and none was asked for.
     #[error(
-        "kubeconfig {} has no current-context; choose one with --context: {}",
+        "kubeconfig {} has no current-context; choose one with {}: {}",
         path.display(),
+        flags.context,
         if known.is_empty() { "it has none".to_owned() } else { known.join(", ") }
     )]
     NoCurrentContext {
@@ -50,6 +56,8 @@ pub enum ConnectError {
         path: PathBuf,
         /// The contexts it has.
         known: Vec<String>,
+        /// Where to correct it.
+        flags: FlagNames,
     },
     /// The context leads to something unusable.
     #[error("kubeconfig {}: {why}", path.display())]
@@ -77,6 +85,26 @@ pub enum ConnectError {
         /// The context asked for.
         context: String,
     },
+    /// An agent was not told where the control plane is.
+    #[error(
+        "no control plane to talk to: give --kubeconfig FILE (or KUBECONFIG); the pod's own service account belongs to \
+         the member"
+    )]
+    NoControlPlane,
+    /// An agent does not run in its member's pod and was not told where the member is.
+    #[error(
+        "no member to talk to: no --member-kubeconfig, and not in a pod ({in_cluster}); give --member-kubeconfig FILE"
+    )]
+    NoMember {
+        /// Why the in-cluster configuration did not work.
+        in_cluster: String,
+    },
+    /// `--member-context` without a kubeconfig to choose in.
+    #[error("--member-context {context:?} needs a kubeconfig; give --member-kubeconfig FILE")]
+    MemberContextWithoutFile {
+        /// The context asked for.
+        context: String,
+    },
     /// The client could not be built (TLS material, proxy).
     #[error("cannot set up the connection to {server}: {why}")]
     Client {
@@ -87,25 +115,36 @@ pub enum ConnectError {
     },
 }
 
+/// The flags by which a connection is chosen, for words about what to correct.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlagNames {
+    kubeconfig: &'static str,
+    context: &'static str,
+}
+
+const CONTROL_PLANE: FlagNames = FlagNames {
+    kubeconfig: "--kubeconfig (or KUBECONFIG)",
+    context: "--context",
+};
+const MEMBER: FlagNames = FlagNames {
+    kubeconfig: "--member-kubeconfig",
+    context: "--member-context",
+};
+
 /// Finds the API server: `--kubeconfig`, else `KUBECONFIG`, else the pod's service account, else `~/.kube/config`.
 ///
 /// # Errors
 /// [`ConnectError`]; whether the server answers is not tried here.
 pub async fn find_config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, ConnectError> {
-    let from_env = || {
-        std::env::var_os("KUBECONFIG")
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    if let Some(path) = kubeconfig.map(Path::to_path_buf).or_else(from_env) {
-        return from_file(&path, context).await;
+    if let Some(path) = kubeconfig.map(Path::to_path_buf).or_else(from_environment) {
+        return from_file(&path, context, CONTROL_PLANE).await;
     }
     let default_path = std::env::home_dir()
         .unwrap_or_else(|| PathBuf::from("~"))
         .join(".kube/config");
     match Config::incluster() {
         Ok(config) if context.is_none() => Ok(config),
-        _ if default_path.exists() => from_file(&default_path, context).await,
+        _ if default_path.exists() => from_file(&default_path, context, CONTROL_PLANE).await,
         Ok(_) => Err(ConnectError::ContextWithoutFile {
             context: context.unwrap_or_default().to_owned(),
         }),
@@ -121,10 +160,45 @@ pub async fn find_config(kubeconfig: Option<&Path>, context: Option<&str>) -> Re
     }
 }
 
-async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, ConnectError> {
+fn from_environment() -> Option<PathBuf> {
+    std::env::var_os("KUBECONFIG")
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
+/// Finds the control plane for a process that lives in a member: `--kubeconfig`, else `KUBECONFIG`. Never the pod's
+/// service account, which belongs to the member, nor a file that nobody named.
+///
+/// # Errors
+/// [`ConnectError`]; whether the server answers is not tried here.
+pub async fn find_distant_config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, ConnectError> {
+    match kubeconfig.map(Path::to_path_buf).or_else(from_environment) {
+        Some(path) => from_file(&path, context, CONTROL_PLANE).await,
+        None => Err(ConnectError::NoControlPlane),
+    }
+}
+
+/// Finds the member that a process lives in: `--member-kubeconfig`, else the pod's service account.
+///
+/// # Errors
+/// [`ConnectError`]; whether the server answers is not tried here.
+pub async fn find_own_config(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<Config, ConnectError> {
+    match (kubeconfig, context) {
+        (Some(path), context) => from_file(path, context, MEMBER).await,
+        (None, Some(context)) => Err(ConnectError::MemberContextWithoutFile {
+            context: context.to_owned(),
+        }),
+        (None, None) => Config::incluster().map_err(|error| ConnectError::NoMember {
+            in_cluster: error.to_string(),
+        }),
+    }
+}
+
+async fn from_file(path: &Path, context: Option<&str>, flags: FlagNames) -> Result<Config, ConnectError> {
     let path = path.to_path_buf();
     let kubeconfig = Kubeconfig::read_from(&path).map_err(|error| ConnectError::Unreadable {
         path: path.clone(),
+        flags,
         why: match error {
             kube::config::KubeconfigError::ReadConfig(io, _) => io.to_string(),
             other => other.to_string(),
@@ -136,13 +210,14 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, Connect
         .or_else(|| kubeconfig.current_context.clone())
         .filter(|c| !c.is_empty());
     let Some(wanted) = wanted else {
-        return Err(ConnectError::NoCurrentContext { path, known });
+        return Err(ConnectError::NoCurrentContext { path, known, flags });
     };
     if !known.contains(&wanted) {
         return Err(ConnectError::NoSuchContext {
             path,
             context: wanted,
             known,
+            flags,
         });
     }
     let options = KubeConfigOptions {
@@ -243,6 +318,27 @@ mod tests {
                 .cluster_url
                 .to_string(),
             "https://127.0.0.1:6443/"
+        );
+        let of_member = |path: &Path, context: Option<&str>| {
+            let (path, context) = (path.to_path_buf(), context.map(str::to_owned));
+            async move {
+                let error = find_own_config(Some(&path), context.as_deref()).await.unwrap_err();
+                error.to_string().replace(&path.display().to_string(), "FILE")
+            }
+        };
+        assert_eq!(
+            of_member(&missing, None).await,
+            "cannot read kubeconfig FILE: No such file or directory (os error 2); check --member-kubeconfig"
+        );
+        assert!(
+            of_member(&path, Some("prod"))
+                .await
+                .ends_with("choose one with --member-context")
+        );
+        let nowhere = find_own_config(None, Some("prod")).await.unwrap_err().to_string();
+        assert!(
+            nowhere.starts_with("--member-context \"prod\" needs a kubeconfig"),
+            "{nowhere}"
         );
         std::fs::remove_file(path).unwrap();
         std::fs::remove_file(nonsense).unwrap();

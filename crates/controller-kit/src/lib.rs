@@ -39,9 +39,9 @@ pub use self::gates::{FeatureGates, Gate, GateValue};
 pub use self::informer::{Change, Changes, Informer, Informers, ObjectKey, Scope, Store};
 pub use self::kinds::{RequireError, RequiredKind, require_kinds};
 pub use self::leader::{Epoch, Leadership};
-pub use self::members::{ConnectMember, MemberError, MemberTarget};
+pub use self::members::{ConnectMember, MemberError, MemberTarget, OwnMember};
 pub use self::metrics::Metrics;
-pub use self::process::{Controller, Ended, KitFlags, Process, Running, main};
+pub use self::process::{Controller, Ended, KitFlags, MemberAccess, Process, Running, main, main_in_member};
 pub use self::queue::{Next, WorkQueue};
 pub use self::tasks::Tasks;
 

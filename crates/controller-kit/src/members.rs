@@ -10,6 +10,7 @@ use std::time::Duration;
 use kube::Client;
 use parking_lot::Mutex;
 
+use crate::api_client::with_time_limit;
 use crate::connect::{client_for, parse_ca_bundle};
 
 /// What is needed to talk to a member cluster's API server.
@@ -211,6 +212,34 @@ impl ConnectMember for HttpMembers {
         let client = Self::build(target)?;
         known.insert(target.name.clone(), (target.clone(), client.clone()));
         Ok(client)
+    }
+}
+
+/// The one member that a process lives in: it has a connection of its own, whatever a target says.
+pub struct OwnMember {
+    client: Client,
+    /// By time limit of a request.
+    known: Mutex<BTreeMap<Duration, Client>>,
+}
+
+impl OwnMember {
+    /// Over this connection.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            known: Mutex::default(),
+        }
+    }
+}
+
+impl ConnectMember for OwnMember {
+    fn connect(&self, target: &MemberTarget) -> Result<Client, MemberError> {
+        let mut known = self.known.lock();
+        let client = known
+            .entry(target.request_timeout)
+            .or_insert_with(|| with_time_limit(self.client.clone(), target.request_timeout));
+        Ok(client.clone())
     }
 }
 

@@ -1,9 +1,13 @@
 //! What the `main` of every binary comes to.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Controller, Ended, KitFlags, Process, Running};
-use crate::connect::{connect, find_config};
+use crate::connect::{ConnectError, connect, find_config, find_distant_config, find_own_config};
+use crate::members::OwnMember;
 use crate::tasks::Failure;
 use crate::telemetry::{Telemetry, TelemetryError};
 
@@ -15,48 +19,88 @@ pub const EXIT_USAGE: u8 = 2;
 /// restarted as a candidate.
 pub const EXIT_LEASE_LOST: u8 = 10;
 
+/// The longest that a request to the member may take that a component lives in, unless its controller says less.
+const LONGEST_MEMBER_REQUEST: Duration = Duration::from_secs(60);
+
 /// Runs a component until it is asked to end (SIGTERM, SIGINT) or cannot go on, and returns its exit code:
 /// 0 after a graceful end, [`EXIT_USAGE`] for mistakes in flags, [`EXIT_LEASE_LOST`] when a lease was lost,
 /// [`EXIT_FAILURE`] otherwise. A second signal ends it at once.
 #[must_use]
 pub fn main(component: &'static str, flags: KitFlags, controllers: Vec<Controller>) -> ExitCode {
+    main_at(component, flags, Place::ControlPlane, controllers)
+}
+
+/// The same for a component that lives in a member and works for that member alone. `flags` say where the control plane
+/// is, and have to: a pod's service account belongs to the member.
+#[must_use]
+pub fn main_in_member(
+    component: &'static str,
+    flags: KitFlags,
+    member: MemberAccess,
+    controllers: Vec<Controller>,
+) -> ExitCode {
+    main_at(component, flags, Place::Member(member), controllers)
+}
+
+/// How a component reaches the member that it lives in: by a kubeconfig, else by the pod's service account.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemberAccess {
+    /// The kubeconfig.
+    pub kubeconfig: Option<PathBuf>,
+    /// Context in the kubeconfig; its current one if not given.
+    pub context: Option<String>,
+}
+
+/// Where a component lives.
+enum Place {
+    ControlPlane,
+    Member(MemberAccess),
+}
+
+fn main_at(component: &'static str, flags: KitFlags, place: Place, controllers: Vec<Controller>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(component, EXIT_FAILURE, &[format!("cannot start threads: {error}")]),
     };
-    let code = runtime.block_on(run(component, flags, controllers));
+    let code = runtime.block_on(run(component, flags, place, controllers));
     // Nothing of ours is left; what a library still does is not waited for.
     runtime.shutdown_background();
     code
 }
 
-async fn run(component: &'static str, flags: KitFlags, controllers: Vec<Controller>) -> ExitCode {
+async fn run(component: &'static str, flags: KitFlags, place: Place, controllers: Vec<Controller>) -> ExitCode {
     let telemetry = match Telemetry::install(component, &flags) {
         Ok(telemetry) => telemetry,
         Err(error @ TelemetryError::Installed(_)) => return complain(component, EXIT_FAILURE, &[error.to_string()]),
         Err(error) => return complain(component, EXIT_USAGE, &[error.to_string()]),
     };
-    let code = run_logged(component, flags, controllers).await;
+    let code = run_logged(component, flags, place, controllers).await;
     telemetry.finish();
     code
 }
 
-async fn run_logged(component: &'static str, flags: KitFlags, controllers: Vec<Controller>) -> ExitCode {
-    let client = match find_config(flags.kubeconfig.as_deref(), flags.context.as_deref()).await {
-        Ok(config) => connect(config, flags.request_timeout),
-        Err(error) => Err(error),
-    };
-    let (client, connection_problem) = match client {
-        Ok(client) => (client, None),
+async fn run_logged(component: &'static str, flags: KitFlags, place: Place, controllers: Vec<Controller>) -> ExitCode {
+    let mut connection_problems = Vec::new();
+    let client = match control_plane(&flags, &place).await {
+        Ok(client) => client,
         // Mistakes in flags are still looked for, to report all at once.
-        Err(error) => (unconnected(), Some(error.to_string())),
+        Err(error) => {
+            connection_problems.push(error.to_string());
+            unconnected()
+        }
     };
-    let process = Process::builder(component, client)
+    let mut process = Process::builder(component, client)
         .flags(flags)
         .identity(unique_identity())
         .controllers(controllers);
+    if let Place::Member(access) = &place {
+        match own_member(access).await {
+            Ok(member) => process = process.members(Arc::new(member)),
+            Err(error) => connection_problems.push(error.to_string()),
+        }
+    }
     let mut problems = process.problems();
-    problems.extend(connection_problem);
+    problems.extend(connection_problems);
     if !problems.is_empty() {
         return complain(component, EXIT_USAGE, &problems);
     }
@@ -70,6 +114,21 @@ async fn run_logged(component: &'static str, flags: KitFlags, controllers: Vec<C
         ended = running.ended() => exit_code(&ended),
         () = shutdown_signal() => stop(&running).await,
     }
+}
+
+async fn control_plane(flags: &KitFlags, place: &Place) -> Result<kube::Client, ConnectError> {
+    let (kubeconfig, context) = (flags.kubeconfig.as_deref(), flags.context.as_deref());
+    let config = match place {
+        Place::ControlPlane => find_config(kubeconfig, context).await,
+        Place::Member(_) => find_distant_config(kubeconfig, context).await,
+    }?;
+    connect(config, flags.request_timeout)
+}
+
+async fn own_member(access: &MemberAccess) -> Result<OwnMember, ConnectError> {
+    let config = find_own_config(access.kubeconfig.as_deref(), access.context.as_deref()).await?;
+    // Each controller sets time limits of its own; this one is for what they forget.
+    connect(config, LONGEST_MEMBER_REQUEST).map(OwnMember::new)
 }
 
 async fn stop(running: &Running) -> ExitCode {

@@ -24,7 +24,9 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::controller::{Controller, Election};
 pub use self::flags::{AdminAddress, DEFAULT_SYSTEM_NAMESPACE, KitFlags, LogFormat};
-pub use self::main::{EXIT_FAILURE, EXIT_LEASE_LOST, EXIT_USAGE, main, shutdown_signal, unique_identity};
+pub use self::main::{
+    EXIT_FAILURE, EXIT_LEASE_LOST, EXIT_USAGE, MemberAccess, main, main_in_member, shutdown_signal, unique_identity,
+};
 pub use self::running::{Ended, Running};
 
 use self::oversight::Oversight;
