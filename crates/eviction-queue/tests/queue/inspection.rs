@@ -5,7 +5,8 @@ use eviction_queue_api::v1::watch_entries_response::Message;
 use failover_core::eviction::queue::WithdrawReason;
 use tonic::Code;
 
-use crate::world::{Producer, World, paused};
+use crate::world::{Producer, World};
+use test_bench::paused;
 
 #[test]
 fn pages_are_of_one_snapshot() {

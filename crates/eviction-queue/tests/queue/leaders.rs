@@ -4,7 +4,8 @@ use eviction_queue_api::status::{Advice, advice};
 use eviction_queue_api::v1;
 use jiff::SignedDuration;
 
-use crate::world::{Consumer, Evictions, Producer, World, evict, paused};
+use crate::world::{Consumer, Evictions, Producer, World, evict};
+use test_bench::paused;
 
 // Correctness rules 1 and 5: a new leader has the same entries, the same order and due times, and is not faster.
 #[test]

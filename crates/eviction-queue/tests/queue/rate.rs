@@ -4,7 +4,8 @@ use failover_core::eviction::queue::WithdrawReason;
 use jiff::SignedDuration;
 use kube_sandbox::Sandbox;
 
-use crate::world::{Evictions, Producer, World, evict, paused};
+use crate::world::{Evictions, Producer, World, evict};
+use test_bench::paused;
 
 async fn evictions_in(seconds: u64, consumers: usize, world: &World) -> Evictions {
     let evictions = Evictions::default();

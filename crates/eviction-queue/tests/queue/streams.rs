@@ -6,7 +6,8 @@ use failover_core::eviction::queue::WithdrawReason;
 use serde_json::json;
 use tonic::Code;
 
-use crate::world::{Consumer, Producer, World, paused};
+use crate::world::{Consumer, Producer, World};
+use test_bench::paused;
 
 async fn totals(world: &World) -> v1::Totals {
     world.settle().await;

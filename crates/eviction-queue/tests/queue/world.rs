@@ -2,74 +2,57 @@
 //! leader over a network inside the process; all under paused time.
 
 use std::collections::BTreeMap;
-use std::future::Future;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::policy::PurgeMode;
-use controller_kit::{Clock, KitFlags, Process, Running};
+use controller_kit::{KitFlags, Process, Running};
 use eviction_queue::{Flags, Transport, controllers};
 use eviction_queue_api::convert::{to_key, to_published, to_withdraw_reason};
 use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::{QueueClient, v1};
 use failover_core::eviction::queue::{BindingVersions, EntryKey, Published, TemplateRef, WithdrawReason};
 use jiff::{SignedDuration, Timestamp};
-use kube_sandbox::{Sandbox, SandboxOptions};
+use kube_sandbox::Sandbox;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use test_bench::Bench;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::{Status, Streaming};
 
-/// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
-pub fn paused(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(86_400), test)
-            .await
-            .expect("stuck");
-    });
-}
-
 pub struct World {
-    pub clock: Clock,
+    bench: Bench,
     pub plane: Sandbox,
     pub network: MemoryNetwork,
-    pub started: Timestamp,
+}
+
+impl Deref for World {
+    type Target = Bench;
+
+    fn deref(&self) -> &Self::Target {
+        &self.bench
+    }
 }
 
 impl World {
     /// With healthy clusters `h1` to `h3` and tainted ones `m1` and `m2`.
     pub fn new() -> Self {
-        let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let clock = Clock::simulated(started);
-        let now = clock.clone();
-        let plane = Sandbox::new(SandboxOptions::new(Arc::new(move || now.now())));
-        for crd in api_types::crds() {
-            plane.apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
-        }
+        let bench = Bench::new(&[]);
+        let plane = bench.plane().clone();
         let world = Self {
-            clock,
+            bench,
             plane,
             network: MemoryNetwork::default(),
-            started,
         };
-        world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}));
         for name in ["h1", "h2", "h3"] {
             world.heal(name);
         }
         world.fail("m1");
         world.fail("m2");
         world
-    }
-
-    pub fn put(&self, object: Value) -> Value {
-        self.plane.put(object).unwrap()
     }
 
     pub fn put_cluster(&self, name: &str, taints: &Value) {

@@ -7,12 +7,13 @@ mod bench;
 mod records;
 mod walk;
 
-use bench::{Bench, one_to_two, paused, shown, task};
+use bench::{Bench, one_to_two, shown, task};
 use controller_kit::{KitFlags, Process, Running};
 use graceful_eviction_controller::{Flags, controllers};
 use kube_sandbox::rules::{Settings, Watching};
 use kube_sandbox::{Effect, Match};
 use serde_json::{Value, json};
+use test_bench::paused;
 
 const COMPONENT: &str = "graceful-eviction-controller";
 

@@ -4,8 +4,9 @@ use graceful_eviction_controller::Flags;
 use kube_sandbox::Match;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, one_to_two, paused, task};
+use crate::bench::{Bench, one_to_two, task};
 use crate::{COMPONENT, copy, leaving, scheduled, start, start_with};
+use test_bench::paused;
 
 /// The record that the evictor writes beside a task of now.
 async fn put_record(bench: &Bench) -> String {

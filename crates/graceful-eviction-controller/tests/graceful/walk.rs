@@ -14,8 +14,9 @@ use kube_sandbox::rules::{Settings, Watching};
 use scheduler_filters::{FewerCopies, Fleet, Plugins, PreEvictionCheck, Question, Rules, feasibility};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, one_to_two, paused, shown};
+use crate::bench::{Bench, one_to_two, shown};
 use crate::{COMPONENT, leaving, start_with};
+use test_bench::paused;
 
 const MEMBERS: [&str; 4] = ["member1", "member2", "member3", "member4"];
 

@@ -8,6 +8,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::future::Future;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,32 +17,22 @@ use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind, Work};
 use clap::Parser;
 use controller_kit::members::ConnectMember;
-use controller_kit::{Clock, Ended, KitFlags, MemberError, MemberTarget, Process, Running};
+use controller_kit::{Ended, KitFlags, Process, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
 use eviction_queue_api::v1::{EntryState, GetStatusRequest, ListEntriesRequest};
 use karmada_failover::components::ComponentFlags;
 use karmada_failover::story::example::{self, MemberEntry, Pace};
-use kube::{Api, Client};
+use kube::Api;
 use kube_sandbox::rules::{Settings, Watching, unconditional_writes};
-use kube_sandbox::{Fleet, Now};
 use serde_json::Value;
+use test_bench::Bench;
 use tonic::transport::Channel;
 
-/// Runs a test body under paused time; a body that is not done after a simulated day hangs.
+/// Runs a test body under paused time.
 pub fn simulate<F: Future<Output = ()>>(body: impl FnOnce() -> F) {
-    controller_kit::telemetry::ask_every_time();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(86_400), body())
-            .await
-            .expect("the test is still not done after a day");
-    });
+    test_bench::paused(async { body().await });
 }
 
 #[derive(Parser)]
@@ -54,11 +45,18 @@ struct Flags {
 
 /// The system.
 pub struct World {
-    pub fleet: Fleet,
-    pub clock: Clock,
+    bench: Bench,
     pub network: MemoryNetwork,
     pub rules: Watching,
     evictions_per_second: f64,
+}
+
+impl Deref for World {
+    type Target = Bench;
+
+    fn deref(&self) -> &Self::Target {
+        &self.bench
+    }
 }
 
 impl World {
@@ -75,19 +73,8 @@ impl World {
     /// The same with these settings of the rules.
     pub fn watched(members: &[&str], settings: Settings) -> Self {
         let evictions_per_second = settings.evictions_per_second;
-        let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
-        let now = clock.clone();
-        let fleet = Fleet::start(&(Arc::new(move || now.now()) as Now), members);
-        for crd in api_types::crds() {
-            fleet
-                .control_plane()
-                .apply_crd(serde_json::to_value(crd).unwrap())
-                .unwrap();
-        }
-        for object in example::namespaces() {
-            fleet.control_plane().create(object).unwrap();
-        }
-        for member in fleet.members() {
+        let bench = Bench::new(members);
+        for member in bench.fleet.members() {
             let entry = MemberEntry {
                 name: member.name().to_owned(),
                 endpoint: member.endpoint(),
@@ -95,14 +82,12 @@ impl World {
                 ca_bundle: None,
             };
             for object in example::member(&entry) {
-                fleet.control_plane().create(object).unwrap();
+                bench.put(object);
             }
         }
-        let now = clock.clone();
-        let rules = Watching::start(&fleet.control_plane().observer(), settings, Arc::new(move || now.now()));
+        let rules = Watching::start(&bench.client(), settings, bench.now());
         Self {
-            fleet,
-            clock,
+            bench,
             network: MemoryNetwork::default(),
             rules,
             evictions_per_second,
@@ -111,17 +96,7 @@ impl World {
 
     /// Starts a process with these flags, as on the command line of `karmada-failover run`.
     pub async fn run(&self, identity: &str, flags: &[&str]) -> Running {
-        let members = self.fleet.member_connector();
-        let members = move |target: &MemberTarget| {
-            members
-                .connect(&target.api_endpoint)
-                .map_err(|unknown| MemberError::Endpoint {
-                    cluster: target.name.clone(),
-                    endpoint: target.api_endpoint.clone(),
-                    why: unknown.to_string(),
-                })
-        };
-        self.run_reaching(Arc::new(members), identity, flags).await
+        self.run_reaching(self.roads(), identity, flags).await
     }
 
     /// The same with another way to the members.
@@ -143,11 +118,6 @@ impl World {
             .start()
             .await
             .unwrap()
-    }
-
-    /// A client that sees everything, through no fault.
-    pub fn client(&self) -> Client {
-        self.fleet.control_plane().observer()
     }
 
     /// A client of the queue.
@@ -224,8 +194,9 @@ impl World {
         for process in processes {
             assert_eq!(process.stop().await, Ended::Stopped);
         }
+        let faults = self.plane().faults();
         let mut broken = self.rules.finish();
-        broken.extend(unconditional_writes(&self.fleet.control_plane().faults().writes()));
+        broken.extend(unconditional_writes(&faults.writes()));
         let mut broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
         broken.extend(forgotten);
         assert!(broken.is_empty(), "{broken:#?}");

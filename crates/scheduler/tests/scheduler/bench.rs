@@ -1,68 +1,38 @@
 //! A control plane on the sandbox with clusters and bindings, and processes on it, under paused time.
 
-use std::future::Future;
-use std::sync::Arc;
-use std::time::Duration;
+use std::ops::Deref;
 
 use api_types::work::{Binding, BindingKind};
-use controller_kit::{Clock, Controller, KitFlags, Process, Running};
-use jiff::Timestamp;
+use controller_kit::{Controller, KitFlags, Running};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use kube_sandbox::{Now, Sandbox, SandboxOptions};
+use kube_sandbox::{Sandbox, WriteRecord};
 use serde_json::{Value, json};
 
+/// The bench with clusters and bindings put on it by hand.
 pub struct Bench {
-    pub clock: Clock,
+    bench: test_bench::Bench,
     pub plane: Sandbox,
-    pub started: Timestamp,
 }
 
-/// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
-pub fn paused<T>(test: impl Future<Output = T>) -> T {
-    controller_kit::telemetry::ask_every_time();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(86_400), test)
-            .await
-            .expect("stuck")
-    })
+impl Deref for Bench {
+    type Target = test_bench::Bench;
+
+    fn deref(&self) -> &Self::Target {
+        &self.bench
+    }
 }
 
 impl Bench {
     /// With Ready clusters of these names.
     pub fn new(clusters: &[&str]) -> Self {
-        let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let clock = Clock::simulated(started);
-        let plane = Sandbox::new(SandboxOptions::new(Self::now_of(&clock)));
-        for crd in api_types::crds() {
-            plane.apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
-        }
-        let bench = Self { clock, plane, started };
-        bench.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}));
+        let bench = test_bench::Bench::new(&[]);
+        let plane = bench.plane().clone();
+        let bench = Self { bench, plane };
         for name in clusters {
             bench.put_cluster(name, "True", &json!([]));
         }
         bench
-    }
-
-    fn now_of(clock: &Clock) -> Now {
-        let clock = clock.clone();
-        Arc::new(move || clock.now())
-    }
-
-    /// The clock, for those who want a function.
-    #[allow(dead_code, reason = "shared by two test binaries")]
-    pub fn now(&self) -> Now {
-        Self::now_of(&self.clock)
-    }
-
-    pub fn put(&self, object: Value) {
-        self.plane.put(object).unwrap();
     }
 
     pub fn put_cluster(&self, name: &str, ready: &str, taints: &Value) {
@@ -117,10 +87,7 @@ impl Bench {
         gates: &str,
         controllers: Vec<Controller>,
     ) -> Running {
-        Process::builder(component, self.plane.client_named(component))
-            .clock(self.clock.clone())
-            .identity(identity)
-            .flags(KitFlags::default().with_feature_gates(gates))
+        self.process(component, identity, KitFlags::default().with_feature_gates(gates))
             .controllers(controllers)
             .start()
             .await
@@ -148,12 +115,6 @@ impl Bench {
         sources.sort();
         sources.dedup();
         sources
-    }
-
-    /// Lets the time pass to `second` since the start, and one millisecond more: what is due then has been done.
-    pub async fn until(&self, second: u64) {
-        let due = self.started + Duration::from_secs(second) + Duration::from_millis(1);
-        tokio::time::sleep(Duration::try_from(due.duration_since(self.clock.now())).unwrap_or_default()).await;
     }
 
     fn bindings(&self) -> Api<Binding> {
@@ -195,19 +156,6 @@ impl Bench {
         shown(&self.binding().await)
     }
 
-    /// Reason and note of the events on an object, each as often as it was published.
-    pub fn events(&self, kind: &str, name: &str) -> Vec<(String, String)> {
-        let about = |event: &Value| event["involvedObject"]["kind"] == kind && event["involvedObject"]["name"] == name;
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let events = self.plane.list("v1", "Event").into_iter().filter(about);
-        events
-            .flat_map(|event| {
-                let count = usize::try_from(event["count"].as_u64().unwrap_or(1)).unwrap();
-                vec![(text(&event["reason"]), text(&event["message"])); count]
-            })
-            .collect()
-    }
-
     /// Reasons of the events on the binding.
     pub fn reasons(&self) -> Vec<String> {
         self.events("ResourceBinding", "nginx-deployment")
@@ -216,21 +164,14 @@ impl Bench {
             .collect()
     }
 
-    /// Writes of a component that are neither Leases nor Events.
+    /// What a component has written, but for Leases and Events, in short.
     pub fn writes(&self, component: &str) -> Vec<String> {
-        let writes = self.plane.faults().writes();
-        let own = writes
-            .into_iter()
-            .filter(|w| w.client == component && w.resource != "leases" && w.resource != "events");
-        own.map(|w| {
-            format!(
-                "{} {} {}",
-                w.resource,
-                w.subresource.unwrap_or_else(|| "spec".to_owned()),
-                w.code
-            )
-        })
-        .collect()
+        let half = |write: &WriteRecord| write.subresource.clone().unwrap_or_else(|| "spec".to_owned());
+        let writes = self.bench.writes(component);
+        writes
+            .iter()
+            .map(|write| format!("{} {} {}", write.resource, half(write), write.code))
+            .collect()
     }
 }
 
@@ -259,7 +200,7 @@ pub fn one_to_two() -> Value {
 
 /// What the evictor writes when a cluster leaves.
 #[allow(dead_code, reason = "shared by two test binaries")]
-pub fn task(from: &str, replicas: i32, at: Timestamp) -> Value {
+pub fn task(from: &str, replicas: i32, at: jiff::Timestamp) -> Value {
     json!({
         "fromCluster": from, "purgeMode": "Gracefully", "replicas": replicas, "reason": "TaintUntolerated",
         "producer": "TaintManager", "creationTimestamp": at, "clustersBeforeFailover": ["member1", "member2"],

@@ -6,10 +6,11 @@ mod bench;
 
 use api_types::names::annotation;
 use api_types::work::{Binding, BindingKind};
-use bench::{Bench, one_to_two, paused, shown, task};
+use bench::{Bench, one_to_two, shown, task};
 use controller_kit::{KitFlags, Process};
 use kube_sandbox::{Effect, Match, Verb};
 use serde_json::json;
+use test_bench::paused;
 
 // Stock's trace 3.1 and 3.2: one spec write and one status write each, and the generation that was written is observed.
 #[test]

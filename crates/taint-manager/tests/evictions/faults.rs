@@ -5,7 +5,8 @@ use std::time::Duration;
 use kube_sandbox::{Effect, Match, Verb};
 use serde_json::json;
 
-use super::scene::{CLIENT, NOT_READY, Scene, paused};
+use super::scene::{CLIENT, NOT_READY, Scene};
+use test_bench::paused;
 
 /// The evictor's write of a binding.
 fn the_write() -> Match {

@@ -3,7 +3,8 @@
 use eviction_queue_api::v1::{EntryState, HoldReason};
 use serde_json::{Value, json};
 
-use super::scene::{NOT_READY, Scene, paused};
+use super::scene::{NOT_READY, Scene};
+use test_bench::paused;
 
 async fn hold(scene: &Scene) -> Option<(HoldReason, String)> {
     let entries = scene.entries().await;

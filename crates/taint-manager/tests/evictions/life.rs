@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::scene::{CLIENT, NOT_READY, Scene, paused};
+use super::scene::{CLIENT, NOT_READY, Scene};
+use test_bench::paused;
 
 #[test]
 fn an_eviction_is_one_write_with_everything_in_it() {

@@ -3,7 +3,8 @@
 use kube_sandbox::Match;
 use serde_json::json;
 
-use super::scene::{CLIENT, NOT_READY, Scene, paused};
+use super::scene::{CLIENT, NOT_READY, Scene};
+use test_bench::paused;
 
 fn many(scene: &Scene, count: usize) {
     for n in 0..count {

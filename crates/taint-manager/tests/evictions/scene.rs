@@ -1,6 +1,6 @@
 //! Clusters and bindings on the sandbox, a real eviction queue and the controllers of this crate, under paused time.
 
-use std::future::Future;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,62 +8,46 @@ use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, GracefulEvictionTask};
 use api_types::{BindingKey, ClusterName};
-use controller_kit::{Clock, KitFlags, Process, Running};
+use controller_kit::{KitFlags, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::v1::{Entry, ListEntriesRequest};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube_sandbox::rules::{Settings, Watching};
-use kube_sandbox::{Now, Sandbox, SandboxOptions, WriteRecord};
+use kube_sandbox::{Sandbox, WriteRecord};
 use serde_json::{Value, json};
 use taint_manager::{Flags, Wiring, controllers_with};
+use test_bench::Bench;
 
 /// Name under which the requests of the controllers under test are known.
 pub const CLIENT: &str = "taint-manager";
 pub const NOT_READY: &str = "cluster.karmada.io/not-ready";
 
 pub struct Scene {
-    pub clock: Clock,
+    bench: Bench,
     pub plane: Sandbox,
     pub network: MemoryNetwork,
-    pub started: Timestamp,
 }
 
-/// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
-pub fn paused(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(86_400), test)
-            .await
-            .expect("stuck");
-    });
+impl Deref for Scene {
+    type Target = Bench;
+
+    fn deref(&self) -> &Self::Target {
+        &self.bench
+    }
 }
 
 impl Scene {
     /// Healthy clusters of these names.
     pub fn new(clusters: &[&str]) -> Self {
-        let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let clock = Clock::simulated(started);
-        let shown = clock.clone();
-        let now: Now = Arc::new(move || shown.now());
-        let plane = Sandbox::new(SandboxOptions::new(now));
-        for crd in api_types::crds() {
-            plane.apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
-        }
-        plane
-            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}))
-            .unwrap();
+        let bench = Bench::new(&[]);
+        let plane = bench.plane().clone();
         let scene = Self {
-            clock,
+            bench,
             plane,
             network: MemoryNetwork::default(),
-            started,
         };
         for name in clusters {
             scene.cluster(name, &json!({}), &json!([]));
@@ -193,21 +177,13 @@ impl Scene {
             .count()
     }
 
-    /// Waits until so many seconds after the start, and a little.
-    pub async fn until(&self, second: u64) {
-        let at = self.started + SignedDuration::from_secs(second.try_into().unwrap()) + SignedDuration::from_millis(1);
-        self.clock.sleep_until(at).await;
-    }
-
     pub async fn queue(&self, identity: &str, evictions_per_second: f64) -> Running {
         let flags = eviction_queue::Flags {
             resource_eviction_rate: evictions_per_second,
             transport: eviction_queue::Transport::Memory(self.network.clone()),
             ..eviction_queue::Flags::default()
         };
-        Process::builder("eviction-queue", self.plane.client_named("eviction-queue"))
-            .clock(self.clock.clone())
-            .identity(identity)
+        self.process("eviction-queue", identity, KitFlags::default())
             .controllers(eviction_queue::controllers(flags))
             .start()
             .await
@@ -231,10 +207,7 @@ impl Scene {
             }),
             ..Wiring::by_flags(&flags)
         };
-        Process::builder("taint-manager", self.plane.client_named(CLIENT))
-            .clock(self.clock.clone())
-            .identity(identity)
-            .flags(kit)
+        self.process(CLIENT, identity, kit)
             .controllers(controllers_with(flags, wiring))
             .start()
             .await

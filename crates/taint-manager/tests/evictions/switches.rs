@@ -4,7 +4,8 @@ use controller_kit::KitFlags;
 use serde_json::json;
 use taint_manager::Flags;
 
-use super::scene::{NOT_READY, Scene, paused};
+use super::scene::{NOT_READY, Scene};
+use test_bench::paused;
 
 /// With the gate off nothing leaves a cluster, however long it is gone (C24).
 #[test]

@@ -5,7 +5,8 @@ use kube_sandbox::{EventEffect, Match};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use super::scene::{NOT_READY, Scene, paused};
+use super::scene::{NOT_READY, Scene};
+use test_bench::paused;
 
 fn tolerating(tolerations: Value) -> Value {
     json!({"placement": {"clusterAffinity": {}, "clusterTolerations": tolerations}})

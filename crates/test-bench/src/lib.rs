@@ -1,0 +1,16 @@
+//! The bench on which controllers are tested: a control plane and members on the sandbox, under paused time; and
+//! programs that are run to hear what they say. Only tests depend on it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
+
+mod bench;
+mod paused;
+mod program;
+
+pub use bench::Bench;
+pub use paused::paused;
+pub use program::{Program, Said, assert_old_flags_are_warned_about};
