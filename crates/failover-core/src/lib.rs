@@ -5,4 +5,5 @@ pub mod affinity;
 pub mod cluster_health;
 pub mod eviction;
 pub mod graceful;
+pub mod lint;
 pub mod taint_policy;

@@ -18,12 +18,14 @@ fn said<'a>(type_: &str, cluster: &'a Cluster) -> Option<&'a Condition> {
     matches!(found.status.as_str(), "True" | "False" | "Unknown").then_some(found)
 }
 
-/// Whether one condition matches. An unknown operator never does.
+/// Whether one condition matches.
 pub(super) fn holds(wanted: &MatchCondition, cluster: &Cluster) -> bool {
-    let Some(found) = said(&wanted.condition_type, cluster) else {
-        return false;
-    };
-    let listed = wanted.status_values.iter().any(|value| value.as_str() == found.status);
+    said(&wanted.condition_type, cluster).is_some_and(|found| holds_with(wanted, &found.status))
+}
+
+/// Whether one condition matches where its type has this status. An unknown operator never does.
+pub(super) fn holds_with(wanted: &MatchCondition, status: &str) -> bool {
+    let listed = wanted.status_values.iter().any(|value| value.as_str() == status);
     match wanted.operator {
         SetOperator::In => listed,
         SetOperator::NotIn => !listed,

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::conditions::holds;
 use super::engine::{Evaluation, Input};
 use super::form::{Form, PolicyTaint, Rule, precedence};
-use super::ownership::{Owned, find, previous_windows, targets};
+use super::ownership::{Owned, find, previous_windows};
 use super::records::{ManagedTaints, TaintId, Window, Windows};
 use super::wanted::{Standing, Want, want};
 use super::windows::after;
@@ -142,24 +142,6 @@ pub fn details(input: Input<'_>, evaluation: &Evaluation) -> Vec<Detail> {
             }
         })
         .collect()
-}
-
-/// Whether a policy speaks of this Cluster: its target selects it.
-#[must_use]
-pub fn speaks_of(policy: &ClusterTaintPolicy, cluster: &Cluster) -> bool {
-    targets(&Form::read(policy), cluster)
-}
-
-/// Why nothing is done for a policy that an API server without our rules let in.
-#[must_use]
-pub fn invalid(policy: &ClusterTaintPolicy) -> Option<String> {
-    Form::read(policy).invalid
-}
-
-/// The policy's conditions in words: `Ready In False,Unknown`, `… until …` in stock's form, `always` without any.
-#[must_use]
-pub fn rule_in_words(policy: &ClusterTaintPolicy) -> String {
-    Form::read(policy).rule_text()
 }
 
 fn conditions(form: &Form<'_>, cluster: &Cluster) -> Vec<ConditionDetail> {

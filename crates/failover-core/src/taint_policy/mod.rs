@@ -19,6 +19,7 @@ mod input;
 mod outcome;
 mod ownership;
 mod persist;
+mod reading;
 mod records;
 mod recovering;
 mod report;
@@ -35,9 +36,10 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use detail::{ConditionDetail, Detail, Role, TaintDetail, TaintState, details, invalid, rule_in_words, speaks_of};
+pub use detail::{ConditionDetail, Detail, Role, TaintDetail, TaintState, details};
 pub use engine::{AnnotationChange, Evaluation, FailoverGate, Input, TaintChange, evaluate};
 pub use flaps::FlapScore;
+pub use reading::{PlannedTaint, Reading, condition_holds};
 pub use records::{DismissedAt, ManagedTaint, ManagedTaints, RecordError, SeenCondition, TaintId, Window, Windows};
 pub use recovering::{Recovering, recovering};
 pub use report::{Missing, Notice, Report};

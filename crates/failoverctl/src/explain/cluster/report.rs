@@ -2,7 +2,7 @@
 
 use api_types::cluster::{Cluster, condition};
 use api_types::taint_policy::ClusterTaintPolicy;
-use failover_core::taint_policy::{FlapScore, speaks_of};
+use failover_core::taint_policy::{FlapScore, Reading};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -118,7 +118,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ClusterExplanation {
         policies: rows,
         policies_for_others: policies
             .iter()
-            .filter(|policy| !speaks_of(policy, cluster))
+            .filter(|policy| !Reading::of(policy).speaks_of(cluster))
             .filter_map(|policy| policy.metadata.name.clone())
             .collect(),
         leaving: leaving(

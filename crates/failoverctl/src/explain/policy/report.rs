@@ -1,7 +1,7 @@
 //! The report of `explain policy`, made from what was gathered. Pure: every verdict comes from `failover-core`.
 
 use api_types::taint_policy::{ClusterTaintPolicy, ClusterTaintPolicySpec, MatchCondition};
-use failover_core::taint_policy::{invalid, rule_in_words, speaks_of};
+use failover_core::taint_policy::Reading;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -80,6 +80,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> PolicyExplanation {
     let nothing = ClusterTaintPolicy::new(&gathered.name, ClusterTaintPolicySpec::default());
     let policy = policies.iter().find(of_this_name).copied().unwrap_or(&nothing);
 
+    let reading = Reading::of(policy);
     let settings = Settings::of(&controllers, now);
     let mut rows = Vec::new();
     let mut not_targeted = Vec::new();
@@ -92,7 +93,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> PolicyExplanation {
         match found {
             // Also one that is not targeted any more while a taint of the policy still stands.
             Some(row) => rows.push(row),
-            None if speaks_of(policy, cluster) => {}
+            None if reading.speaks_of(cluster) => {}
             None => not_targeted.push(cluster.cluster_name().to_string()),
         }
     }
@@ -100,11 +101,11 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> PolicyExplanation {
     let mut report = PolicyExplanation {
         policy: gathered.name.clone(),
         created_at: policy.metadata.creation_timestamp.as_ref().map(|time| At(time.0)),
-        rule: rule_in_words(policy),
+        rule: reading.rule_in_words(),
         adds: adds(&policy.spec),
         target: target(&policy.spec),
         suspended: policy.spec.suspended,
-        invalid: invalid(policy),
+        invalid: reading.invalid().map(str::to_owned),
         status_is_current: status
             .and_then(|status| status.observed_generation)
             .map(|observed| Some(observed) == policy.metadata.generation),

@@ -3,7 +3,7 @@
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use failover_core::taint_policy::{
-    Detail, Evaluation, FailoverGate, Input, ManagedTaints, Report, Role, TaintDetail, TaintState, Windows, details,
+    Detail, Evaluation, FailoverGate, Input, ManagedTaints, Reading, Report, Role, TaintDetail, TaintState, Windows, details,
     evaluate,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -247,7 +247,7 @@ impl<'a> Engine<'a> {
 
     fn held_by(&self, state: TaintWord, policy: &ClusterTaintPolicy) -> Option<String> {
         let does_nothing = || {
-            failover_core::taint_policy::invalid(policy).map_or_else(
+            Reading::of(policy).invalid().map_or_else(
                 || "the policy is suspended".to_owned(),
                 |why| format!("the policy is invalid: {why}"),
             )

@@ -1,0 +1,92 @@
+//! Two ClusterTaintPolicies that name the same taint.
+
+use api_types::placement::ClusterAffinity;
+use api_types::taint_policy::ClusterTaintPolicy;
+
+use super::code::Code;
+use super::finding::Finding;
+use crate::taint_policy::{PlannedTaint, Reading};
+
+/// What is found about `policy` beside `others`.
+pub(super) fn findings(policy: &ClusterTaintPolicy, others: &[&ClusterTaintPolicy]) -> Vec<Finding> {
+    let reading = Reading::of(policy);
+    if reading.invalid().is_some() {
+        return Vec::new();
+    }
+    let field = if policy.spec.taints_to_add.is_empty() {
+        "spec.taints"
+    } else {
+        "spec.taintsToAdd"
+    };
+    let mut found = Vec::new();
+    for (index, taint) in reading.taints().iter().enumerate() {
+        for other in others.iter().copied().filter(|other| may_meet(policy, other)) {
+            let read = Reading::of(other);
+            if read.invalid().is_some() {
+                continue;
+            }
+            for theirs in read.taints().iter().filter(|theirs| theirs.id == taint.id) {
+                found.push(compare(&reading, taint, &read, theirs, &format!("{field}[{index}]")));
+            }
+        }
+    }
+    found
+}
+
+fn compare(
+    reading: &Reading<'_>,
+    taint: &PlannedTaint,
+    other: &Reading<'_>,
+    theirs: &PlannedTaint,
+    field: &str,
+) -> Finding {
+    let winner = if reading.precedence(other).is_le() {
+        reading.name()
+    } else {
+        other.name()
+    };
+    if taint.value != theirs.value {
+        return Finding::new(
+            Code::PoliciesAtOdds,
+            format!("{field}.value"),
+            format!(
+                "policy {} wants value {:?} for taint {}, this one {:?}",
+                other.name(),
+                theirs.value,
+                taint.id,
+                taint.value
+            ),
+            format!(
+                "a cluster has one taint of a key and effect: where both match, {winner} wins and both report Conflicting"
+            ),
+            "give both the same value, or another key to one of them",
+        );
+    }
+    let (first, last) = (
+        taint.add_after.min(theirs.add_after).as_secs(),
+        taint.remove_after.max(theirs.remove_after).as_secs(),
+    );
+    Finding::new(
+        Code::SharedTaint,
+        field,
+        format!("policy {} adds taint {} too", other.name(), taint.id),
+        format!(
+            "what any policy wants stands: it comes after {first} s where both match, and goes when the last has not matched for its removal window, {last} s at most"
+        ),
+        "nothing, if that is meant; else use another key",
+    )
+}
+
+/// Whether both can speak of one cluster, as far as names tell: labels and fields may change at any time.
+fn may_meet(a: &ClusterTaintPolicy, b: &ClusterTaintPolicy) -> bool {
+    let named = |policy: &ClusterTaintPolicy| -> Option<Vec<String>> {
+        let spec = &policy.spec;
+        let target: &ClusterAffinity = spec.target_cluster.as_ref().or(spec.target_clusters.as_ref())?;
+        let stays = |name: &&String| !target.exclude_clusters.contains(*name);
+        (!target.cluster_names.is_empty()).then(|| target.cluster_names.iter().filter(stays).cloned().collect())
+    };
+    match (named(a), named(b)) {
+        (Some(a), Some(b)) => a.iter().any(|name| b.contains(name)),
+        _ => true,
+    }
+}

@@ -1,0 +1,123 @@
+//! One PropagationPolicy or ClusterPropagationPolicy.
+
+use api_types::cluster::effect;
+use api_types::placement::{ClusterAffinity, Placement};
+use api_types::policy::{Policy, PurgeMode};
+
+use super::Around;
+use super::code::Code;
+use super::finding::Finding;
+use super::known::Known;
+use super::target::{self, some};
+use super::tolerations;
+use crate::taint_policy::Reading;
+
+/// Whether the workload opts in to PreferNoExecute.
+pub(super) fn opted_in(policy: &Policy) -> bool {
+    policy
+        .spec
+        .failover
+        .as_ref()
+        .is_some_and(|failover| failover.cluster.is_some())
+}
+
+pub(super) fn findings(policy: &Policy, known: &Known<'_>, around: &Around<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if let Some(placement) = &policy.spec.placement {
+        for (affinity, field) in affinities(placement) {
+            found.extend(target::findings(
+                affinity,
+                &field,
+                "the scheduler finds no cluster here",
+                known,
+            ));
+        }
+        let field = "spec.placement.clusterTolerations";
+        found.extend(tolerations::findings(&placement.cluster_tolerations, field));
+    }
+    found.extend(nowhere_to_go(policy, known));
+    found.extend(not_opted_in(policy, around));
+    found.extend(old_spellings(policy));
+    found
+}
+
+fn affinities(placement: &Placement) -> Vec<(&ClusterAffinity, String)> {
+    let one = placement
+        .cluster_affinity
+        .iter()
+        .map(|affinity| (affinity, "spec.placement.clusterAffinity".to_owned()));
+    let groups = placement.cluster_affinities.iter().enumerate().map(|(index, term)| {
+        (
+            &term.cluster_affinity,
+            format!("spec.placement.clusterAffinities[{index}]"),
+        )
+    });
+    one.chain(groups).collect()
+}
+
+/// A workload that is to move needs a second cluster.
+fn nowhere_to_go(policy: &Policy, known: &Known<'_>) -> Option<Finding> {
+    if !opted_in(policy) {
+        return None;
+    }
+    let placement = policy.spec.placement.as_ref();
+    let affinities: Vec<&ClusterAffinity> = placement
+        .map(|p| affinities(p).into_iter().map(|(affinity, _)| affinity).collect())
+        .unwrap_or_default();
+    let clusters = target::at_most(&affinities, known)?;
+    (clusters.len() == 1).then(|| {
+        Finding::new(
+            Code::NowhereToGo,
+            if affinities.is_empty() {
+                "spec"
+            } else {
+                "spec.placement"
+            },
+            format!("{} is the only cluster that may take the workload", some(&clusters)),
+            "failover.cluster lets it move, and without a second cluster its eviction is held for want of a target",
+            "let the placement select more clusters",
+        )
+    })
+}
+
+fn not_opted_in(policy: &Policy, around: &Around<'_>) -> Option<Finding> {
+    if opted_in(policy) {
+        return None;
+    }
+    let soft = around.taint_policies().find(|policy| {
+        let reading = Reading::of(policy);
+        reading.invalid().is_none()
+            && reading
+                .taints()
+                .iter()
+                .any(|taint| taint.id.effect == effect::PREFER_NO_EXECUTE)
+    })?;
+    Some(Finding::new(
+        Code::NotOptedIn,
+        "spec",
+        "without failover.cluster, PreferNoExecute taints do not move the workload",
+        format!("ClusterTaintPolicy {} adds one", Reading::of(soft).name()),
+        "add failover.cluster if the workload is to move, and nothing if it is to stay",
+    ))
+}
+
+fn old_spellings(policy: &Policy) -> Vec<Finding> {
+    let failover = policy.spec.failover.as_ref();
+    let of_application = failover.and_then(|failover| failover.application.as_ref()?.purge_mode.as_ref());
+    let of_cluster = failover.and_then(|failover| failover.cluster.as_ref()?.purge_mode.as_ref());
+    let modes = [("application", of_application), ("cluster", of_cluster)];
+    modes
+        .into_iter()
+        .filter_map(|(part, mode)| {
+            let mode = mode.filter(|mode| matches!(mode, PurgeMode::Immediately | PurgeMode::Graciously))?;
+            let now = mode.effective();
+            Some(Finding::new(
+                Code::OldSpelling,
+                format!("spec.failover.{part}.purgeMode"),
+                format!("{mode} is the former spelling of {now}"),
+                "it is accepted and means the same",
+                format!("write {now}"),
+            ))
+        })
+        .collect()
+}
