@@ -81,6 +81,8 @@ pub mod annotation {
     /// Ours, on the Lease of `clusterStatus`: names of the Push Clusters whose last completed probe is older than the
     /// grace period, in order, separated by commas; absent or empty for none.
     pub const PROBES_OVERDUE: &str = "failover.karmada.io/probes-overdue";
+    /// Ours, on the Lease of the eviction queue: why it releases nothing at all; empty while it does.
+    pub const STANDSTILL: &str = "failover.karmada.io/standstill";
     /// A person's word on the Lease of the controller `cluster`: until this time (RFC 3339) clusters are marked Unknown
     /// also while the monitor seems to be isolated. Not under `failover.karmada.io/`, whose annotations on a Lease
     /// belong to its holder and are removed by the next renewal.

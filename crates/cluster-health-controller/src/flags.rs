@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use controller_kit::durations::parse_duration;
 
+use crate::cluster::ClusterFlags;
 use crate::cluster_status::StatusFlags;
 
 /// Flags of the cluster-health-controller.
@@ -30,6 +31,10 @@ pub struct Flags {
     )]
     pub concurrent_cluster_syncs: usize,
 
+    /// How the reporters are watched, and how long a deletion waits.
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
+
     /// Flags of Karmada that have no effect here.
     #[command(flatten)]
     pub old: OldFlags,
@@ -49,6 +54,7 @@ impl Default for Flags {
             status: StatusFlags::default(),
             cluster_monitor_grace_period: Duration::from_secs(40),
             concurrent_cluster_syncs: 5,
+            cluster: ClusterFlags::default(),
             old: OldFlags::default(),
         }
     }
@@ -56,7 +62,12 @@ impl Default for Flags {
 
 impl Flags {
     pub(crate) fn problems(&self) -> Vec<String> {
-        self.status.problems()
+        let mut problems = self.status.problems();
+        problems.extend(self.cluster.problems());
+        if self.cluster_monitor_grace_period.is_zero() {
+            problems.push("--cluster-monitor-grace-period must be above 0: nobody reports without a pause".to_owned());
+        }
+        problems
     }
 }
 

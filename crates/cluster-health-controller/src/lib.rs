@@ -2,8 +2,8 @@
 //!
 //! Two controllers. `clusterStatus` probes the Push members, each in its own task, and writes what it sees into the
 //! Cluster's status. `cluster` gives every Cluster its execution namespace, its finalizer and its first Ready
-//! condition, and sees a deletion through. What the Ready condition follows is decided in
-//! [`failover_core::cluster_health`].
+//! condition, says so when nobody reports on it any more, and sees a deletion through. What the Ready condition follows is
+//! decided in [`failover_core::cluster_health`].
 
 mod cluster;
 mod cluster_status;
@@ -13,6 +13,7 @@ mod metrics;
 
 use controller_kit::Controller;
 
+pub use cluster::ClusterFlags;
 pub use cluster_status::{LeaseFlags, StatusFlags, report_on_own};
 pub use flags::{Flags, OldFlags};
 

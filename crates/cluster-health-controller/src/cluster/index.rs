@@ -1,5 +1,5 @@
-//! What the controller `cluster` knows: Clusters, namespaces, and, only once a Cluster is being deleted, which bindings
-//! name which cluster.
+//! What the controller `cluster` knows: Clusters, namespaces, Leases, what the monitor thinks of those who hold them, and,
+//! only once a Cluster is being deleted, which bindings name which cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,10 +11,13 @@ use api_types::names::{cluster_of_execution_namespace, execution_namespace};
 use api_types::work::{Binding, BindingKind};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, ObjectKey, Scope, Store, WorkQueue};
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Namespace;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
+
+use super::monitor::Monitor;
 
 const BY_CLUSTER: &str = "cluster-deletion";
 
@@ -22,9 +25,18 @@ const BY_CLUSTER: &str = "cluster-deletion";
 pub(super) struct Index {
     pub clusters: Store<Cluster>,
     namespaces: Store<Namespace>,
+    /// Leases of the agents.
+    pub agents: Store<Lease>,
+    /// Leases of the control plane's controllers.
+    pub controllers: Store<Lease>,
+    pub monitor: Monitor,
     bindings: Arc<OnceCell<[Store<Binding>; 2]>>,
     /// When a blocked deletion was last told.
     pub said: Said,
+    /// Since when only the execution namespace keeps a Cluster.
+    pub emptying: Since,
+    /// Clusters of which it is not known whether a write of their conditions was stored, as they were before.
+    pub unsure: Arc<Mutex<BTreeMap<ObjectKey, Arc<Cluster>>>>,
 }
 
 /// A count that changes with every binding that leaves is written at most this often.
@@ -52,6 +64,21 @@ impl Said {
     }
 }
 
+/// Since when something has been so, as this process saw it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Since(Arc<Mutex<BTreeMap<ObjectKey, Instant>>>);
+
+impl Since {
+    /// It is so. Returns for how long already.
+    pub fn note(&self, key: &ObjectKey) -> Duration {
+        self.0.lock().entry(key.clone()).or_insert_with(Instant::now).elapsed()
+    }
+
+    pub fn forget(&self, key: &ObjectKey) {
+        self.0.lock().remove(key);
+    }
+}
+
 /// The execution namespace of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NamespaceState {
@@ -65,13 +92,31 @@ pub(super) enum NamespaceState {
 }
 
 impl Index {
-    pub fn new(clusters: Store<Cluster>, namespaces: Store<Namespace>) -> Self {
+    pub fn new(
+        clusters: Store<Cluster>,
+        namespaces: Store<Namespace>,
+        agents: Store<Lease>,
+        controllers: Store<Lease>,
+        monitor: Monitor,
+    ) -> Self {
         Self {
             clusters,
             namespaces,
+            agents,
+            controllers,
+            monitor,
             bindings: Arc::default(),
             said: Said::default(),
+            emptying: Since::default(),
+            unsure: Arc::default(),
         }
+    }
+
+    /// The Cluster is gone: nothing is kept of it.
+    pub fn forget(&self, key: &ObjectKey) {
+        self.said.forget(key);
+        self.emptying.forget(key);
+        self.unsure.lock().remove(key);
     }
 
     pub fn namespace(&self, cluster: &ClusterName) -> NamespaceState {
@@ -94,19 +139,19 @@ impl Index {
         }
     }
 
-    /// How many bindings name the cluster, in `spec.clusters` or in a task. The first call begins to follow bindings:
-    /// only deletions need them.
+    /// The bindings that name the cluster, in `spec.clusters` or in a task. The first call begins to follow bindings: only
+    /// deletions need them.
     pub async fn bindings_naming(
         &self,
         ctx: &Context,
         queue: &WorkQueue<ObjectKey>,
         cluster: &ClusterName,
-    ) -> Result<usize, Stopped> {
+    ) -> Result<Vec<Arc<Binding>>, Stopped> {
         let stores = self.bindings.get_or_try_init(|| follow_bindings(ctx, queue)).await?;
         Ok(stores
             .iter()
-            .map(|store| store.by_index(BY_CLUSTER, cluster.as_str()).len())
-            .sum())
+            .flat_map(|store| store.by_index(BY_CLUSTER, cluster.as_str()))
+            .collect())
     }
 }
 

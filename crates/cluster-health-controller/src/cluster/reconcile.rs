@@ -1,7 +1,8 @@
 //! What a Cluster still lacks, or what its deletion waits for. Pure.
 
 use api_types::cluster::{Cluster, condition};
-use api_types::names::{annotation, finalizer};
+use api_types::names::finalizer;
+use failover_core::cluster_health::deletion::{Ended, Patience};
 
 use super::index::NamespaceState;
 
@@ -18,14 +19,14 @@ pub(super) enum Step {
     CreateNamespace,
     /// Our label on its execution namespace.
     LabelNamespace,
-    /// Say what its deletion waits for.
-    SayBlocked {
-        /// How many bindings name it.
-        bindings: usize,
-    },
+    /// Say which bindings its deletion waits for.
+    SayBlocked,
     /// Delete its execution namespace.
-    DeleteNamespace,
-    /// Wait until the namespace is gone; its end wakes us.
+    DeleteNamespace {
+        /// Why although bindings name the cluster, if they do.
+        ended: Option<Ended>,
+    },
+    /// Wait until the namespace is gone, and say what keeps it; its end wakes us.
     AwaitNamespace,
     /// Let it go.
     RemoveFinalizer,
@@ -48,17 +49,22 @@ pub(super) fn of_living(cluster: &Cluster, namespace: NamespaceState) -> Step {
 }
 
 /// A Cluster that goes. `bindings` of them name it.
-pub(super) fn of_deleted(cluster: &Cluster, namespace: NamespaceState, bindings: usize) -> Step {
-    let forced = is_forced(cluster);
+pub(super) fn of_deleted(cluster: &Cluster, namespace: NamespaceState, bindings: usize, patience: Patience) -> Step {
+    let ended = match patience {
+        Patience::Over(ended) => Some(ended),
+        Patience::Until(_) => None,
+    };
     if !has_finalizer(cluster) {
         return Step::Nothing;
     }
-    if bindings > 0 && !forced {
-        return Step::SayBlocked { bindings };
+    if bindings > 0 && ended.is_none() {
+        return Step::SayBlocked;
     }
     match namespace {
-        NamespaceState::Labelled | NamespaceState::Unlabelled => Step::DeleteNamespace,
-        NamespaceState::Terminating if !forced => Step::AwaitNamespace,
+        NamespaceState::Labelled | NamespaceState::Unlabelled => Step::DeleteNamespace {
+            ended: ended.filter(|_| bindings > 0),
+        },
+        NamespaceState::Terminating if ended.is_none() => Step::AwaitNamespace,
         NamespaceState::Terminating | NamespaceState::Absent => Step::RemoveFinalizer,
     }
 }
@@ -73,27 +79,6 @@ pub(super) fn has_finalizer(cluster: &Cluster) -> bool {
         .any(|name| name == finalizer::CLUSTER)
 }
 
-fn is_forced(cluster: &Cluster) -> bool {
-    let annotations = cluster.metadata.annotations.as_ref();
-    annotations
-        .and_then(|all| all.get(annotation::FORCE_DELETE))
-        .is_some_and(|value| value == "true")
-}
-
-/// Message of the condition `DeletionBlocked`.
-pub(super) fn blocked_message(bindings: usize) -> String {
-    let (names, leave) = if bindings == 1 {
-        ("binding names", "it leaves")
-    } else {
-        ("bindings name", "they leave")
-    };
-    format!(
-        "{bindings} {names} this cluster in spec.clusters or in a graceful eviction task; it is deleted when {leave}; to \
-         end this at once, annotate the Cluster with {}=true",
-        annotation::FORCE_DELETE
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,7 +86,7 @@ mod tests {
     use rstest::rstest;
     use serde_json::json;
 
-    fn cluster(ready: bool, finalizer: bool, forced: bool) -> Cluster {
+    fn cluster(ready: bool, finalizer: bool) -> Cluster {
         let conditions = if ready {
             json!([{"type": "Ready", "status": "True", "reason": "", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}])
         } else {
@@ -110,8 +95,7 @@ mod tests {
         serde_json::from_value(json!({
             "metadata": {
                 "name": "m1",
-                "finalizers": if finalizer { json!(["other", "karmada.io/cluster-controller"]) } else { json!([]) },
-                "annotations": if forced { json!({"failover.karmada.io/force-delete": "true"}) } else { json!({}) }
+                "finalizers": if finalizer { json!(["other", "karmada.io/cluster-controller"]) } else { json!([]) }
             },
             "spec": {"syncMode": "Push"},
             "status": {"conditions": conditions}
@@ -126,27 +110,31 @@ mod tests {
     #[case(true, true, Unlabelled, Step::LabelNamespace)]
     #[case(true, true, Labelled, Step::Nothing)]
     fn living(#[case] ready: bool, #[case] finalizer: bool, #[case] namespace: NamespaceState, #[case] expected: Step) {
-        assert_eq!(of_living(&cluster(ready, finalizer, false), namespace), expected);
+        assert_eq!(of_living(&cluster(ready, finalizer), namespace), expected);
     }
 
+    const WAITS: Patience = Patience::Until(None);
+    const FORCED: Patience = Patience::Over(Ended::ByForce);
+    const TIMED_OUT: Patience = Patience::Over(Ended::ByTimeout);
+
     #[rstest]
-    #[case::not_ours(false, false, Labelled, 3, Step::Nothing)]
-    #[case::blocked(true, false, Labelled, 3, Step::SayBlocked { bindings: 3 })]
-    #[case::forced(true, true, Labelled, 3, Step::DeleteNamespace)]
-    #[case::forced_does_not_wait(true, true, Terminating, 3, Step::RemoveFinalizer)]
-    #[case::namespace_first(true, false, Labelled, 0, Step::DeleteNamespace)]
-    #[case::waits(true, false, Terminating, 0, Step::AwaitNamespace)]
-    #[case::lets_go(true, false, Absent, 0, Step::RemoveFinalizer)]
+    #[case::not_ours(false, WAITS, Labelled, 3, Step::Nothing)]
+    #[case::blocked(true, WAITS, Labelled, 3, Step::SayBlocked)]
+    #[case::forced(true, FORCED, Labelled, 3, Step::DeleteNamespace { ended: Some(Ended::ByForce) })]
+    #[case::timed_out(true, TIMED_OUT, Labelled, 3, Step::DeleteNamespace { ended: Some(Ended::ByTimeout) })]
+    #[case::forced_does_not_wait(true, FORCED, Terminating, 3, Step::RemoveFinalizer)]
+    #[case::timed_out_does_not_wait(true, TIMED_OUT, Terminating, 0, Step::RemoveFinalizer)]
+    #[case::namespace_first(true, WAITS, Labelled, 0, Step::DeleteNamespace { ended: None })]
+    #[case::waits(true, WAITS, Terminating, 0, Step::AwaitNamespace)]
+    #[case::lets_go(true, WAITS, Absent, 0, Step::RemoveFinalizer)]
     fn deleted(
         #[case] finalizer: bool,
-        #[case] forced: bool,
+        #[case] patience: Patience,
         #[case] namespace: NamespaceState,
         #[case] bindings: usize,
         #[case] expected: Step,
     ) {
-        assert_eq!(
-            of_deleted(&cluster(true, finalizer, forced), namespace, bindings),
-            expected
-        );
+        let cluster = cluster(true, finalizer);
+        assert_eq!(of_deleted(&cluster, namespace, bindings, patience), expected);
     }
 }

@@ -1,19 +1,22 @@
 //! Carries out the steps of the controller `cluster`: the only place that writes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api_types::cluster::{Cluster, condition};
 use api_types::conditions::{self, Say};
 use api_types::names::{execution_namespace, finalizer, label};
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, EventType, Next, ObjectKey, WorkQueue, api_errors};
+use failover_core::cluster_health::deletion::{Ended, Patience, patience};
 use failover_core::cluster_health::{transition, words};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use super::index::Index;
-use super::reconcile::{Step, blocked_message, has_finalizer, of_deleted, of_living};
+use super::reconcile::{Step, has_finalizer, of_deleted, of_living};
+use super::{blocked, mark};
 use crate::conditional::{self, Half, Outcome};
 
 /// Looks at one Cluster and does what is next.
@@ -22,46 +25,72 @@ pub(super) async fn bring_about(
     index: &Index,
     queue: &WorkQueue<ObjectKey>,
     key: &ObjectKey,
+    deletion_timeout: Duration,
 ) -> Result<Next, kube::Error> {
     let Some(cluster) = index.clusters.get(key) else {
-        index.said.forget(key);
+        index.forget(key);
         return Ok(Next::Done);
     };
+    // Also while it is being deleted: whether the member answers decides how that ends.
+    if mark::health(ctx, index, key, &cluster).await? == mark::Wrote::Something {
+        return Ok(Next::Done);
+    }
     let name = cluster.cluster_name();
     let namespace = index.namespace(&name);
+    let mut waits = Patience::Until(None);
+    let mut bindings = Vec::new();
     let step = if !cluster.is_being_deleted() {
         of_living(&cluster, namespace)
     } else if has_finalizer(&cluster) {
-        match index.bindings_naming(ctx, queue, &name).await {
-            Ok(bindings) => of_deleted(&cluster, namespace, bindings),
+        bindings = match index.bindings_naming(ctx, queue, &name).await {
+            Ok(bindings) => bindings,
             // The process ends: whoever comes next looks again.
             Err(Stopped) => return Ok(Next::Done),
-        }
+        };
+        waits = patience(&cluster, deletion_timeout, ctx.clock.now());
+        of_deleted(&cluster, namespace, bindings.len(), waits)
     } else {
         Step::Nothing
     };
     match step {
         // Each write changes an object that we follow, which brings the Cluster back for its next step.
-        Step::Nothing | Step::AwaitNamespace => {}
+        Step::Nothing => {}
+        Step::AwaitNamespace => {
+            return blocked::say_namespace(ctx, index, key, cluster, deletion_timeout, waits).await;
+        }
         Step::SayNeverObserved => say_never_observed(ctx, cluster).await?,
         Step::AddFinalizer => {
             conditional::patch(ctx, cluster, Half::Main, add_finalizer).await?;
         }
         Step::CreateNamespace => create_namespace(ctx, &cluster).await?,
         Step::LabelNamespace => label_namespace(ctx, &cluster).await?,
-        Step::SayBlocked { bindings } => {
-            if let Some(wait) = index.said.wait(key) {
-                return Ok(Next::After(wait));
-            }
-            say_blocked(ctx, cluster, bindings).await?;
-            index.said.note(key);
+        Step::SayBlocked => {
+            return blocked::say_bindings(ctx, index, key, cluster, &bindings, deletion_timeout, waits).await;
         }
-        Step::DeleteNamespace => delete_namespace(ctx, &cluster).await?,
+        Step::DeleteNamespace { ended } => {
+            if let Some(ended) = ended {
+                tell_ended(ctx, &cluster, ended, bindings.len());
+            }
+            delete_namespace(ctx, &cluster).await?;
+        }
         Step::RemoveFinalizer => {
             conditional::patch(ctx, cluster, Half::Main, remove_finalizer).await?;
         }
     }
     Ok(Next::Done)
+}
+
+/// A deletion that does not wait for the bindings leaves something behind, on a member perhaps; it is told.
+fn tell_ended(ctx: &Context, cluster: &Cluster, ended: Ended, bindings: usize) {
+    let why = match ended {
+        Ended::ByForce => "its annotation force-delete says so",
+        Ended::ByTimeout => "--cluster-deletion-timeout has passed and the member is not Ready",
+    };
+    let note = format!(
+        "deleted although {bindings} binding(s) name it: {why}; what runs in the member is not removed from there"
+    );
+    ctx.events
+        .publish_for(cluster, EventType::Warning, "DeletionNotAwaited", note);
 }
 
 async fn say_never_observed(ctx: &Context, cluster: Arc<Cluster>) -> Result<(), kube::Error> {
@@ -75,7 +104,7 @@ async fn say_never_observed(ctx: &Context, cluster: Arc<Cluster>) -> Result<(), 
     let written = conditional::patch(ctx, cluster, Half::Status, |current| {
         match current.condition(condition::READY) {
             Some(_) => Vec::new(),
-            None => condition_operations(current, say, now),
+            None => condition_operations(current, &[say], now),
         }
     })
     .await?;
@@ -88,35 +117,22 @@ async fn say_never_observed(ctx: &Context, cluster: Arc<Cluster>) -> Result<(), 
     Ok(())
 }
 
-async fn say_blocked(ctx: &Context, cluster: Arc<Cluster>, bindings: usize) -> Result<(), kube::Error> {
-    let (now, message) = (ctx.clock.now(), blocked_message(bindings));
-    let say = Say {
-        type_: condition::DELETION_BLOCKED,
-        status: "True",
-        reason: "NamedByBindings",
-        message: &message,
-    };
-    conditional::patch(ctx, cluster, Half::Status, |current| {
-        condition_operations(current, say, now)
-    })
-    .await?;
-    Ok(())
-}
-
-fn condition_operations(cluster: &Cluster, say: Say<'_>, now: jiff::Timestamp) -> Vec<Value> {
-    let mut all = cluster
-        .status
-        .as_ref()
-        .map(|status| status.conditions.clone())
-        .unwrap_or_default();
-    if !conditions::set(&mut all, say, None, now) {
+/// Operations that make the conditions say this; none when they do.
+pub(super) fn condition_operations(cluster: &Cluster, all: &[Say<'_>], now: jiff::Timestamp) -> Vec<Value> {
+    let before = cluster.status.as_ref().map(|status| status.conditions.clone());
+    let mut after = before.clone().unwrap_or_default();
+    let mut changed = false;
+    for say in all {
+        changed |= conditions::set(&mut after, *say, None, now);
+    }
+    if !changed {
         return Vec::new();
     }
     let mut operations = Vec::new();
-    if cluster.status.is_none() {
+    if before.is_none() {
         operations.push(json!({"op": "add", "path": "/status", "value": {}}));
     }
-    operations.push(json!({"op": "add", "path": "/status/conditions", "value": all}));
+    operations.push(json!({"op": "add", "path": "/status/conditions", "value": after}));
     operations
 }
 

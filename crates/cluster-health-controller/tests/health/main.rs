@@ -10,8 +10,11 @@
 mod apis;
 mod bench;
 mod causes;
+mod deletion;
+mod monitor;
 mod overdue;
 mod probing;
+mod reporters;
 mod series;
 
 use std::time::Duration;

@@ -1,11 +1,19 @@
-//! What a cluster's Ready condition says, from what probes saw.
+//! What a cluster's Ready condition says, from what probes saw, and from whether anybody still reports.
 //!
-//! Two pure steps. [`probe`] turns one answer, or the lack of one, into an [`Observation`]. [`threshold`] turns
-//! observations into the condition: it follows an observation only after that held for its threshold, whatever made
+//! Who reports, in two pure steps: [`probe`] turns one answer, or the lack of one, into an [`Observation`]; [`threshold`]
+//! turns observations into the condition: it follows an observation only after that held for its threshold, whatever made
 //! it, so that a single lost packet or a secret that is missing for a moment moves nothing.
+//!
+//! Who watches those who report, in three: [`silence`] knows how long one of them has been silent, by the watcher's own
+//! time; [`watch`] whom to give up, and when it is the watcher that hears nothing; [`standing`] what that means for a
+//! cluster and what its conditions say. [`deletion`] counts what the end of a Cluster waits for.
 
+pub mod deletion;
 mod probe;
+pub mod silence;
+pub mod standing;
 mod threshold;
+pub mod watch;
 
 pub use probe::{
     Health, HealthzStep, Observation, ProbeAnswer, ReadyzStep, after_healthz, after_readyz, cannot_connect,
@@ -36,6 +44,14 @@ pub mod words {
     pub const UNKNOWN: &str = "ClusterStatusUnknown";
     /// Message of [`UNKNOWN`].
     pub const UNKNOWN_MESSAGE: &str = "Cluster status controller stopped posting cluster status.";
+    /// Reason of the condition `ReporterDown` while it is True.
+    pub const REPORTER_SILENT: &str = "LeaseNotRenewed";
+    /// Reason of the condition `ReporterDown` when it is over.
+    pub const REPORTER_HEARD: &str = "LeaseRenewed";
+    /// Reason of the condition `MonitorIsolated` while it is True.
+    pub const ALL_SILENT: &str = "AllLeasesStale";
+    /// Reason of the condition `MonitorIsolated` when it is over.
+    pub const SOMEBODY_HEARD: &str = "LeaseRenewed";
     /// Reason of the event when Ready became Unknown.
     pub const EVENT_UNKNOWN: &str = "ClusterUnknown";
 }
