@@ -1,6 +1,7 @@
 //! The project's tasks: `cargo xtask --help`.
 #![allow(clippy::print_stdout, reason = "what a task prints is its result")]
 
+mod bench;
 mod control_plane;
 mod crds;
 mod demo;
@@ -45,6 +46,16 @@ enum Task {
     /// Builds etcd, the Kubernetes servers, kwok, kubectl and grpcurl into a cache, unless they are there, and prints
     /// the folder.
     ControlPlane,
+    /// Measures what the project promises about its speed, in a release build. Prints a line for each promise: name,
+    /// value, bar, whether it holds, and on which machine. Fails when one falls short.
+    Bench {
+        /// Only rows that have this in their name.
+        #[arg(default_value = "")]
+        only: String,
+        /// One JSON document instead of lines.
+        #[arg(long)]
+        json: bool,
+    },
     /// Runs a scenario with our programs on a real control plane with real members.
     E2e {
         /// The scenario, for example worked-example.
@@ -83,6 +94,12 @@ fn perform(task: Task) -> anyhow::Result<ExitCode> {
             crds::run(&workspace, mode)?;
         }
         Task::ControlPlane => println!("{}", control_plane::build()?.folder().display()),
+        Task::Bench { only, json } => {
+            let output = if json { bench::Output::Json } else { bench::Output::Text };
+            if !bench::run(&workspace, &only, output)? {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
         Task::E2e { name } => {
             control_plane::build()?;
             workspace.build()?;

@@ -46,6 +46,13 @@ impl Workspace {
         Ok(folder)
     }
 
+    /// The folder of everything that is built.
+    pub fn target(&self) -> Result<PathBuf> {
+        let programs = self.programs()?;
+        let target = programs.parent().context("the programs lie in no folder")?;
+        Ok(target.to_owned())
+    }
+
     /// One of the programs that [`Workspace::build`] makes.
     pub fn program(&self, name: &str) -> Result<PathBuf> {
         let path = self.programs()?.join(name);

@@ -58,24 +58,29 @@ impl Index {
         }
     }
 
-    /// What all Clusters say of a policy, by Cluster; `None` while some have not been looked at.
-    pub fn reports_on(&self, policy: &str, uid: &str) -> Option<Vec<(String, Report)>> {
+    /// Reads what all Clusters say of a policy, by Cluster; `None` while some have not been looked at.
+    pub fn read_reports<T>(
+        &self,
+        policy: &str,
+        uid: &str,
+        read: impl FnOnce(&[(&str, &Report)]) -> T,
+    ) -> Option<T> {
         let looks = self.looks.lock();
         if !self.clusters.keys().iter().all(|key| looks.contains_key(key)) {
             return None;
         }
-        let of_policy = |(key, look): (&ObjectKey, &Look)| {
-            look.reports
-                .get(policy)
-                .filter(|r| r.policy_uid == uid)
-                .map(|report| (key.name.clone(), report.clone()))
-        };
-        Some(looks.iter().filter_map(of_policy).collect())
+        let of_policy = looks.iter().filter_map(|(key, look)| {
+            let report = look.reports.get(policy).filter(|report| report.policy_uid == uid)?;
+            Some((key.name.as_str(), report))
+        });
+        Some(read(&of_policy.collect::<Vec<_>>()))
     }
 
-    /// All looks, for metrics.
-    pub fn looks(&self) -> BTreeMap<ObjectKey, Look> {
-        self.looks.lock().clone()
+    /// Reads every look, for metrics.
+    pub fn each_look(&self, mut read: impl FnMut(&ObjectKey, &Look)) {
+        for (cluster, look) in self.looks.lock().iter() {
+            read(cluster, look);
+        }
     }
 
     fn policy_names(&self) -> BTreeSet<String> {

@@ -31,18 +31,29 @@ fn families(index: &Index, now: Timestamp) -> Vec<Family> {
         "cluster_taint_policy_transitions_total",
         "How often the policy's conditions began or ceased to match the cluster.",
     );
-    for (cluster, look) in index.looks() {
+    let mut dismissed = Family::gauge(
+        "cluster_taint_policy_dismissed",
+        "Whether a person took a taint of the policy back from the cluster (1) or not (0).",
+    );
+    let number = |yes: bool| f64::from(u8::from(yes));
+    let mut all = Vec::new();
+    index.each_look(|cluster, look| {
         for (policy, report) in &look.reports {
-            let labels = [("member_cluster", cluster.name.as_str()), ("policy", policy.as_str())];
-            matching = matching.with(&labels, f64::from(u8::from(report.matching)));
-            if let Some(at) = report.fires_at {
-                seconds = seconds.with(&labels, at.duration_since(now).as_secs_f64().max(0.0));
-            }
-            // Exact far beyond any number of transitions.
-            #[expect(clippy::cast_precision_loss, reason = "a count of transitions")]
-            let count = look.memory.transitions(&report.policy_uid) as f64;
-            transitions = transitions.with(&labels, count);
+            let transitions = look.memory.transitions(&report.policy_uid);
+            all.push((cluster.name.clone(), policy.clone(), report.clone(), transitions));
         }
+    });
+    for (cluster, policy, report, count) in &all {
+        let labels = [("member_cluster", cluster.as_str()), ("policy", policy.as_str())];
+        matching = matching.with(&labels, number(report.matching));
+        dismissed = dismissed.with(&labels, number(report.dismissed));
+        if let Some(at) = report.fires_at {
+            seconds = seconds.with(&labels, at.duration_since(now).as_secs_f64().max(0.0));
+        }
+        // Exact far beyond any number of transitions.
+        #[expect(clippy::cast_precision_loss, reason = "a count of transitions")]
+        let count = *count as f64;
+        transitions = transitions.with(&labels, count);
     }
     let score = |family: Family, cluster: Arc<Cluster>| {
         let score = FlapScore::read(cluster.metadata.annotations.as_ref()).unwrap_or_default();
@@ -53,5 +64,5 @@ fn families(index: &Index, now: Timestamp) -> Vec<Family> {
         "Settled crossings of the cluster's Ready condition, each forgotten with a half-life of 30 minutes.",
     );
     let flaps = index.clusters.list().into_iter().fold(flaps, score);
-    vec![matching, seconds, transitions, flaps]
+    vec![matching, seconds, transitions, dismissed, flaps]
 }

@@ -42,12 +42,14 @@ impl PolicyStatus {
             return Ok(Next::Done);
         };
         let uid = policy.metadata.uid.as_deref().unwrap_or_default();
+        let status_of = |reports: &[(&str, &Report)]| {
+            let now = self.ctx.clock.now();
+            status::of_policy(&policy, reports, self.gate, now)
+        };
         // Until every Cluster has been looked at, what is known is not the whole: the last look makes this due again.
-        let Some(reports) = self.index.reports_on(&key.name, uid) else {
+        let Some(wanted) = self.index.read_reports(&key.name, uid, status_of) else {
             return Ok(Next::Done);
         };
-        let reports: Vec<(&str, &Report)> = reports.iter().map(|(name, report)| (name.as_str(), report)).collect();
-        let wanted = status::of_policy(&policy, &reports, self.gate, self.ctx.clock.now());
         if policy.status.as_ref() == Some(&wanted) {
             return Ok(Next::Done);
         }

@@ -39,10 +39,14 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     let of_this_cluster = stored.windows.as_ref().ok().filter(|stored| stored.cluster == uid);
     let (previous, source) = previous_windows(
         memory.map(|memory| &memory.windows),
-        of_this_cluster.map(|stored| stored.windows.clone()).unwrap_or_default(),
+        // Not even copied where the process has its own.
+        of_this_cluster
+            .filter(|_| memory.is_none())
+            .map(|stored| stored.windows.clone())
+            .unwrap_or_default(),
     );
-    let managed = stored.managed.as_ref().cloned().unwrap_or_default();
-    let mut owned = Owned::compare(&managed, cluster);
+    let nothing = ManagedTaints::default();
+    let mut owned = Owned::compare(stored.managed.as_ref().unwrap_or(&nothing), cluster);
     owned.settle(&forms, cluster, &previous);
 
     let mut transitions = kept_counts(memory, &forms);

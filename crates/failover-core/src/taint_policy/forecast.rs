@@ -27,20 +27,18 @@ pub(super) fn forecast(
     cluster: &Cluster,
 ) -> String {
     let mut dated: Vec<(Timestamp, String)> = Vec::new();
-    let mut standing: Vec<String> = Vec::new();
+    let mut standing = Lines::default();
     for (id, all) in by_taint {
         if resolved.managed.contains_key(*id) {
             match leaves(all) {
                 Some((at, last)) => dated.push((at, dated_line(at, "removes", id, last, cluster))),
-                None => standing.push(stays(id, all)),
+                None => standing.push(|| stays(id, all)),
             }
             continue;
         }
         if find(cluster, id).is_some() && !owned_before(id) {
             if all.iter().any(|(_, _, want)| want.is_wanted()) {
-                standing.push(format!(
-                    "{id} stands already and is not ours: it stays, whatever the policies say"
-                ));
+                standing.push(|| format!("{id} stands already and is not ours: it stays, whatever the policies say"));
             }
             continue;
         }
@@ -51,16 +49,34 @@ pub(super) fn forecast(
         if let Some((at, policy)) = adds.min_by_key(|(at, _)| *at) {
             dated.push((at, dated_line(at, "adds", id, policy, cluster)));
         }
-        standing.extend(all.iter().filter_map(|say| kept_away(id, say, cluster)));
+        for line in all.iter().filter_map(|say| kept_away(id, say, cluster)) {
+            standing.push(|| line);
+        }
     }
     dated.sort();
-    let mut lines: Vec<String> = dated.into_iter().map(|(_, line)| line).chain(standing).collect();
-    let more = lines.len().saturating_sub(MOST_LINES);
+    let count = dated.len() + standing.count;
+    let mut lines: Vec<String> = dated.into_iter().map(|(_, line)| line).chain(standing.first).collect();
     lines.truncate(MOST_LINES);
-    if more > 0 {
-        lines.push(format!("and {more} more"));
+    if count > lines.len() {
+        lines.push(format!("and {} more", count - lines.len()));
     }
     lines.join("\n")
+}
+
+/// The first lines, and how many there are.
+#[derive(Default)]
+struct Lines {
+    first: Vec<String>,
+    count: usize,
+}
+
+impl Lines {
+    fn push(&mut self, line: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.first.len() < MOST_LINES {
+            self.first.push(line());
+        }
+    }
 }
 
 /// When a taint of ours goes, and whose removal window is the last; `None` while a policy wants it to stay, or will
@@ -109,7 +125,7 @@ fn stays(id: &TaintId, all: &[Say<'_>]) -> String {
     format!("{id} stays: {}", reasons.collect::<Vec<_>>().join(", "))
 }
 
-/// Why a taint that the conditions speak for is not coming.
+/// Why a taint that the conditions speak for is not coming; `None` when nothing keeps it away.
 fn kept_away(id: &TaintId, (policy, taint, want): &Say<'_>, cluster: &Cluster) -> Option<String> {
     let name = policy.form.name;
     match want {

@@ -163,9 +163,10 @@ impl<'a> Form<'a> {
 
 /// The order that decides conflicts: the older policy, then the lower name.
 pub(super) fn precedence(a: &ClusterTaintPolicy, b: &ClusterTaintPolicy) -> Ordering {
-    let key = |p: &ClusterTaintPolicy| -> (Timestamp, String) {
-        let created = p.metadata.creation_timestamp.as_ref().map_or(Timestamp::MAX, |t| t.0);
-        (created, p.metadata.name.clone().unwrap_or_default())
-    };
+    fn key(policy: &ClusterTaintPolicy) -> (Timestamp, &str) {
+        let metadata = &policy.metadata;
+        let created = metadata.creation_timestamp.as_ref().map_or(Timestamp::MAX, |t| t.0);
+        (created, metadata.name.as_deref().unwrap_or_default())
+    }
     key(a).cmp(&key(b))
 }

@@ -1,7 +1,7 @@
 //! Which taints on the Cluster are ours, and which policies they stand for.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api_types::cluster::Cluster;
 use k8s_openapi::api::core::v1::Taint;
@@ -19,6 +19,8 @@ pub(super) struct Owned {
     pub taken: BTreeMap<TaintId, ManagedTaint>,
     /// Those that no policy speaks for any more, with the reason: they go at once, unless one wants them just now.
     pub orphans: BTreeMap<TaintId, (ManagedTaint, String)>,
+    /// UIDs of the policies for which one of `standing` stands, once it is settled.
+    holders: BTreeSet<String>,
 }
 
 impl Owned {
@@ -28,8 +30,15 @@ impl Owned {
         let mut owned = Self::default();
         let same_cluster = managed.cluster == cluster.metadata.uid.as_deref().unwrap_or_default();
         let ours = |entry: &ManagedTaint| !entry.policies.is_empty() && entry.time_added.is_some();
+        let mut stand: BTreeMap<(&str, &str), Vec<&Taint>> = BTreeMap::new();
+        if !managed.taints.is_empty() {
+            for taint in &cluster.spec.taints {
+                stand.entry((&taint.key, &taint.effect)).or_default().push(taint);
+            }
+        }
         for (id, entry) in managed.taints.iter().filter(|(_, entry)| ours(entry)) {
-            if places(cluster, id, entry).next().is_some() {
+            let found = stand.get(&(id.key.as_str(), id.effect.as_str()));
+            if found.is_some_and(|found| found.iter().any(|taint| entry.is(taint))) {
                 owned.standing.insert(id.clone(), entry.clone());
             } else if same_cluster {
                 owned.taken.insert(id.clone(), entry.clone());
@@ -43,18 +52,19 @@ impl Owned {
     /// for nobody passes to an existing policy that names it too, so that renaming a policy makes nothing flicker; if
     /// there is none, it is an orphan.
     pub fn settle(&mut self, forms: &[Form<'_>], cluster: &Cluster, windows: &BTreeMap<String, Window>) {
+        let by_uid: BTreeMap<&str, &Form<'_>> = forms.iter().map(|form| (form.uid, form)).collect();
         let mut orphans = BTreeMap::new();
         for (id, entry) in &mut self.standing {
             let mut why = String::new();
-            entry
-                .policies
-                .retain(|name, uid| match speaks_for(forms, uid, id, cluster) {
+            entry.policies.retain(
+                |name, uid| match speaks_for(by_uid.get(uid.as_str()).copied(), id, cluster) {
                     Ok(()) => true,
                     Err(reason) => {
                         why = format!("policy {name} {reason}");
                         false
                     }
-                });
+                },
+            );
             if entry.policies.is_empty() {
                 match forms.iter().find(|form| inherits(form, id, cluster, windows)) {
                     Some(heir) => {
@@ -73,6 +83,8 @@ impl Owned {
         }
         self.standing.retain(|id, _| !orphans.contains_key(id));
         self.orphans = orphans;
+        let holders = self.standing.values().flat_map(|entry| entry.policies.values());
+        self.holders = holders.cloned().collect();
     }
 
     /// Our record of this taint, if it stands as we wrote it.
@@ -89,7 +101,7 @@ impl Owned {
 
     /// Whether any taint stands for this policy.
     pub fn stands_for(&self, policy_uid: &str) -> Stands {
-        if self.standing.values().any(|entry| lists(entry, policy_uid)) {
+        if self.holders.contains(policy_uid) {
             Stands::Something
         } else {
             Stands::Nothing
@@ -132,8 +144,8 @@ pub(super) fn targets(form: &Form<'_>, cluster: &Cluster) -> bool {
         .is_none_or(|affinity| crate::affinity::matches(affinity, cluster))
 }
 
-fn speaks_for(forms: &[Form<'_>], policy_uid: &str, id: &TaintId, cluster: &Cluster) -> Result<(), &'static str> {
-    let Some(form) = forms.iter().find(|form| form.uid == policy_uid) else {
+fn speaks_for(form: Option<&Form<'_>>, id: &TaintId, cluster: &Cluster) -> Result<(), &'static str> {
+    let Some(form) = form else {
         return Err("was deleted");
     };
     if form.taint(id).is_none() {

@@ -137,11 +137,10 @@ fn message(form: &Form<'_>, cluster: &Cluster, wants: &[(&PolicyTaint, Want)], f
         let id = &taint.id;
         let is_foreign = foreign.contains(&id.to_string());
         parts.extend(match want {
-            Want::Nothing | Want::Remove => None,
             Want::Have | Want::RemoveAt(_) | Want::FrozenWith if is_foreign => Some(format!(
                 "{id} stands already and is not ours: it stays when the policy stops matching"
             )),
-            Want::Have => None,
+            Want::Nothing | Want::Have | Want::Remove => None,
             Want::AddAt(at) => Some(format!("{id} is added at {}", whole_second_up(*at))),
             Want::RemoveAt(at) => Some(format!(
                 "{id} is removed at {} unless another policy wants it",

@@ -37,11 +37,10 @@ fn labels_complaint(selector: &LabelSelector) -> Option<String> {
         let values = requirement.values.as_deref().unwrap_or_default();
         let sense = match requirement.operator.as_str() {
             "In" | "NotIn" if values.is_empty() => Some(format!("{} needs values", requirement.operator)),
-            "In" | "NotIn" => None,
             "Exists" | "DoesNotExist" if !values.is_empty() => {
                 Some(format!("{} takes no values", requirement.operator))
             }
-            "Exists" | "DoesNotExist" => None,
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => None,
             other => Some(format!(
                 "operator {other:?} is none of In, NotIn, Exists and DoesNotExist"
             )),

@@ -91,6 +91,8 @@ fn wanted_by_any_is_wanted() {
     assert!(world.taints().is_empty());
 }
 
+// C57, karmada#6390: the case says that the taints of a policy that was edited or deleted stay. The specification decides
+// otherwise: a person acted, and they go at once.
 #[test]
 fn a_deleted_or_edited_policy_takes_its_taint_along_at_once() {
     let mut world = tainted(&[not_ready("p", 0)]);
@@ -121,6 +123,8 @@ fn a_deleted_or_edited_policy_takes_its_taint_along_at_once() {
     );
 }
 
+// C56, karmada-website#843: the case says that the taint of a cluster that is no longer selected stays. The specification
+// decides otherwise: a person acted, and it goes at once.
 #[test]
 fn a_cluster_that_is_no_longer_targeted_loses_the_taint_at_once() {
     let mut spec = not_ready_spec("", "NoExecute");

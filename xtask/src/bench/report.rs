@@ -1,0 +1,133 @@
+//! A line for each row: name, value, bar, whether it holds, and on which machine.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::machine::Machine;
+use super::{Bar, Output, Row};
+
+/// A row and what became of it.
+pub struct Measured {
+    name: &'static str,
+    unit: &'static str,
+    bar: Bar,
+    value: Result<f64>,
+}
+
+impl Measured {
+    /// The row with its value, or with what kept it from having one.
+    pub fn new(row: &Row, value: Result<f64>) -> Self {
+        Self {
+            name: row.name,
+            unit: row.unit,
+            bar: row.bar,
+            value,
+        }
+    }
+
+    /// Whether the promise is kept; what could not be measured is not.
+    pub fn holds(&self) -> bool {
+        self.value.as_ref().is_ok_and(|value| self.bar.holds(*value))
+    }
+
+    fn verdict(&self) -> &'static str {
+        if self.holds() { "holds" } else { "falls short" }
+    }
+
+    fn line(&self, machine: &Machine) -> String {
+        let value = match &self.value {
+            Ok(value) => format!("{value:.3} {}", self.unit),
+            Err(error) => format!("not measured ({error:#})"),
+        };
+        let bar = match self.bar {
+            Bar::AtMost(bar) => format!("≤ {bar} {}", self.unit),
+        };
+        format!(
+            "{:<64} {value:>14} {bar:>12}  {:<11}  {machine}",
+            self.name,
+            self.verdict()
+        )
+    }
+
+    fn json(&self) -> Value {
+        let Bar::AtMost(bar) = self.bar;
+        json!({
+            "name": self.name,
+            "value": self.value.as_ref().ok(),
+            "unit": self.unit,
+            "bar": {"atMost": bar},
+            "verdict": self.verdict(),
+            "error": self.value.as_ref().err().map(|error| format!("{error:#}")),
+        })
+    }
+}
+
+/// Prints all of them.
+pub fn print(measured: &[Measured], machine: &Machine, output: Output) -> Result<()> {
+    match output {
+        Output::Text => measured.iter().for_each(|row| println!("{}", row.line(machine))),
+        Output::Json => println!("{}", serde_json::to_string_pretty(&document(measured, machine))?),
+    }
+    Ok(())
+}
+
+fn document(measured: &[Measured], machine: &Machine) -> Value {
+    let rows: Vec<Value> = measured.iter().map(Measured::json).collect();
+    json!({
+        "machine": {"processors": machine.processors, "model": machine.model},
+        "rows": rows,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    fn measured(value: Result<f64>) -> Measured {
+        let row = Row {
+            name: "a promise",
+            unit: "ms",
+            bar: Bar::AtMost(1.0),
+            measure: |_| Ok(0.0),
+        };
+        Measured::new(&row, value)
+    }
+
+    fn machine() -> Machine {
+        Machine {
+            processors: 2,
+            model: "X".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_line_says_all_of_it() {
+        let line = measured(Ok(0.25)).line(&machine());
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(
+            words,
+            ["a", "promise", "0.250", "ms", "≤", "1", "ms", "holds", "2", "×", "X"]
+        );
+        let line = measured(Ok(1.5)).line(&machine());
+        assert!(line.contains("falls short"), "{line}");
+    }
+
+    #[test]
+    fn what_was_not_measured_falls_short_and_says_why() {
+        let failed = measured(Err(anyhow!("no compiler")));
+        assert!(!failed.holds());
+        assert!(failed.line(&machine()).contains("not measured (no compiler)"));
+        assert!(!measured(Ok(f64::NAN)).holds());
+    }
+
+    #[test]
+    fn the_document_holds_the_same() {
+        let document = document(&[measured(Ok(1.0)), measured(Err(anyhow!("no")))], &machine());
+        assert_eq!(document["machine"]["processors"], 2);
+        assert_eq!(document["rows"][0]["verdict"], "holds");
+        assert_eq!(document["rows"][1]["value"], Value::Null);
+        assert_eq!(document["rows"][1]["error"], "no");
+    }
+}

@@ -1,0 +1,11 @@
+//! The rows, one file each.
+
+mod cluster_change;
+mod policy_change;
+
+use super::Row;
+
+/// All of them, in the order in which they are measured and printed.
+pub fn all() -> Vec<Row> {
+    vec![cluster_change::ROW, policy_change::ROW]
+}
