@@ -16,6 +16,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     cargo build --release --locked --no-default-features --bins \
         --package karmada-failover \
         --package failoverctl \
+        --package agent \
         --package taint-policy-controller \
         --package cluster-health-controller \
         --package taint-manager \
@@ -26,6 +27,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     && mkdir /out \
     && for program in karmada-failover \
         failoverctl \
+        agent \
         taint-policy-controller \
         cluster-health-controller \
         taint-manager \
@@ -42,6 +44,10 @@ USER 65532:65532
 FROM runtime AS failoverctl
 COPY --from=build /out/failoverctl /usr/local/bin/failoverctl
 ENTRYPOINT ["/usr/local/bin/failoverctl"]
+
+FROM runtime AS agent
+COPY --from=build /out/agent /usr/local/bin/agent
+ENTRYPOINT ["/usr/local/bin/agent"]
 
 FROM runtime AS taint-policy-controller
 COPY --from=build /out/taint-policy-controller /usr/local/bin/taint-policy-controller

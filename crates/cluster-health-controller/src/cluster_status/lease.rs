@@ -175,32 +175,29 @@ impl Keeper {
             Some(lease) => Some(lease),
             None => api.get_opt(self.cluster.as_str()).await?,
         };
-        let renewed = match known {
-            None => api.create(&PostParams::default(), &self.renewal(cluster, None)).await,
-            Some(lease) => {
-                let renewal = self.renewal(cluster, Some(lease));
-                match api
-                    .replace(self.cluster.as_str(), &PostParams::default(), &renewal)
-                    .await
-                {
-                    // Somebody touched it, or took it away: once more from what is there.
-                    Err(error) if api_errors::is_outdated(&error) || api_errors::is_not_found(&error) => {
-                        match api.get_opt(self.cluster.as_str()).await? {
-                            None => api.create(&PostParams::default(), &self.renewal(cluster, None)).await,
-                            Some(lease) => {
-                                let renewal = self.renewal(cluster, Some(lease));
-                                api.replace(self.cluster.as_str(), &PostParams::default(), &renewal)
-                                    .await
-                            }
-                        }
-                    }
-                    other => other,
-                }
+        let renewed = match self.put(&api, cluster, known).await {
+            // Somebody touched it, or took it away: once more from what is there. (For a deleted one the server answers
+            // neither 404 nor 409: Leases may be created by an update, and it then minds the version.)
+            Err(kube::Error::Api(_)) => {
+                let known = api.get_opt(self.cluster.as_str()).await?;
+                self.put(&api, cluster, known).await
             }
+            other => other,
         }?;
         debug!(cluster = %self.cluster, "the member's Lease is renewed");
         self.last = Some(renewed);
         Ok(())
+    }
+
+    async fn put(&self, api: &Api<Lease>, cluster: &Cluster, known: Option<Lease>) -> Result<Lease, kube::Error> {
+        let exists = known.is_some();
+        let renewal = self.renewal(cluster, known);
+        if exists {
+            api.replace(self.cluster.as_str(), &PostParams::default(), &renewal)
+                .await
+        } else {
+            api.create(&PostParams::default(), &renewal).await
+        }
     }
 
     fn renewal(&self, cluster: &Cluster, before: Option<Lease>) -> Lease {

@@ -25,7 +25,7 @@ fn of_five_hundred_a_hundred_hang_and_every_other_one_is_probed_on_time() {
         let names: Vec<String> = (0..500).map(|n| format!("m{n:03}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let bench = Bench::new(&names);
-        let hangs = |n: usize| n % 5 == 0;
+        let hangs = |n: usize| n.is_multiple_of(5);
         for (n, name) in names.iter().enumerate() {
             if hangs(n) {
                 bench.member(name).hang();
