@@ -255,7 +255,7 @@ fn a_pull_cluster_that_dies_while_it_is_deleted_becomes_unknown_and_then_goes() 
         process.stop().await;
         let _process = bench
             .monitor_with("cluster-1", |flags| {
-                flags.cluster.cluster_deletion_timeout = Duration::from_secs(300)
+                flags.cluster.cluster_deletion_timeout = Duration::from_secs(300);
             })
             .await;
         on_m1(&bench, "b");

@@ -13,7 +13,7 @@ fn names() -> LeaseNames {
     }
 }
 
-fn lease(renewed: u64, annotations: Value) -> Lease {
+fn lease(renewed: u64, annotations: &Value) -> Lease {
     serde_json::from_value(json!({
         "metadata": {"uid": "u", "resourceVersion": renewed.to_string(), "annotations": annotations},
         "spec": {"holderIdentity": "h"}
@@ -35,7 +35,7 @@ fn reporter(renewals: &[u64], now: u64) -> Watch {
     let mut watch = Watch::new(GRACES);
     for (number, second) in std::iter::once(&0).chain(renewals).enumerate() {
         let seen = Seen {
-            lease: Some(LeaseMark::from(&lease(number as u64, json!({})))),
+            lease: Some(LeaseMark::from(&lease(number as u64, &json!({})))),
             ready: None,
             stake: Stake::Reported,
         };
@@ -52,7 +52,7 @@ fn overdue(names: &str) -> Probed {
     }
     probed.overdue(probes_overdue(&lease(
         1,
-        json!({"failover.karmada.io/probes-overdue": names}),
+        &json!({"failover.karmada.io/probes-overdue": names}),
     )));
     probed
 }
@@ -90,7 +90,7 @@ fn a_pull_cluster_does_not_care_for_the_reporter() {
     let mut watch = reporter(&[], 0);
     let agent = Source::Agent("m1".into());
     let seen = |number| Seen {
-        lease: Some(LeaseMark::from(&lease(number, json!({})))),
+        lease: Some(LeaseMark::from(&lease(number, &json!({})))),
         ready: None,
         stake: Stake::Reported,
     };
@@ -211,7 +211,7 @@ fn messages_name_the_lease_and_what_to_do() {
 #[case(json!({"override.failover.karmada.io/not-isolated-until": "tomorrow"}), Err(()))]
 #[case(json!({"override.failover.karmada.io/not-isolated-until": ""}), Err(()))]
 fn a_persons_word(#[case] annotations: Value, #[case] expected: Result<Option<i64>, ()>) {
-    let found = not_isolated_until(&lease(1, annotations));
+    let found = not_isolated_until(&lease(1, &annotations));
     if let Err(message) = &found {
         assert!(message.contains("2026-01-01T12:00:00Z"), "{message}");
     }
@@ -222,7 +222,7 @@ proptest::proptest! {
     // Whatever stands in the annotations, reading them neither fails nor names an empty cluster.
     #[test]
     fn any_text_can_be_read(text in ".*") {
-        let lease = lease(1, json!({
+        let lease = lease(1, &json!({
             "failover.karmada.io/probes-overdue": text, "override.failover.karmada.io/not-isolated-until": text
         }));
         for name in probes_overdue(&lease) {
