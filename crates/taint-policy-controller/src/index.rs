@@ -59,12 +59,7 @@ impl Index {
     }
 
     /// Reads what all Clusters say of a policy, by Cluster; `None` while some have not been looked at.
-    pub fn read_reports<T>(
-        &self,
-        policy: &str,
-        uid: &str,
-        read: impl FnOnce(&[(&str, &Report)]) -> T,
-    ) -> Option<T> {
+    pub fn read_reports<T>(&self, policy: &str, uid: &str, read: impl FnOnce(&[(&str, &Report)]) -> T) -> Option<T> {
         let looks = self.looks.lock();
         if !self.clusters.keys().iter().all(|key| looks.contains_key(key)) {
             return None;

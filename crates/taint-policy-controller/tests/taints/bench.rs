@@ -70,6 +70,30 @@ impl Bench {
         bench
     }
 
+    /// Serves Clusters as a stock Karmada does: what a condition has is not checked, nor how many taints there are.
+    pub fn serve_clusters_like_stock(&self) {
+        let crds = api_types::crds();
+        let clusters = crds.iter().find(|crd| crd.spec.names.plural == "clusters").unwrap();
+        let mut crd = serde_json::to_value(clusters).unwrap();
+        let properties = "/spec/versions/0/schema/openAPIV3Schema/properties";
+        let schema = crd.pointer_mut(properties).unwrap();
+        let condition = &mut schema["status"]["properties"]["conditions"]["items"];
+        condition["required"] = json!(["type"]);
+        for (_, property) in condition["properties"].as_object_mut().unwrap() {
+            property["nullable"] = json!(true);
+        }
+        let taints = schema["spec"]["properties"]["taints"].as_object_mut().unwrap();
+        taints.retain(|key, _| key == "type" || key == "items");
+        self.plane().apply_crd(crd).unwrap();
+    }
+
+    /// Writes the conditions of a Cluster as they are given.
+    pub async fn set_conditions(&self, name: &str, conditions: Value) {
+        let api = Api::<Cluster>::all(self.plane().observer());
+        let patch = Patch::Merge(json!({"status": {"conditions": conditions}}));
+        api.patch_status(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
     /// The rules that were broken; empty when all held.
     pub fn broken_rules(&mut self) -> Vec<String> {
         self.rules
@@ -182,9 +206,7 @@ impl Bench {
     pub async fn set_ready(&self, name: &str, status: &str) {
         let condition = json!({"type": "Ready", "status": status, "reason": "Set", "message": "", "lastTransitionTime":
             k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(self.clock.now())});
-        let api = Api::<Cluster>::all(self.plane().observer());
-        let patch = Patch::Merge(json!({"status": {"conditions": [condition]}}));
-        api.patch_status(name, &PatchParams::default(), &patch).await.unwrap();
+        self.set_conditions(name, json!([condition])).await;
     }
 
     pub async fn policy(&self, name: &str) -> ClusterTaintPolicy {
@@ -218,9 +240,15 @@ impl Bench {
 
     /// Writes of a component that are neither renewals of leases nor events.
     pub fn writes(&self, component: &str) -> Vec<String> {
+        let writes = self.all_writes(component);
+        writes.into_iter().filter(|write| !write.contains(" events ")).collect()
+    }
+
+    /// Writes of a component that are no renewals of leases.
+    pub fn all_writes(&self, component: &str) -> Vec<String> {
         let writes = self.plane().faults().writes().into_iter();
         writes
-            .filter(|w| w.client == component && w.resource != "leases" && w.resource != "events")
+            .filter(|w| w.client == component && w.resource != "leases")
             .map(|w| {
                 format!(
                     "{} {:?} {} {:?} {:?} {}",
@@ -229,6 +257,15 @@ impl Bench {
             })
             .collect()
     }
+}
+
+/// In stock's form: NoSchedule while Ready is not True.
+pub fn stock_spec() -> Value {
+    json!({
+        "addOnConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
+        "removeOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}],
+        "taints": [{"key": "stock", "effect": "NoSchedule"}]
+    })
 }
 
 pub fn not_ready_spec() -> Value {
