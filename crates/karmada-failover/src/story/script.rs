@@ -114,10 +114,11 @@ impl<T: Theatre> Play<'_, T> {
         let (begin, regime_before) = self
             .observer
             .look(|teller| (teller.told().len(), teller.regime().map(str::to_owned)));
+        let chapter_begin = self.observer.handed_out();
         self.printer.heading(&chapter.heading)?;
         let mut problems = Vec::new();
         for act in &chapter.acts {
-            if let Some(late) = self.act(act).await? {
+            if let Some(late) = self.act(act, chapter_begin).await? {
                 problems.push(late);
                 break;
             }
@@ -147,7 +148,7 @@ impl<T: Theatre> Play<'_, T> {
     }
 
     /// What did not come in time.
-    async fn act(&mut self, act: &Act) -> anyhow::Result<Option<String>> {
+    async fn act(&mut self, act: &Act, chapter_begin: usize) -> anyhow::Result<Option<String>> {
         self.printer.act(&act.say)?;
         let begin = self.observer.handed_out();
         for action in &act.actions {
@@ -175,6 +176,7 @@ impl<T: Theatre> Play<'_, T> {
                     true
                 }
                 Until::Told(step, times) => self.tell(patience, told(begin, step, times)).await?,
+                Until::ToldInChapter(step, times) => self.tell(patience, told(chapter_begin, step, times)).await?,
                 Until::Regime(wanted) => self.tell(patience, |teller, _| teller.regime() == Some(wanted)).await?,
                 Until::NoTaints => self.tell(patience, |teller, _| !teller.sees_taints()).await?,
                 Until::NoTasks => self.tell(patience, |teller, _| teller.with_tasks().is_empty()).await?,

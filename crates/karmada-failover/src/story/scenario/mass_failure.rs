@@ -299,8 +299,8 @@ pub fn reduced(crowd: &Crowd, pace: &Pace, reduced_evictions_per_second: f64, sl
                 each(&returning, Action::start),
             )
             .until(Until::Regime("Normal"))
-            .until(Until::Told(Step::OldCopyKept, 1))
-            .until(Until::NoTasks)
+            // Everybody: between two evictions there may be no task at all.
+            .until(Until::ToldInChapter(Step::OldCopyKept, crowd.workloads))
             .within(patience),
             Act::new("the others come back", each(&rest, Action::start))
                 .until(Until::NoTaints)

@@ -70,6 +70,8 @@ pub struct Act {
 pub enum Until {
     /// A step has been told so many times since the act began.
     Told(Step, usize),
+    /// A step has been told so many times since the chapter began.
+    ToldInChapter(Step, usize),
     /// This regime holds.
     Regime(&'static str),
     /// No Cluster carries a taint.
@@ -85,6 +87,7 @@ impl fmt::Display for Until {
         match self {
             Self::Told(step, 1) => write!(f, "{step:?}"),
             Self::Told(step, times) => write!(f, "{step:?}, {times} times"),
+            Self::ToldInChapter(step, times) => write!(f, "{step:?}, {times} times in this chapter"),
             Self::Regime(name) => write!(f, "the regime {name}"),
             Self::NoTaints => f.write_str("no taint on any cluster"),
             Self::NoTasks => f.write_str("no eviction task on any binding"),
