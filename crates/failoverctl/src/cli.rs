@@ -7,6 +7,7 @@ use api_types::BindingKey;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use controller_kit::durations::parse_duration;
 use controller_kit::process::DEFAULT_SYSTEM_NAMESPACE;
+use failover_core::lint::Code;
 
 use crate::output::Format;
 
@@ -96,6 +97,33 @@ pub enum Command {
     /// Why something moved, why not, and what would change that.
     #[command(subcommand)]
     Explain(ExplainCommand),
+    /// Whether policies in files say what their authors most likely meant.
+    ///
+    /// Looks at ClusterTaintPolicies, PropagationPolicies and ClusterPropagationPolicies, and at whether an API server
+    /// takes our other kinds; all else is skipped. Where a control plane can be asked, what only it knows is compared
+    /// too. Each finding has a code, which docs/lint.md explains. Exit status 1 when there is an error or a warning.
+    Lint(LintArgs),
+}
+
+/// Which files.
+#[derive(Debug, Clone, Args)]
+pub struct LintArgs {
+    /// YAML or JSON files, directories that hold some, or - for standard input.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Ask no control plane. Without this, one that is not named by --kubeconfig or --context is asked if it answers.
+    #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
+    pub offline: bool,
+
+    /// Leave out findings of these codes; may be repeated, or a list with commas.
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    pub ignore: Vec<Code>,
+
+    /// Time between two looks at a cluster, as the flag --cluster-status-update-frequency of the cluster health
+    /// controller has it.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "10s")]
+    pub probe_period: Duration,
 }
 
 /// What to show of the queue.

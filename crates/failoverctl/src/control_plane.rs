@@ -2,6 +2,7 @@
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
+use api_types::policy::{Policy, PolicyKind};
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
 use controller_kit::api_errors;
@@ -121,6 +122,47 @@ impl ControlPlane {
         let mut policies = all(&api, ListParams::default(), "clustertaintpolicies").await?;
         policies.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
         Ok(policies)
+    }
+
+    /// Whether any PropagationPolicy of either kind has failover.cluster; nothing when there is none at all, or we may
+    /// not ask.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn somebody_opted_in(&self) -> Result<Option<bool>, Failure> {
+        let mut found = None;
+        for kind in [PolicyKind::Namespaced, PolicyKind::Cluster] {
+            let api = Api::<Policy>::all_with(self.client.clone(), &kind);
+            let mut params = ListParams::default().limit(PAGE);
+            loop {
+                let page = match api.list(&params).await {
+                    Ok(page) => page,
+                    Err(error) if api_errors::is_denied(&error) || api_errors::is_not_found(&error) => break,
+                    Err(error) => {
+                        let kind = Policy::plural(&kind);
+                        return Err(Failure::of_api(&format!("cannot list {kind}"), &error));
+                    }
+                };
+                let opted_in = |policy: &Policy| {
+                    policy
+                        .spec
+                        .failover
+                        .as_ref()
+                        .is_some_and(|failover| failover.cluster.is_some())
+                };
+                if page.items.iter().any(opted_in) {
+                    return Ok(Some(true));
+                }
+                if !page.items.is_empty() {
+                    found = Some(false);
+                }
+                match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                    Some(token) => params = params.continue_token(&token),
+                    None => break,
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The Events that are kept about a Cluster, oldest first. Who may not read them gets none: they are a courtesy.

@@ -13,6 +13,7 @@ pub mod entries;
 pub mod entry;
 pub mod explain;
 pub mod failure;
+pub mod lint;
 pub mod output;
 pub mod queue;
 pub mod run;

@@ -8,15 +8,19 @@ use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
 use k8s_openapi::api::coordination::v1::Lease;
 
-use crate::cli::{Cli, Command, ExplainCommand, QueueCommand, Target};
+use crate::cli::{Cli, Command, ExplainCommand, LintArgs, QueueCommand, Target};
 use crate::control_plane::ControlPlane;
 use crate::controllers::{self, Mode};
 use crate::entries;
 use crate::explain;
 use crate::failure::{ExitStatus, Failure};
+use crate::lint;
 use crate::output::{Colour, Report, render};
 use crate::queue::{self, Queue};
 use crate::status;
+
+/// How long `lint` waits for a control plane that the command line does not name.
+const AT_ONCE: Duration = Duration::from_secs(3);
 
 /// What a command runs in.
 #[derive(Clone, Debug)]
@@ -69,6 +73,9 @@ pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
         if let (Command::Queue(command), Some(address)) = (&cli.command, &cli.target.queue_address) {
             return about_queue(command, &mut around.queue(address, &cli.target), cli, around).await;
         }
+        if let Command::Lint(args) = &cli.command {
+            return about_files(args, cli, around).await;
+        }
         answer(cli, &ControlPlane::find(&cli.target).await?, around).await
     })
     .await
@@ -79,6 +86,14 @@ pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
 /// # Errors
 /// As [`run`].
 pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) -> Result<Answer, Failure> {
+    if let Command::Lint(args) = &cli.command {
+        let sources = lint::sources(&args.files)?;
+        return finish(
+            &lint::lint(&sources, args, Ok(control_plane), &around.clock).await?,
+            cli,
+            around,
+        );
+    }
     control_plane.require_our_kinds().await?;
     let leases = control_plane.leases().await?;
     match &cli.command {
@@ -107,6 +122,8 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
             let gathered = explain::policy::gather(control_plane, leases, mode, name).await?;
             finish(&explain::policy::report(&gathered, around.clock.now()), cli, around)
         }
+        // Answered above: it needs no control plane.
+        Command::Lint(args) => about_files(args, cli, around).await,
     }
 }
 
@@ -120,6 +137,33 @@ async fn about_queue(
         QueueCommand::List(args) => finish(&entries::list(queue, args).await?, cli, around),
         QueueCommand::Show(args) => finish(&entries::show(queue, args).await?, cli, around),
     }
+}
+
+/// Looks at files; a control plane that the command line does not name is asked only if it answers at once.
+async fn about_files(args: &LintArgs, cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
+    let sources = lint::sources(&args.files)?;
+    let is_named = cli.target.kubeconfig.is_some() || cli.target.context.is_some();
+    if args.offline {
+        let report = lint::lint(&sources, args, Err("--offline is given".to_owned()), &around.clock).await?;
+        return finish(&report, cli, around);
+    }
+    let compared = async {
+        let control_plane = ControlPlane::find(&cli.target).await?;
+        lint::lint(&sources, args, Ok(&control_plane), &around.clock).await
+    };
+    if is_named {
+        return finish(&compared.await?, cli, around);
+    }
+    let why_not = match tokio::time::timeout(AT_ONCE, compared).await {
+        Ok(Ok(report)) => return finish(&report, cli, around),
+        Ok(Err(failure)) => failure.one_line(),
+        Err(_) => format!("the API server did not answer within {}", format_duration(AT_ONCE)),
+    };
+    finish(
+        &lint::lint(&sources, args, Err(why_not), &around.clock).await?,
+        cli,
+        around,
+    )
 }
 
 /// The queue's Lease is the same whoever else runs here: the mode plays no part.

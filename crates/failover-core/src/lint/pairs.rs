@@ -40,10 +40,10 @@ fn compare(
     theirs: &PlannedTaint,
     field: &str,
 ) -> Finding {
-    let winner = if reading.precedence(other).is_le() {
-        reading.name()
-    } else {
-        other.name()
+    let wins = match (reading.is_stored(), other.is_stored()) {
+        (false, false) => "the older one, and of two that are made at once the first by name, wins".to_owned(),
+        _ if reading.precedence(other).is_le() => format!("{} is older and wins", reading.name()),
+        _ => format!("{} is older and wins", other.name()),
     };
     if taint.value != theirs.value {
         return Finding::new(
@@ -57,7 +57,7 @@ fn compare(
                 taint.value
             ),
             format!(
-                "a cluster has one taint of a key and effect: where both match, {winner} wins and both report Conflicting"
+                "a cluster has one taint of a key and effect: where both match, {wins}, and both report Conflicting"
             ),
             "give both the same value, or another key to one of them",
         );

@@ -242,12 +242,12 @@ impl<'a> Look<'a> {
                 (
                     "addOnMatchSeconds",
                     written.add_on_match_seconds,
-                    "one bad look at a cluster taints it, and workloads leave",
+                    "the window ends before the cluster is looked at again: it holds nothing back, and workloads leave at the first failure that is seen",
                 ),
                 (
                     "removeOnMismatchSeconds",
                     written.remove_on_mismatch_seconds,
-                    "one good look at a cluster takes the taint away, and a flapping cluster is taken for well",
+                    "the window ends before the cluster is looked at again: a cluster that flaps counts as recovered at once",
                 ),
             ];
             for (name, seconds, why) in windows {

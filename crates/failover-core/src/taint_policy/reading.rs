@@ -62,6 +62,12 @@ impl<'a> Reading<'a> {
         self.form.name
     }
 
+    /// Whether an API server has it: only then it is older or younger than others.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        self.policy.metadata.creation_timestamp.is_some()
+    }
+
     /// Why nothing is done for it. Only an API server without our rules lets such a policy in.
     #[must_use]
     pub fn invalid(&self) -> Option<&str> {

@@ -12,6 +12,7 @@ mod errors;
 mod explain;
 mod explain_cluster;
 mod explain_policy;
+mod lint_files;
 mod live;
 mod objects;
 mod queue;

@@ -232,3 +232,16 @@ pub fn control_plane(
     }
     answers
 }
+
+/// The answers of one with ClusterTaintPolicies.
+pub fn taint_policies(policies: &[api_types::taint_policy::ClusterTaintPolicy]) -> Vec<(String, Value)> {
+    let group_version = "policy.karmada.io/v1alpha1";
+    let served = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": [{
+        "name": "clustertaintpolicies", "kind": "ClusterTaintPolicy", "singularName": "", "namespaced": false, "verbs": [],
+    }]});
+    let list = json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": policies});
+    vec![
+        (format!("/apis/{group_version}"), served),
+        (format!("/apis/{group_version}/clustertaintpolicies"), list),
+    ]
+}

@@ -3,8 +3,8 @@
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use failover_core::taint_policy::{
-    Detail, Evaluation, FailoverGate, Input, ManagedTaints, Reading, Report, Role, TaintDetail, TaintState, Windows, details,
-    evaluate,
+    Detail, Evaluation, FailoverGate, Input, ManagedTaints, Reading, Report, Role, TaintDetail, TaintState, Windows,
+    details, evaluate,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;

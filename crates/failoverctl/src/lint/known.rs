@@ -1,0 +1,78 @@
+//! What the control plane knows that files do not: its clusters, its policies, and the gate.
+
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use api_types::taint_policy::ClusterTaintPolicy;
+use controller_kit::Clock;
+use failover_core::eviction;
+use failover_core::lint::{Known, StockKarmada};
+use failover_core::taint_policy::FailoverGate;
+use jiff::SignedDuration;
+
+use crate::control_plane::ControlPlane;
+use crate::controllers::{self, Mode};
+use crate::failure::Failure;
+
+/// What was found out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fleet {
+    clusters: Vec<Cluster>,
+    taint_policies: Vec<ClusterTaintPolicy>,
+    somebody_opted_in: Option<bool>,
+    gate: Option<FailoverGate>,
+    stock_karmada: StockKarmada,
+}
+
+impl Fleet {
+    /// Asks the API server.
+    pub async fn ask(control_plane: &ControlPlane, clock: &Clock) -> Result<Self, Failure> {
+        control_plane.require_our_kinds().await?;
+        control_plane.require_taint_policies().await?;
+        let mode = control_plane.mode().await?;
+        let controllers = controllers::controllers(&control_plane.leases().await?, mode, clock.now());
+        let gate = controllers::failover_gate_of(&controllers, "clusterTaintPolicy").map(|gate| match gate {
+            eviction::FailoverGate::On => FailoverGate::Enabled,
+            eviction::FailoverGate::Off => FailoverGate::Disabled,
+        });
+        Ok(Self {
+            clusters: control_plane.clusters().await?,
+            taint_policies: control_plane.taint_policies().await?,
+            somebody_opted_in: control_plane.somebody_opted_in().await?,
+            gate,
+            stock_karmada: match mode {
+                Mode::BesideStock => StockKarmada::There,
+                Mode::Standalone | Mode::Unknown => StockKarmada::NotSeen,
+            },
+        })
+    }
+
+    /// How many clusters there are.
+    pub fn clusters(&self) -> usize {
+        self.clusters.len()
+    }
+
+    /// As the rules take it.
+    pub fn known(&self, probe_period: Duration) -> Known<'_> {
+        Known {
+            clusters: Some(&self.clusters),
+            taint_policies: &self.taint_policies,
+            somebody_opted_in: self.somebody_opted_in,
+            gate: self.gate,
+            stock_karmada: self.stock_karmada,
+            probe_period: period(probe_period),
+        }
+    }
+}
+
+/// What is known when nobody was asked.
+pub(super) fn nothing(probe_period: Duration) -> Known<'static> {
+    Known {
+        probe_period: period(probe_period),
+        ..Known::default()
+    }
+}
+
+fn period(probe_period: Duration) -> SignedDuration {
+    SignedDuration::try_from(probe_period).unwrap_or(SignedDuration::MAX)
+}
