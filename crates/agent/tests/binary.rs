@@ -105,3 +105,33 @@ fn the_rights_are_printed_for_kubectl() {
         Some(0)
     );
 }
+
+#[test]
+fn old_flags_are_accepted_with_a_warning_each() {
+    // Any kubeconfig will do for a member: the program ends at the control plane, which lacks our kinds.
+    let member = std::env::temp_dir().join(format!("agent-member-{}", std::process::id()));
+    let kubeconfig = r#"{"apiVersion": "v1", "kind": "Config", "current-context": "m",
+        "clusters": [{"name": "m", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "m", "user": {}}], "contexts": [{"name": "m", "context": {"cluster": "m", "user": "m"}}]}"#;
+    std::fs::write(&member, kubeconfig).unwrap();
+    let member_flag = format!("--member-kubeconfig={}", member.display());
+    let program = test_bench::Program {
+        file: env!("CARGO_BIN_EXE_agent"),
+        command: &["--cluster-name=m1", &member_flag],
+    };
+    test_bench::assert_old_flags_are_warned_about(
+        program,
+        &[
+            ("--report-secrets=None", "no credentials of the member are given"),
+            (
+                "--cluster-namespace=karmada-cluster",
+                "the member's Lease stands in karmada-cluster",
+            ),
+            (
+                "--enable-cluster-resource-modeling=false",
+                "resources are always summed up",
+            ),
+        ],
+    );
+    std::fs::remove_file(&member).unwrap();
+}

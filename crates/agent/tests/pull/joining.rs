@@ -5,7 +5,9 @@ use api_types::cluster::ClusterSyncMode;
 use controller_kit::Ended;
 use serde_json::json;
 
-use crate::world::{World, paused};
+use test_bench::paused;
+
+use crate::world::World;
 
 #[test]
 fn a_member_joins_by_itself_and_is_described() {
@@ -18,7 +20,7 @@ fn a_member_joins_by_itself_and_is_described() {
         assert_eq!(cluster.spec.sync_mode, ClusterSyncMode::Pull);
         assert_eq!(cluster.spec.region.as_deref(), Some("north"));
         let kube_system = world
-            .member()
+            .m1()
             .sandbox()
             .get("v1", "Namespace", None, "kube-system")
             .unwrap();
@@ -79,7 +81,7 @@ fn another_member_under_this_name_ends_the_agent() {
             cluster_name: "m1".to_owned(),
             ..Flags::default()
         };
-        let other = world.fleet.member("m2").unwrap().sandbox().client_named("agent-1");
+        let other = world.member("m2").sandbox().client_named("agent-1");
         let second = world.start_agent_with("agent-1", flags, other).await;
         let Ended::Failed(why) = second.ended().await else {
             panic!("it must not go on")
@@ -95,13 +97,13 @@ fn a_member_that_does_not_answer_joins_when_it_does() {
     paused(async {
         let world = World::new();
         let _plane = world.start_control_plane().await;
-        world.member().stop();
+        world.m1().stop();
         let _agent = world.start_agent("agent-0").await;
         world.until(120).await;
         assert!(world.cluster().await.is_none(), "who it is, only it can say");
         let tries = world.asked[1].all().len();
         assert!((5..=40).contains(&tries), "{tries} tries in two minutes");
-        world.member().resume();
+        world.m1().resume();
         world.until(150).await;
         assert_eq!(world.ready().await.0, "True");
     });

@@ -6,7 +6,9 @@ use kube::ResourceExt;
 use kube::api::Api;
 use kube_sandbox::{Effect, Match};
 
-use crate::world::{World, paused};
+use test_bench::paused;
+
+use crate::world::World;
 
 async fn spec(world: &World) -> LeaseSpec {
     world.lease().await.expect("it is there").spec.unwrap()
@@ -65,7 +67,7 @@ fn a_member_that_is_down_is_reported_and_the_lease_renewed() {
         let _plane = world.start_control_plane().await;
         let _agent = world.start_agent("agent-0").await;
         world.until(60).await;
-        world.member().stop();
+        world.m1().stop();
         world.until(101).await;
         assert_eq!(
             world.ready().await,

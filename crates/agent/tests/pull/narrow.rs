@@ -10,8 +10,10 @@ use kube::api::{Api, DeleteParams};
 use kube_sandbox::{Effect, Match};
 use serde_json::json;
 
+use test_bench::paused;
+
 use crate::log::{Asked, covers};
-use crate::world::{World, paused};
+use crate::world::World;
 
 /// What every client that has a name may do on any API server, by the roles that Kubernetes itself binds.
 fn discovery() -> PolicyRule {
@@ -99,9 +101,9 @@ fn a_whole_life_needs_these_rights_and_no_others() {
         works.delete("web-2", &DeleteParams::default()).await.unwrap();
         world.until(150).await;
         for round in 0..3 {
-            world.member().stop();
+            world.m1().stop();
             world.until(200 + round * 100).await;
-            world.member().resume();
+            world.m1().resume();
             world.until(250 + round * 100).await;
         }
         agent.stop().await;

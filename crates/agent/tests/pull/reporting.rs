@@ -1,7 +1,9 @@
 //! What an agent says about its member, and how little it asks for.
 
+use test_bench::paused;
+
 use crate::log::Asked;
-use crate::world::{World, paused};
+use crate::world::World;
 
 #[test]
 fn thresholds_are_those_of_push_members() {
@@ -10,17 +12,17 @@ fn thresholds_are_those_of_push_members() {
         let _plane = world.start_control_plane().await;
         let agent = world.start_agent("agent-0").await;
         world.until(65).await;
-        world.member().unready();
+        world.m1().unready();
         world.until(94).await;
         assert_eq!(world.ready().await.0, "True");
         world.until(106).await;
         assert_eq!(world.ready().await, ("False".to_owned(), "ClusterNotReady".to_owned()));
-        world.member().resume();
+        world.m1().resume();
         world.until(135).await;
         assert_eq!(world.ready().await.0, "False");
         world.until(147).await;
         assert_eq!(world.ready().await.0, "True");
-        let told = world.events("m1");
+        let told = world.reasons("Cluster", "m1");
         for reason in ["ClusterReady", "ClusterNotReady"] {
             assert!(told.contains(&reason.to_owned()), "{told:?}");
         }
@@ -39,7 +41,7 @@ fn a_member_that_refuses_the_agent_is_quoted() {
         let _plane = world.start_control_plane().await;
         let _agent = world.start_agent("agent-0").await;
         world.until(60).await;
-        world.member().fail(403);
+        world.m1().fail(403);
         world.until(105).await;
         let cluster = world.cluster().await.unwrap();
         let message = &cluster.condition("Ready").unwrap().message;
@@ -56,7 +58,7 @@ fn a_restart_while_the_member_is_down_goes_on_reporting() {
         let agent = world.start_agent("agent-0").await;
         world.until(60).await;
         agent.stop().await;
-        world.member().hang();
+        world.m1().hang();
         let _next = world.start_agent("agent-1").await;
         world.until(150).await;
         assert_eq!(

@@ -3,7 +3,9 @@
 use kube::api::{Api, DeleteParams};
 use serde_json::json;
 
-use crate::world::{World, paused};
+use test_bench::paused;
+
+use crate::world::World;
 
 #[test]
 fn works_are_applied_reported_and_removed() {
@@ -15,7 +17,7 @@ fn works_are_applied_reported_and_removed() {
         world.put_work("Deployment", "web");
         world.put_work("ConfigMap", "settings");
         world.until(30).await;
-        let member = world.member();
+        let member = world.m1();
         let there = |kind: &str, name: &str| {
             let version = if kind == "Deployment" { "apps/v1" } else { "v1" };
             member.sandbox().get(version, kind, Some("default"), name)
@@ -30,9 +32,9 @@ fn works_are_applied_reported_and_removed() {
         assert_eq!(reflected[0]["health"], "Healthy");
         // Of what it did, the agent speaks where it may: on the Work, in its own namespace.
         assert!(
-            world.events("web").contains(&"SyncSucceed".to_owned()),
+            world.reasons("Work", "web").contains(&"SyncSucceed".to_owned()),
             "{:?}",
-            world.events("web")
+            world.reasons("Work", "web")
         );
 
         let works = Api::<api_types::work::Work>::namespaced(world.plane().observer(), "karmada-es-m1");
@@ -65,10 +67,7 @@ fn the_control_plane_does_not_touch_a_pull_member_that_has_an_address() {
         world.until(20).await;
         world.put_work("ConfigMap", "settings");
         world.until(200).await;
-        let settings = world
-            .member()
-            .sandbox()
-            .get("v1", "ConfigMap", Some("default"), "settings");
+        let settings = world.m1().sandbox().get("v1", "ConfigMap", Some("default"), "settings");
         assert!(settings.is_some());
         assert_eq!(*world.touched.lock(), [""; 0]);
         let value = plane
@@ -94,7 +93,7 @@ fn a_deletion_waits_for_the_agent() {
         world.put_work("ConfigMap", "new");
         world.until(200).await;
         assert!(world.work("old").await.is_some());
-        let member = world.member();
+        let member = world.m1();
         let there = |name: &str| member.sandbox().get("v1", "ConfigMap", Some("default"), name).is_some();
         assert!(there("old") && !there("new"));
         let _next = world.start_agent("agent-1").await;

@@ -1,98 +1,60 @@
 //! A control plane with its controllers, one member, and the member's agent.
 
-use std::future::Future;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agent::{Flags, controllers};
 use api_types::cluster::Cluster;
 use api_types::work::Work;
-use controller_kit::{Clock, KitFlags, MemberError, MemberTarget, OwnMember, Process, Running};
-use jiff::Timestamp;
+use controller_kit::{KitFlags, MemberTarget, OwnMember, Process, Running};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::Api;
-use kube_sandbox::{Fleet, Member, Now, Sandbox};
+use kube_sandbox::Member;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::json;
+use test_bench::Bench;
 
 use crate::log::Log;
 
-/// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
-pub fn paused(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(86_400), test)
-            .await
-            .expect("stuck");
-    });
-}
-
 pub struct World {
-    pub clock: Clock,
-    pub fleet: Fleet,
-    pub started: Timestamp,
+    bench: Bench,
     /// What the agent asked the control plane, and the member.
     pub asked: [Log; 2],
     /// Members that the control plane's own controllers connected to.
     pub touched: Arc<Mutex<Vec<String>>>,
 }
 
+impl Deref for World {
+    type Target = Bench;
+
+    fn deref(&self) -> &Bench {
+        &self.bench
+    }
+}
+
 impl World {
     /// A control plane, and the members m1 and m2, of which the control plane knows nothing yet.
     pub fn new() -> Self {
-        let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let clock = Clock::simulated(started);
-        let shown = clock.clone();
-        let now: Now = Arc::new(move || shown.now());
-        let world = Self {
-            fleet: Fleet::start(&now, &["m1", "m2"]),
-            clock,
-            started,
+        Self {
+            bench: Bench::new(&["m1", "m2"]),
             asked: Default::default(),
             touched: Arc::default(),
-        };
-        for crd in api_types::crds() {
-            world.plane().apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
         }
-        for namespace in ["karmada-system", "karmada-cluster"] {
-            world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
-        }
-        world
     }
 
-    pub fn plane(&self) -> &Sandbox {
-        self.fleet.control_plane()
-    }
-
-    pub fn put(&self, object: Value) {
-        self.plane().put(object).unwrap();
-    }
-
-    pub fn member(&self) -> Member {
-        self.fleet.member("m1").unwrap()
+    pub fn m1(&self) -> Member {
+        self.member("m1")
     }
 
     /// The control plane's controllers for health and propagation.
     pub async fn start_control_plane(&self) -> Running {
-        let connector = self.fleet.member_connector();
-        let touched = Arc::clone(&self.touched);
+        let (roads, touched) = (self.roads(), Arc::clone(&self.touched));
         let members = move |target: &MemberTarget| {
             touched.lock().push(target.name.clone());
-            connector
-                .connect(&target.api_endpoint)
-                .map_err(|_| MemberError::Unknown {
-                    cluster: target.name.clone(),
-                    endpoint: target.api_endpoint.clone(),
-                })
+            roads.connect(target)
         };
-        Process::builder("control-plane", self.plane().client_named("control-plane"))
-            .clock(self.clock.clone())
-            .identity("control-plane-0")
+        self.process("control-plane", "control-plane-0", KitFlags::default())
             .members(Arc::new(members))
             .controllers(cluster_health_controller::controllers(Default::default()))
             .controllers(propagation_controllers::controllers(Default::default()))
@@ -107,7 +69,7 @@ impl World {
             cluster_region: Some("north".to_owned()),
             ..Flags::default()
         };
-        self.start_agent_with(identity, flags, self.member().sandbox().client_named(identity))
+        self.start_agent_with(identity, flags, self.m1().sandbox().client_named(identity))
             .await
     }
 
@@ -122,12 +84,6 @@ impl World {
             .start()
             .await
             .unwrap()
-    }
-
-    /// Lets the time pass to `second` since the start, and one millisecond more: what is due then has been done.
-    pub async fn until(&self, second: u64) {
-        let due = self.started + Duration::from_secs(second) + Duration::from_millis(1);
-        tokio::time::sleep(Duration::try_from(due.duration_since(self.clock.now())).unwrap_or_default()).await;
     }
 
     pub async fn cluster(&self) -> Option<Cluster> {
@@ -173,12 +129,9 @@ impl World {
         api.get_opt(name).await.unwrap()
     }
 
-    /// Reasons of Events about an object of this name.
-    pub fn events(&self, about: &str) -> Vec<String> {
-        let events = self.plane().list("v1", "Event");
-        let about = events.iter().filter(|event| event["involvedObject"]["name"] == about);
-        about
-            .filter_map(|event| event["reason"].as_str().map(str::to_owned))
-            .collect()
+    /// Reasons of Events about an object.
+    pub fn reasons(&self, kind: &str, name: &str) -> Vec<String> {
+        let events = self.events(kind, name);
+        events.into_iter().map(|(reason, _)| reason).collect()
     }
 }

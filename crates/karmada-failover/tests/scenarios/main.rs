@@ -11,5 +11,6 @@ mod brakes;
 mod chapters;
 #[path = "../common/mod.rs"]
 mod common;
+mod pull_member;
 mod stage;
 mod worked_example;
