@@ -4,8 +4,10 @@ mod components;
 mod fleet;
 mod healthy_side;
 mod mass_failure;
+mod pull_member;
 mod restarts;
 mod simulated_members;
+mod taint_policies;
 mod worked_example;
 
 use std::process::ExitCode;
@@ -27,6 +29,10 @@ enum Scenario {
     Restarts,
     /// Much of the fleet fails at once, and the eviction queue brakes; twelve simulated members.
     MassFailure,
+    /// Policies alone, as a person sees them who has kubectl: windows, a restart, a taint taken back, bad policies.
+    TaintPolicies,
+    /// A member whose agent, with the rights that it prints and no others, is killed and started again.
+    PullMember,
 }
 
 #[tokio::main]
@@ -36,6 +42,8 @@ async fn main() -> ExitCode {
         Scenario::WorkedExample => worked_example::tell().await,
         Scenario::Restarts => restarts::tell().await,
         Scenario::MassFailure => mass_failure::tell().await,
+        Scenario::TaintPolicies => taint_policies::tell().await,
+        Scenario::PullMember => pull_member::tell().await,
     };
     match told {
         Ok(true) => ExitCode::SUCCESS,

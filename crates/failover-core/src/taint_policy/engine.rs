@@ -1,5 +1,6 @@
 //! All policies and one Cluster: what to change on it, and when to look again.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,9 +12,9 @@ use super::forecast::{dismissal_ends, forecast};
 use super::form::{Form, PolicyTaint, precedence};
 pub use super::input::{FailoverGate, Input};
 pub use super::outcome::{AnnotationChange, Evaluation, TaintChange};
-use super::ownership::{Owned, previous_windows, targets};
+use super::ownership::{Owned, targets};
 use super::persist::{Stored, Wanted};
-use super::records::{DismissedAt, ManagedTaints, Window, Windows};
+use super::records::{DismissedAt, ManagedTaints, Window};
 use super::report::{Notice, Report, conditions_text, render};
 use super::resolve::{Judged, Resolved, by_taint, resolve};
 use super::stamps::{More, stamps};
@@ -29,22 +30,21 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     let Input { cluster, now, .. } = input;
     let uid = cluster.metadata.uid.as_deref().unwrap_or_default();
     let stored = Stored::read(cluster);
-    let mut notices = stored.complaints();
+    let mut notices = Vec::new();
 
     let mut policies: Vec<&ClusterTaintPolicy> = input.policies.to_vec();
     policies.sort_by(|a, b| precedence(a, b));
     let forms: Vec<Form<'_>> = policies.iter().map(|policy| Form::read(policy)).collect();
 
     let memory = input.memory.filter(|memory| memory.cluster == uid);
-    let of_this_cluster = stored.windows.as_ref().ok().filter(|stored| stored.cluster == uid);
-    let (previous, source) = previous_windows(
-        memory.map(|memory| &memory.windows),
-        // Not even copied where the process has its own.
-        of_this_cluster
-            .filter(|_| memory.is_none())
-            .map(|stored| stored.windows.clone())
-            .unwrap_or_default(),
-    );
+    let of_this_cluster = || stored.windows().as_ref().ok().filter(|stored| stored.cluster == uid);
+    let (previous, source) = match memory {
+        Some(memory) => (Cow::Borrowed(&memory.windows), Source::Observed),
+        None => {
+            let stored = of_this_cluster().map(|stored| Cow::Borrowed(&stored.windows));
+            (stored.unwrap_or_default(), Source::Stored)
+        }
+    };
     let nothing = ManagedTaints::default();
     let mut owned = Owned::compare(stored.managed.as_ref().unwrap_or(&nothing), cluster);
     owned.settle(&forms, cluster, &previous);
@@ -76,33 +76,31 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     );
     let next_look = next_look(&judged, stamped.more, now);
     let reports = reports(&judged, &resolved, input);
-    let (kept, remembered) = windows_to_keep(judged, &owned);
-    let windows_now = Windows {
-        cluster: uid.to_owned(),
-        windows: kept,
-    };
+    let to_store = stored_windows(&judged);
     let Resolved { changes, managed, .. } = resolved;
     let wanted = Wanted {
         managed: ManagedTaints {
             cluster: uid.to_owned(),
             taints: managed,
         },
-        windows: windows_now,
+        windows: to_store,
         flaps: flap.crossed,
         forecast,
     };
+    let annotations = stored.changes(cluster, &wanted);
+    let complaints = stored.complaints();
     Evaluation {
         memory: Memory {
             cluster: uid.to_owned(),
-            windows: remembered,
+            windows: remembered_windows(judged, &owned),
             transitions,
             ready: flap.ready,
         },
         taints: changes.into_iter().chain(stamped.changes).collect(),
-        annotations: stored.changes(cluster, &wanted),
+        annotations,
         next_look,
         reports,
-        notices,
+        notices: complaints.into_iter().chain(notices).collect(),
     }
 }
 
@@ -190,18 +188,23 @@ fn reports(judged: &[Judged<'_>], resolved: &Resolved, input: Input<'_>) -> BTre
     judged.iter().map(one).collect()
 }
 
-/// The windows to store, and those to remember: these until their last taint is seen to be gone, for the removal may
-/// have to be tried again.
-fn windows_to_keep(judged: Vec<Judged<'_>>, owned: &Owned) -> (BTreeMap<String, Window>, BTreeMap<String, Window>) {
-    let (mut kept, mut remembered) = (BTreeMap::new(), BTreeMap::new());
-    for Judged { form, window, wants } in judged {
-        let matters = window.matching || !window.dismissed.is_empty();
-        if matters || wants.iter().any(|(_, want)| want.is_wanted()) {
-            kept.insert(form.uid.to_owned(), window.clone());
-        }
-        if matters || owned.stands_for(form.uid) == Stands::Something {
-            remembered.insert(form.uid.to_owned(), window);
-        }
-    }
-    (kept, remembered)
+/// Whether somebody will ask since when.
+fn matters(window: &Window) -> bool {
+    window.matching || !window.dismissed.is_empty()
+}
+
+/// The windows that the Cluster is to record, by policy UID.
+fn stored_windows<'a>(judged: &'a [Judged<'_>]) -> BTreeMap<&'a str, &'a Window> {
+    let kept = judged
+        .iter()
+        .filter(|policy| matters(&policy.window) || policy.wants.iter().any(|(_, want)| want.is_wanted()));
+    kept.map(|policy| (policy.form.uid, &policy.window)).collect()
+}
+
+/// The windows to remember: until the last taint is seen to be gone, for the removal may have to be tried again.
+fn remembered_windows(judged: Vec<Judged<'_>>, owned: &Owned) -> BTreeMap<String, Window> {
+    let kept = judged
+        .into_iter()
+        .filter(|policy| matters(&policy.window) || owned.stands_for(policy.form.uid) == Stands::Something);
+    kept.map(|policy| (policy.form.uid.to_owned(), policy.window)).collect()
 }

@@ -1,42 +1,60 @@
 //! What is stored in our annotations on the Cluster: read with complaints, changed only when the meaning changes.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use api_types::cluster::Cluster;
 use api_types::names::annotation;
 use serde::Serialize;
 
 use super::flaps::FlapScore;
 use super::outcome::AnnotationChange;
-use super::records::{ManagedTaints, RecordError, Windows};
+use super::records::{ManagedTaints, RecordError, Window, Windows};
 use super::report::Notice;
 
-/// The annotations as they are stored.
-pub(super) struct Stored {
+/// The annotations as they are stored. The windows are read only when they are needed: a process that has its own
+/// compares the text.
+pub(super) struct Stored<'a> {
     pub managed: Result<ManagedTaints, RecordError>,
-    pub windows: Result<Windows, RecordError>,
     pub flaps: Result<FlapScore, RecordError>,
+    annotations: Option<&'a BTreeMap<String, String>>,
+    windows: OnceCell<Result<Windows, RecordError>>,
 }
 
 /// The annotations as they are to be.
-pub(super) struct Wanted {
+pub(super) struct Wanted<'a> {
     pub managed: ManagedTaints,
-    pub windows: Windows,
+    /// By policy UID.
+    pub windows: BTreeMap<&'a str, &'a Window>,
     /// Only when Ready crossed.
     pub flaps: Option<FlapScore>,
     /// What lies ahead, for people; empty when nothing does.
     pub forecast: String,
 }
 
-impl Stored {
-    pub fn read(cluster: &Cluster) -> Self {
+/// As [`Windows`], without owning any.
+#[derive(Serialize)]
+struct WindowsToWrite<'a> {
+    cluster: &'a str,
+    windows: &'a BTreeMap<&'a str, &'a Window>,
+}
+
+impl<'a> Stored<'a> {
+    pub fn read(cluster: &'a Cluster) -> Self {
         let annotations = cluster.metadata.annotations.as_ref();
         Self {
             managed: ManagedTaints::read(annotations),
-            windows: Windows::read(annotations),
             flaps: FlapScore::read(annotations),
+            annotations,
+            windows: OnceCell::new(),
         }
     }
 
-    /// What cannot be read, and what follows from that.
+    pub fn windows(&self) -> &Result<Windows, RecordError> {
+        self.windows.get_or_init(|| Windows::read(self.annotations))
+    }
+
+    /// What could not be read, and what follows from that.
     pub fn complaints(&self) -> Vec<Notice> {
         let one = |error: Option<&RecordError>, consequence: &str| {
             error.map(|error| Notice {
@@ -51,7 +69,7 @@ impl Stored {
                 "taints that stand now are taken for somebody else's and stay until removed by hand",
             ),
             one(
-                self.windows.as_ref().err(),
+                self.windows.get().and_then(|read| read.as_ref().err()),
                 "windows that this process has not seen start anew",
             ),
             one(self.flaps.as_ref().err(), "the flap score starts anew"),
@@ -59,12 +77,11 @@ impl Stored {
         all.into_iter().flatten().collect()
     }
 
-    pub fn changes(&self, cluster: &Cluster, wanted: &Wanted) -> Vec<AnnotationChange> {
+    pub fn changes(&self, cluster: &Cluster, wanted: &Wanted<'_>) -> Vec<AnnotationChange> {
         let managed = (!wanted.managed.taints.is_empty()).then_some(&wanted.managed);
-        let windows = (!wanted.windows.windows.is_empty()).then_some(&wanted.windows);
         let mut changes: Vec<AnnotationChange> = [
             change(annotation::MANAGED_TAINTS, cluster, &self.managed, managed),
-            change(annotation::TAINT_WINDOWS, cluster, &self.windows, windows),
+            self.windows_change(cluster, wanted),
             forecast_change(cluster, &wanted.forecast),
         ]
         .into_iter()
@@ -80,6 +97,34 @@ impl Stored {
             ));
         }
         changes
+    }
+
+    fn windows_change(&self, cluster: &Cluster, wanted: &Wanted<'_>) -> Option<AnnotationChange> {
+        let name = annotation::TAINT_WINDOWS;
+        let uid = cluster.metadata.uid.as_deref().unwrap_or_default();
+        let stored = text(cluster, name);
+        if wanted.windows.is_empty() {
+            return stored.map(|_| AnnotationChange { name, value: None });
+        }
+        // Maps with text keys and plain values always serialise.
+        let to_write = WindowsToWrite {
+            cluster: uid,
+            windows: &wanted.windows,
+        };
+        let value = serde_json::to_string(&to_write).ok()?;
+        let same_meaning = |stored: &Windows| {
+            let pairs = stored.windows.iter().map(|(uid, window)| (uid.as_str(), window));
+            stored.cluster == uid && pairs.eq(wanted.windows.iter().map(|(uid, window)| (*uid, *window)))
+        };
+        let differs = match stored {
+            None => true,
+            // Fields that a newer version added are left where nothing else is to be said.
+            Some(stored) => *stored != value && !self.windows().as_ref().is_ok_and(same_meaning),
+        };
+        differs.then_some(AnnotationChange {
+            name,
+            value: Some(value),
+        })
     }
 }
 
