@@ -2,12 +2,15 @@
 //!
 //! `cargo xtask bench` holds the results against their bars.
 
+mod cpu_time;
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use cpu_time::CpuTime;
+use criterion::{Criterion, criterion_group, criterion_main};
 use failover_core::taint_policy::{Evaluation, FailoverGate, Input, Memory, Report, TaintChange, evaluate, status};
 use jiff::Timestamp;
 use serde_json::json;
@@ -25,7 +28,11 @@ fn at(second: i64) -> Timestamp {
 fn cluster(number: usize) -> Cluster {
     let bad = number.is_multiple_of(10);
     let condition = |kind: usize| {
-        let type_ = if kind == 0 { "Ready".to_owned() } else { format!("Sensor{kind}") };
+        let type_ = if kind == 0 {
+            "Ready".to_owned()
+        } else {
+            format!("Sensor{kind}")
+        };
         let status = if bad { "False" } else { "True" };
         json!({"type": type_, "status": status, "reason": "Observed", "message": "as it was observed",
                "lastTransitionTime": at(-1_000)})
@@ -47,15 +54,25 @@ fn policy(number: usize) -> ClusterTaintPolicy {
     let target = match number % 4 {
         0 => json!(null),
         1 => json!({"exclude": ["nobody"]}),
-        2 => json!({"labelSelector": {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["gold", "silver"]}]}}),
-        _ => json!({"fieldSelector": {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b", "c"]}]}}),
+        2 => {
+            json!({"labelSelector": {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["gold", "silver"]}]}})
+        }
+        _ => {
+            json!({"fieldSelector": {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b", "c"]}]}})
+        }
     };
     let taint = |effect: &str| {
         json!({"key": format!("example.com/trouble-{number:02}"), "effect": effect,
                "addOnMatchSeconds": 60 + number, "removeOnMismatchSeconds": 30 + number})
     };
     let (kind, other) = (number % 8, (number + 3) % 8);
-    let type_ = |kind: usize| if kind == 0 { "Ready".to_owned() } else { format!("Sensor{kind}") };
+    let type_ = |kind: usize| {
+        if kind == 0 {
+            "Ready".to_owned()
+        } else {
+            format!("Sensor{kind}")
+        }
+    };
     let document = json!({
         "metadata": {"name": format!("policy-{number:02}"), "uid": format!("uid-of-policy-{number:02}"), "generation": 1,
                      "creationTimestamp": at(-10_000)},
@@ -123,10 +140,13 @@ fn write(cluster: &mut Cluster, found: &Evaluation) {
 }
 
 /// Ready of a failed cluster goes to Unknown: the conditions of 12 policies change their times, nothing fires.
-fn a_cluster_change(criterion: &mut Criterion) {
+fn a_cluster_change(criterion: &mut Criterion<CpuTime>) {
     let fleet = Fleet::settled();
     let mut criterion = criterion.benchmark_group("policies");
-    for (name, number) in [("a change of a failed cluster", 0), ("a change of a healthy cluster", 1)] {
+    for (name, number) in [
+        ("a change of a failed cluster", 0),
+        ("a change of a healthy cluster", 1),
+    ] {
         let (cluster, memory) = &fleet.clusters[number];
         assert_eq!(cluster.spec.taints.len(), if number == 0 { 2 * POLICIES } else { 0 });
         let mut changed = cluster.clone();
@@ -144,37 +164,37 @@ fn a_cluster_change(criterion: &mut Criterion) {
 }
 
 /// One policy's window is edited: every cluster is judged again under all policies, and the policy's status is made.
-fn a_policy_change(criterion: &mut Criterion) {
+fn a_policy_change(criterion: &mut Criterion<CpuTime>) {
     let mut fleet = Fleet::settled();
     fleet.policies[7].spec.taints_to_add[0].remove_on_mismatch_seconds = 5;
     fleet.policies[7].metadata.generation = Some(2);
     let mut criterion = criterion.benchmark_group("policies");
     criterion.sample_size(20);
     criterion.bench_function("a change of a policy over all clusters", |bencher| {
-        bencher.iter_batched(
-            || (),
-            |()| {
-                let found: BTreeMap<&str, Evaluation> = fleet
-                    .clusters
-                    .iter()
-                    .map(|(cluster, memory)| {
-                        let name = cluster.metadata.name.as_deref().unwrap_or_default();
-                        (name, look(&fleet.policies, cluster, Some(memory), at(3_001)))
-                    })
-                    .collect();
-                let changed = &fleet.policies[7];
-                let reports: Vec<(&str, &Report)> = found
-                    .iter()
-                    .filter_map(|(name, found)| Some((*name, found.reports.get("policy-07")?)))
-                    .collect();
-                assert_eq!(reports.len(), CLUSTERS);
-                status::of_policy(changed, &reports, FailoverGate::Enabled, at(3_001))
-            },
-            BatchSize::PerIteration,
-        );
+        bencher.iter(|| {
+            let found: BTreeMap<&str, Evaluation> = fleet
+                .clusters
+                .iter()
+                .map(|(cluster, memory)| {
+                    let name = cluster.metadata.name.as_deref().unwrap_or_default();
+                    (name, look(&fleet.policies, cluster, Some(memory), at(3_001)))
+                })
+                .collect();
+            let changed = &fleet.policies[7];
+            let reports: Vec<(&str, &Report)> = found
+                .iter()
+                .filter_map(|(name, found)| Some((*name, found.reports.get("policy-07")?)))
+                .collect();
+            assert_eq!(reports.len(), CLUSTERS);
+            status::of_policy(changed, &reports, FailoverGate::Enabled, at(3_001))
+        });
     });
     criterion.finish();
 }
 
-criterion_group!(benches, a_cluster_change, a_policy_change);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(CpuTime);
+    targets = a_cluster_change, a_policy_change
+}
 criterion_main!(benches);

@@ -130,23 +130,25 @@ fn kept_away(id: &TaintId, (policy, taint, want): &Say<'_>, cluster: &Cluster) -
     let name = policy.form.name;
     match want {
         Want::Dismissed => {
-            let at = policy.window.dismissed.get(id).map(|dismissed| dismissed.at);
-            Some(format!(
-                "{id} is not added: taken back by hand{}, until policy {name} {}",
-                at.map(|at| format!(" at {}", whole_second(at))).unwrap_or_default(),
-                dismissal_over(policy.form, taint)
-            ))
+            let at = policy.window.dismissed.get(id)?.at;
+            let until = if policy.form.is_latched() {
+                "is ended by its removeOnConditions".to_owned()
+            } else {
+                format!("has not matched for {} s", taint.remove_after.as_secs())
+            };
+            let at = whole_second(at);
+            Some(format!("{id} taken back by hand {at}: back once policy {name} {until}"))
         }
         Want::HeldByGate(at) => Some(format!(
-            "{id} is not added: feature gate Failover is off (policy {name}: {} would add it at {})",
-            conditions_text(policy.form, cluster),
-            whole_second_up(*at)
+            "{id} is not added at {}: feature gate Failover is off (policy {name}: {})",
+            whole_second_up(*at),
+            conditions_text(policy.form, cluster)
         )),
         Want::FrozenWithout(at) => Some(format!(
-            "{id} is not added: policy {name} {} ({} would add it at {})",
+            "{id} is not added at {}: policy {name} {} ({})",
+            whole_second_up(*at),
             frozen(policy.form),
-            conditions_text(policy.form, cluster),
-            whole_second_up(*at)
+            conditions_text(policy.form, cluster)
         )),
         _ => None,
     }

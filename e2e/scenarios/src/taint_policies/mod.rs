@@ -205,7 +205,7 @@ impl Stage {
         self.state_is("Dismissed").await?;
         self.event("TaintDismissed", "taken back by hand").await?;
         let text = self.describe()?;
-        let line = format!("{}:NoExecute is not added: taken back by hand at ", taint::NOT_READY);
+        let line = format!("{}:NoExecute taken back by hand ", taint::NOT_READY);
         ensure!(text.contains(&line), "no line {line:?} in:\n{text}");
         let ready = self.kubectl.run(&[
             "get",
