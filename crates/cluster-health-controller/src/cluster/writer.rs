@@ -32,9 +32,24 @@ pub(super) async fn bring_about(
         return Ok(Next::Done);
     };
     // Also while it is being deleted: whether the member answers decides how that ends.
-    if mark::health(ctx, index, key, &cluster).await? == mark::Wrote::Something {
+    let health = mark::health(ctx, index, key, &cluster).await;
+    if let Ok(mark::Wrote::Something) = health {
         return Ok(Next::Done);
     }
+    let next = structure(ctx, index, queue, key, cluster, deletion_timeout).await?;
+    // What could not be said must not keep the rest from being done, and is tried again.
+    health.map(|_| next)
+}
+
+/// What a Cluster has and how it ends.
+async fn structure(
+    ctx: &Context,
+    index: &Index,
+    queue: &WorkQueue<ObjectKey>,
+    key: &ObjectKey,
+    cluster: Arc<Cluster>,
+    deletion_timeout: Duration,
+) -> Result<Next, kube::Error> {
     let name = cluster.cluster_name();
     let namespace = index.namespace(&name);
     let mut waits = Patience::Until(None);
