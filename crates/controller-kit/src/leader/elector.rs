@@ -50,20 +50,23 @@ impl Elector {
     pub(crate) async fn acquire(&self) -> Held {
         let mut seen: Option<(LeaseSpec, Instant)> = None;
         loop {
-            let look = self.look(&mut seen).await;
-            if look.is_ok() {
-                self.relieved();
-            }
-            let wait = match look {
+            let wait = match self.look(&mut seen).await {
                 Ok(Look::Free(lease)) => match self.take(lease).await {
                     Ok(Attempt::Won(held)) => {
+                        self.relieved();
                         tracing::info!(lease = self.name, identity = self.identity, "became the leader");
                         return *held;
                     }
-                    Ok(Attempt::Beaten) => Duration::ZERO,
+                    Ok(Attempt::Beaten) => {
+                        self.relieved();
+                        Duration::ZERO
+                    }
                     Err(error) => self.complain("cannot take the lease", &error),
                 },
-                Ok(Look::HeldFor(left)) => left.min(self.timing.renew_every),
+                Ok(Look::HeldFor(left)) => {
+                    self.relieved();
+                    left.min(self.timing.renew_every)
+                }
                 Err(error) => self.complain("cannot read the lease", &error),
             };
             // Never in a tight loop: whoever was faster will hold it for a while.
@@ -129,6 +132,7 @@ impl Elector {
     async fn take(&self, found: Option<Box<Lease>>) -> Result<Attempt, RequestError> {
         let sent = Instant::now();
         let now = MicroTime(self.clock.now());
+        let is_new = found.is_none();
         let written = match found {
             None => {
                 let mut lease = Lease {
@@ -168,6 +172,9 @@ impl Elector {
                 };
                 let leadership = Leadership::won(epoch, sent, self.timing.renew_deadline);
                 Ok(Attempt::Won(Box::new(Held { lease, leadership })))
+            }
+            Err(RequestError::Api(error)) if is_new && api_errors::is_not_found(&error) => {
+                Err(RequestError::NoNamespace(self.namespace.clone()))
             }
             Err(RequestError::Api(error))
                 if api_errors::is_conflict(&error)
@@ -338,6 +345,11 @@ impl std::fmt::Display for RequestError {
                 "no answer within {}",
                 crate::durations::format_duration(REQUEST_LIMIT)
             ),
+            Self::NoNamespace(name) => write!(
+                f,
+                "namespace {name:?} of the leases does not exist: create it (kubectl create namespace {name}), or name \
+                 another with --system-namespace"
+            ),
             Self::Contended => f.write_str("the Lease changes faster than it can be written"),
         }
     }
@@ -345,6 +357,8 @@ impl std::fmt::Display for RequestError {
 
 enum RequestError {
     Api(kube::Error),
+    /// What a new Lease is answered where it would stand in no namespace.
+    NoNamespace(String),
     TimedOut,
     Contended,
 }

@@ -402,3 +402,59 @@ async fn at_rest_a_lease_costs_one_request_in_five_seconds() {
     })
     .await;
 }
+
+// A typo in --system-namespace, or a namespace that nobody has made: said once, with what to do; asked seldom; and
+// good as soon as it is there.
+#[tokio::test(start_paused = true)]
+async fn a_missing_namespace_is_named_and_costs_no_loop() {
+    within_hours(1, async {
+        let world = World::new();
+        let log = controller_kit::telemetry::Recording::start("warn", &world.clock).unwrap();
+        let flags = controller_kit::KitFlags {
+            system_namespace: "elsewhere".to_owned(),
+            ..controller_kit::KitFlags::default()
+        };
+        let a = world
+            .process("a")
+            .flags(flags)
+            .controllers([idle("one"), idle("two"), idle("three")])
+            .start()
+            .await
+            .unwrap();
+        seconds_and_a_bit(60).await;
+        let requests = world
+            .sandbox
+            .faults()
+            .count(&Match::any().resource("leases").client("a"));
+        assert!(
+            (30..=80).contains(&requests),
+            "{requests} requests for three leases in a minute"
+        );
+        let lines = log.lines();
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+        for needed in [
+            "namespace \"elsewhere\" of the leases does not exist",
+            "kubectl create namespace elsewhere",
+            "--system-namespace",
+        ] {
+            assert!(lines[0].contains(needed), "{needed}: {}", lines[0]);
+        }
+
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}});
+        world.sandbox.create(namespace).unwrap();
+        seconds_and_a_bit(6).await;
+        let leases: Api<k8s_openapi::api::coordination::v1::Lease> =
+            Api::namespaced(world.sandbox.observer(), "elsewhere");
+        assert_eq!(
+            leases
+                .list(&kube::api::ListParams::default())
+                .await
+                .unwrap()
+                .items
+                .len(),
+            3
+        );
+        assert_eq!(a.has_ended(), None);
+    })
+    .await;
+}
