@@ -65,6 +65,7 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<bool> {
     report.stage("e2e worked-example", || scenario("worked-example"));
     if extent == Extent::Full {
         report.stage("e2e restarts", || scenario("restarts"));
+        report.stage("e2e pull-member", || scenario("pull-member"));
         report.stage("advisories", || deny::advisories_stage(workspace));
     }
     Ok(report.close())
