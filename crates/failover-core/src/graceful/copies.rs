@@ -10,19 +10,7 @@ use api_types::cluster::Cluster;
 use api_types::work::{AggregatedStatusItem, Binding, ObjectReference, ResourceHealth, TargetCluster};
 use serde_json::Value;
 
-/// Kinds that report a health once they run: without a status they are not healthy yet.
-const KINDS_WITH_HEALTH: [&str; 10] = [
-    "Deployment",
-    "StatefulSet",
-    "ReplicaSet",
-    "DaemonSet",
-    "Job",
-    "Pod",
-    "Service",
-    "Ingress",
-    "PersistentVolumeClaim",
-    "PodDisruptionBudget",
-];
+use super::kinds::has_health_rule;
 
 /// Why a copy does not count as working.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +74,7 @@ fn healthy(resource: &ObjectReference, is_workload: bool, item: &AggregatedStatu
     if !item.applied {
         return Err(NotWorking::NotApplied);
     }
-    let reports_health = is_workload || KINDS_WITH_HEALTH.contains(&resource.kind.as_str());
+    let reports_health = is_workload || has_health_rule(&resource.api_version, &resource.kind);
     match item.health.clone().unwrap_or(ResourceHealth::Unknown) {
         ResourceHealth::Healthy => Ok(()),
         ResourceHealth::Unknown if item.status.is_none() && !reports_health => Ok(()),
@@ -95,21 +83,20 @@ fn healthy(resource: &ObjectReference, is_workload: bool, item: &AggregatedStatu
 }
 
 /// The replicas that a reflected status shows, where the kind reports any. Counts of zero are left out by Kubernetes.
+///
+/// A Job that is complete or held back runs no pods and is not asked for any.
 #[must_use]
 pub fn replicas_shown(resource: &ObjectReference, status: Option<&Value>) -> Option<i64> {
     let count = |field: &str| status.and_then(|status| status.get(field)).and_then(Value::as_i64);
-    match resource.kind.as_str() {
-        "Deployment" | "ReplicaSet" | "StatefulSet" => Some(count("availableReplicas").unwrap_or(0)),
-        "Job" => {
-            let complete = status
-                .and_then(|status| status.get("conditions")?.as_array())
-                .is_some_and(|conditions| {
-                    conditions
-                        .iter()
-                        .any(|c| c["type"] == "Complete" && c["status"] == "True")
-                });
-            (!complete).then(|| count("active").unwrap_or(0) + count("succeeded").unwrap_or(0))
-        }
+    match (resource.api_version.as_str(), resource.kind.as_str()) {
+        ("apps/v1", "Deployment" | "ReplicaSet" | "StatefulSet") => Some(count("availableReplicas").unwrap_or(0)),
+        ("batch/v1", "Job") => (!condition_is_true(status, "Complete") && !condition_is_true(status, "Suspended"))
+            .then(|| count("active").unwrap_or(0) + count("succeeded").unwrap_or(0)),
         _ => count("availableReplicas").or_else(|| count("readyReplicas")),
     }
+}
+
+fn condition_is_true(status: Option<&Value>, type_: &str) -> bool {
+    let conditions = status.and_then(|status| status.get("conditions")?.as_array());
+    conditions.is_some_and(|conditions| conditions.iter().any(|c| c["type"] == type_ && c["status"] == "True"))
 }

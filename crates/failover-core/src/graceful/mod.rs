@@ -7,6 +7,7 @@ pub mod assess;
 pub mod cause;
 pub mod copies;
 pub mod freshness;
+pub mod kinds;
 pub mod placed;
 pub mod plugins;
 pub mod record;

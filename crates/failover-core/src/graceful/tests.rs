@@ -319,6 +319,11 @@ fn c05_kinds_without_status_are_healthy_when_applied() {
     assert!(ends_by(&judged(&after, &m1_down(), noon()), RESOURCE_HEALTH));
 
     after.spec.resource.kind = "Service".to_owned();
+    assert!(
+        ends_by(&judged(&after, &m1_down(), noon()), RESOURCE_HEALTH),
+        "a Service of another group has no health rule"
+    );
+    after.spec.resource.api_version = "v1".to_owned();
     stays_saying(&judged(&after, &m1_down(), noon()), "reports the copy as Unknown");
 }
 
@@ -555,16 +560,20 @@ fn a_plugin_that_is_off_lets_nothing_end() {
 }
 
 #[rstest]
-#[case::running(json!({"active": 2, "succeeded": 1}), true)]
-#[case::too_few(json!({"active": 2}), false)]
-#[case::complete(json!({"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}), true)]
-fn a_job_shows_its_replicas_or_its_end(#[case] status: Value, #[case] ends: bool) {
+#[case::running("batch/v1", json!({"active": 2, "succeeded": 1}), true)]
+#[case::too_few("batch/v1", json!({"active": 2}), false)]
+#[case::complete("batch/v1", json!({"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}), true)]
+#[case::held_back("batch/v1", json!({"conditions": [{"type": "Suspended", "status": "True"}]}), true)]
+#[case::resumed("batch/v1", json!({"active": 1, "conditions": [{"type": "Suspended", "status": "False"}]}), false)]
+#[case::of_another_group("batch.volcano.sh/v1alpha1", json!({"running": 3}), true)]
+fn a_job_shows_its_replicas_or_its_end(#[case] api_version: &str, #[case] status: Value, #[case] ends: bool) {
     let item = json!({"clusterName": "m2", "applied": true, "health": "Healthy", "status": status});
     let mut after = binding(
         json!([{"name": "m2", "replicas": 3}]),
         json!([task("m1", json!({}))]),
         json!([item]),
     );
+    after.spec.resource.api_version = api_version.to_owned();
     after.spec.resource.kind = "Job".to_owned();
     assert_eq!(matches!(judged(&after, &m1_down(), noon()), Fate::Ends(_)), ends);
 }

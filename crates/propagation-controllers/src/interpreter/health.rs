@@ -1,13 +1,21 @@
 //! Health by kind. Rules of stock Karmada; the rule for Jobs is ours, because without one a Job counts as healthy as
 //! soon as it is applied, and the copy that still runs would be removed.
+//!
+//! Which kinds have a rule stands in [`failover_core::graceful::kinds`]: a rule for a kind that is not in that table
+//! does not count.
 
+use failover_core::graceful::kinds::has_health_rule;
 use serde_json::Value;
 
 use super::{Health, gvk};
 use crate::json::{count, list, some_text, text};
 
 pub(super) fn health(observed: &Value) -> Health {
-    let healthy = match gvk(observed) {
+    let (api_version, kind) = gvk(observed);
+    if !has_health_rule(api_version, kind) {
+        return Health::NoRule;
+    }
+    let healthy = match (api_version, kind) {
         ("apps/v1", "Deployment" | "StatefulSet") => rolled_out(observed),
         ("apps/v1", "ReplicaSet") => {
             generation_is_observed(observed)
@@ -97,6 +105,14 @@ mod tests {
     fn workload(kind: &str, generation: i64, spec: Value, status: Value) -> Value {
         json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "a", "generation": generation},
             "spec": spec, "status": status})
+    }
+
+    #[test]
+    fn every_kind_of_the_table_has_a_rule() {
+        for (api_version, kind) in failover_core::graceful::kinds::KINDS_WITH_HEALTH {
+            let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}});
+            assert_ne!(health(&object), Health::NoRule, "{api_version} {kind}");
+        }
     }
 
     #[rstest]
