@@ -29,6 +29,11 @@ impl Pace {
         self.period - self.pause()
     }
 
+    /// How long a look waits for what a healthy member has to offer, before it says that it is healthy.
+    pub fn collect_limit(self) -> Duration {
+        self.probe_limit() / 3
+    }
+
     /// The shortest time between the end of a look and the next one.
     pub fn pause(self) -> Duration {
         self.period / 10

@@ -101,8 +101,9 @@ impl Reporter {
         }
         match client {
             Some(client) if observation.is_healthy() && step.verdict == Verdict::Follow => {
-                // What cannot be collected in time stays as it was: the next probe waits for nothing.
-                let _ = timeout_at(began + self.pace.probe_limit(), self.collector.refresh(&client)).await;
+                // What takes longer comes with the next look: neither the condition nor the next probe waits for it.
+                let patience = (began + self.pace.probe_limit()).min(Instant::now() + self.pace.collect_limit());
+                let _ = timeout_at(patience, self.collector.refresh(&client)).await;
             }
             _ if observation.is_healthy() => {}
             _ => self.collector.lost(),

@@ -11,11 +11,13 @@ mod resources;
 use std::time::Duration;
 
 use api_types::cluster::{ApiEnablement, NodeSummary, ResourceSummary};
+use controller_kit::tasks::TaskGuard;
 use controller_kit::{Changes, Context, Informer, Informers, Scope, api_errors};
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 use kube::core::PartialObjectMeta;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::debug;
 
@@ -67,6 +69,7 @@ pub(super) struct Collector {
     member: String,
     facts: Facts,
     watched: Option<Watched>,
+    asking: Option<Asking>,
     asked: Option<Instant>,
 }
 
@@ -83,6 +86,18 @@ impl Drop for Watched {
     }
 }
 
+/// The question for version and APIs: dozens of requests to some members. It goes on in a task of its own when it takes
+/// longer than a look.
+struct Asking {
+    answer: oneshot::Receiver<Answer>,
+    _task: TaskGuard,
+}
+
+struct Answer {
+    version: Option<String>,
+    apis: discovery::Apis,
+}
+
 impl Collector {
     pub fn new(ctx: &Context, member: &str) -> Self {
         Self {
@@ -90,6 +105,7 @@ impl Collector {
             member: member.to_owned(),
             facts: Facts::default(),
             watched: None,
+            asking: None,
             asked: None,
         }
     }
@@ -101,11 +117,48 @@ impl Collector {
     /// The member does not answer: watches would only try in vain, and what it offers is asked anew when it is back.
     pub fn lost(&mut self) {
         self.watched = None;
+        self.asking = None;
         self.asked = None;
     }
 
-    /// Brings the facts up to date, as far as the member answers. Safe to be cut short.
+    /// Brings the facts up to date, as far as the member answers. May be cut short at any time: what was not there by
+    /// then is there at the next call, if it has come meanwhile.
     pub async fn refresh(&mut self, client: &Client) {
+        let crds_changed = self.watch(client);
+        if self.asking.is_none() && (crds_changed || self.is_due()) {
+            self.asking = Some(self.ask(client));
+        }
+        let Facts {
+            version,
+            apis,
+            nodes,
+            resources,
+        } = &mut self.facts;
+        let (asking, asked) = (&mut self.asking, &mut self.asked);
+        let hear = async {
+            let Some(Asking { answer, .. }) = asking else { return };
+            if let Ok(answer) = answer.await {
+                *version = answer.version.or(version.take());
+                *apis = Some(answer.apis);
+            }
+            *asking = None;
+            *asked = Some(Instant::now());
+        };
+        let watched = &self.watched;
+        let sum_up = async {
+            let Some(watched) = watched else { return };
+            let (Ok(all_nodes), Ok(pods)) = (watched.nodes.synced().await, watched.pods.synced().await) else {
+                return;
+            };
+            let (all_nodes, pods) = (all_nodes.list(), pods.list());
+            *nodes = Some(resources::count_nodes(&all_nodes));
+            *resources = Some(resources::summarize(&all_nodes, &pods));
+        };
+        futures::join!(hear, sum_up);
+    }
+
+    /// Begins to follow the member if nobody does; whether its CRDs have changed since the last call.
+    fn watch(&mut self, client: &Client) -> bool {
         let watched = self.watched.get_or_insert_with(|| {
             let informers = self.ctx.informers.for_member(&self.member, client.clone());
             Watched {
@@ -115,29 +168,41 @@ impl Collector {
                 informers,
             }
         });
-        let mut crds_changed = false;
+        let mut changed = false;
         while watched.crd_changes.try_recv().is_some() {
-            crds_changed = true;
+            changed = true;
         }
+        changed
+    }
+
+    fn is_due(&self) -> bool {
         let is_complete = self.facts.apis.as_ref().is_some_and(discovery::Apis::is_complete);
-        let ask_again_after = if is_complete {
+        let again_after = if is_complete {
             ASK_AGAIN_AFTER
         } else {
             ASK_INCOMPLETE_AGAIN_AFTER
         };
-        if crds_changed || self.asked.is_none_or(|asked| asked.elapsed() >= ask_again_after) {
-            match client.apiserver_version().await {
-                Ok(version) => self.facts.version = Some(version.git_version),
-                Err(error) => debug!(member = self.member, error = api_errors::one_line(&error), "no version"),
-            }
-            self.facts.apis = Some(discovery::ask(client, self.facts.apis.clone()).await);
-            self.asked = Some(Instant::now());
+        self.asked.is_none_or(|asked| asked.elapsed() >= again_after)
+    }
+
+    fn ask(&self, client: &Client) -> Asking {
+        let (say, answer) = oneshot::channel();
+        let (client, member, before) = (client.clone(), self.member.clone(), self.facts.apis.clone());
+        let task = self.ctx.tasks.spawn(format!("apis of {member}"), async move {
+            let version = match client.apiserver_version().await {
+                Ok(version) => Some(version.git_version),
+                Err(error) => {
+                    debug!(member, error = api_errors::one_line(&error), "no version");
+                    None
+                }
+            };
+            let apis = discovery::ask(&client, before).await;
+            // Nobody listens any more when the member was lost meanwhile.
+            let _ = say.send(Answer { version, apis });
+        });
+        Asking {
+            answer,
+            _task: task.abort_on_drop(),
         }
-        let (Ok(nodes), Ok(pods)) = (watched.nodes.synced().await, watched.pods.synced().await) else {
-            return;
-        };
-        let (nodes, pods) = (nodes.list(), pods.list());
-        self.facts.nodes = Some(resources::count_nodes(&nodes));
-        self.facts.resources = Some(resources::summarize(&nodes, &pods));
     }
 }
