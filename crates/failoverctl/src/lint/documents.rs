@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use failover_core::lint::{Code, Finding};
 use serde_json::Value;
 
-use super::tree::{self, Place, Places};
+use super::tree::{self, NoYaml, Place, Places};
 use crate::failure::{ExitStatus, Failure};
 
 /// Files that a directory is searched for.
@@ -137,7 +137,7 @@ pub(super) fn documents(source: &Source) -> (Vec<Document>, Vec<Unreadable>) {
                 };
                 readable.extend(items(whole));
             }
-            Err((place, why)) => {
+            Err(NoYaml { place, why }) => {
                 number += 1;
                 unreadable.push(Unreadable {
                     file: source.file.clone(),
@@ -208,7 +208,8 @@ fn items(whole: Document) -> Vec<Document> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Vec<(usize, u64, Value)>, Vec<(usize, u64)>) {
+    /// Number, first line and kind of each document, and numbers of those that cannot be read.
+    fn read(text: &str) -> (Vec<(usize, u64, Value)>, Vec<usize>) {
         let source = Source {
             file: "f".to_owned(),
             text: text.to_owned(),
@@ -219,7 +220,7 @@ mod tests {
                 .into_iter()
                 .map(|d| (d.number, d.begins.line, d.value["kind"].clone()))
                 .collect(),
-            unreadable.into_iter().map(|d| (d.number, d.place.line)).collect(),
+            unreadable.into_iter().map(|d| d.number).collect(),
         )
     }
 
@@ -228,8 +229,7 @@ mod tests {
         let text = "# first\n---\nkind: A\n---\nkind: [B\n---\n# nothing\n--- \nkind: C\n...\n";
         let (readable, unreadable) = read(text);
         assert_eq!(readable, [(1, 3, "A".into()), (3, 9, "C".into())]);
-        assert_eq!(unreadable.len(), 1);
-        assert_eq!(unreadable[0].0, 2);
+        assert_eq!(unreadable, [2]);
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
     fn windows_line_ends_and_directives() {
         let (readable, unreadable) = read("%YAML 1.2\r\n---\r\nkind: A\r\n---\r\nkind: B\r\n");
         assert_eq!(readable, [(1, 3, "A".into()), (2, 5, "B".into())]);
-        assert_eq!(unreadable, []);
+        assert_eq!(unreadable, [0; 0]);
     }
 
     #[test]

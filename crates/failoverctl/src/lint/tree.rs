@@ -45,18 +45,31 @@ impl Places {
     }
 }
 
+/// A text that is no YAML.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub(super) struct NoYaml {
+    /// Where reading ended, if that is known.
+    pub place: Option<Place>,
+    /// The parser's words.
+    pub why: String,
+}
+
 /// Reads one document. Nothing is read from one that holds nothing but comments. `first_line` is the line of the file
 /// on which `text` begins, from 1.
 ///
 /// # Errors
-/// The text is no YAML: the parser's words, and where.
-pub(super) fn read(text: &str, first_line: u64) -> Result<Option<(Value, Places)>, (Option<Place>, String)> {
+/// [`NoYaml`].
+pub(super) fn read(text: &str, first_line: u64) -> Result<Option<(Value, Places)>, NoYaml> {
     let node: Option<Spanned<Node>> = serde_saphyr::from_str(text).map_err(|error| {
         let place = error.location().map(|location| Place {
             line: first_line + location.line().saturating_sub(1),
             column: location.column(),
         });
-        (place, in_one_line(&error))
+        NoYaml {
+            place,
+            why: in_one_line(&error),
+        }
     })?;
     Ok(node.map(|node| {
         let mut places = Places::default();
@@ -232,10 +245,10 @@ mod tests {
 
     #[test]
     fn what_is_no_yaml_says_where() {
-        let (place, why) = read("a: 1\nb: [1, 2\nc: 3\n", 5).unwrap_err();
+        let NoYaml { place, why } = read("a: 1\nb: [1, 2\nc: 3\n", 5).unwrap_err();
         assert!(place.is_some_and(|place| place.line >= 6), "{place:?} {why}");
         assert!(!why.is_empty() && !why.contains('\n'), "{why}");
-        let (place, why) = read("a: 1\na: 2\n", 1).unwrap_err();
+        let NoYaml { place, why } = read("a: 1\na: 2\n", 1).unwrap_err();
         assert_eq!(place.map(|place| place.line), Some(2));
         assert!(why.contains("duplicate"), "{why}");
     }

@@ -10,7 +10,8 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::objects::{binding, calm, cluster, fleet, lease, leases, leases_without, now};
-use crate::server::{FixedQueue, api_server, control_plane};
+use crate::server::{FixedQueue, api_server, control_plane, taint_policies};
+use crate::taints::policies;
 
 fn cli(args: &[&str]) -> Cli {
     Cli::try_parse_from([&["failoverctl"], args].concat()).unwrap()
@@ -206,6 +207,92 @@ async fn a_binding_that_is_not_there() {
     cannot explain ResourceBinding default/other: there is no such object
       next: see what there is: kubectl get resourcebindings -n default; a binding is named after its template, as in nginx-deployment
     ");
+}
+
+fn ours_with_policies() -> Vec<(String, Value)> {
+    let mut answers = ours();
+    answers.extend(taint_policies(&policies()));
+    for cluster in fleet(cluster("member1", "True")) {
+        let path = format!("/apis/cluster.karmada.io/v1alpha1/clusters/{}", cluster.cluster_name());
+        answers.push((path, serde_json::json!(cluster)));
+    }
+    answers
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_not_there() {
+    let failure = on(ours_with_policies(), &["explain", "cluster", "member"])
+        .await
+        .unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Problem);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot explain Cluster member: there is no such object
+      next: did you mean member1 or member2 or member3?
+    ");
+    let failure = on(ours_with_policies(), &["explain", "cluster", "other"])
+        .await
+        .unwrap_err();
+    assert_snapshot!(failure.to_string(), @r"
+    cannot explain Cluster other: there is no such object
+      next: choose one of those that there are: member1, member2, member3
+    ");
+}
+
+#[tokio::test]
+async fn a_policy_that_is_not_there() {
+    let failure = on(ours_with_policies(), &["explain", "policy", "not-ready"])
+        .await
+        .unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Problem);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot explain ClusterTaintPolicy not-ready: there is no such object
+      next: did you mean not-ready-no-execute or not-ready-no-schedule?
+    ");
+    let mut answers = ours();
+    answers.extend(taint_policies(&[]));
+    let failure = on(answers, &["explain", "policy", "not-ready"]).await.unwrap_err();
+    assert_snapshot!(failure.to_string(), @r"
+    cannot explain ClusterTaintPolicy not-ready: there is no such object
+      next: there is none at all: kubectl get clustertaintpolicies
+    ");
+    let failure = on(ours_with_policies(), &["explain", "policy", "default/nginx"])
+        .await
+        .unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Usage);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot explain policy default/nginx: a ClusterTaintPolicy has no namespace, and a PropagationPolicy is explained by what it does to a workload
+      next: give the name of a ClusterTaintPolicy, or ask failoverctl explain binding NAMESPACE/NAME
+    ");
+}
+
+#[tokio::test]
+async fn a_server_without_taint_policies() {
+    for args in [
+        &["explain", "cluster", "member1"][..],
+        &["explain", "policy", "not-ready"],
+    ] {
+        let failure = on(ours(), args).await.unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Problem);
+        assert!(
+            failure
+                .to_string()
+                .contains("ClusterTaintPolicy (policy.karmada.io/v1alpha1)"),
+            "{failure}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn events_and_agents_leases_are_a_courtesy() {
+    let answer = on(ours_with_policies(), &["explain", "cluster", "member1"])
+        .await
+        .unwrap();
+    assert_eq!(answer.status, ExitStatus::Fine);
+    assert!(
+        answer.text.contains("member1 is well and has no taint"),
+        "{}",
+        answer.text
+    );
 }
 
 #[tokio::test]

@@ -60,6 +60,16 @@ impl World {
             world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", json!(cluster)));
         }
         world.put(typed("work.karmada.io/v1alpha2", "ResourceBinding", json!(binding())));
+        for policy in crate::taints::policies() {
+            world.put(typed("policy.karmada.io/v1alpha1", "ClusterTaintPolicy", json!(policy)));
+        }
+        for about in ["member1", "member2"] {
+            world.put(json!({
+                "apiVersion": "v1", "kind": "Event", "metadata": {"name": about, "namespace": "default"},
+                "involvedObject": {"kind": "Cluster", "name": about}, "reason": "ClusterNotReady",
+                "message": about, "count": 1, "lastTimestamp": objects::after(-600),
+            }));
+        }
         for name in CONTROLLERS
             .iter()
             .filter(|name| **name != "eviction-queue" && !off.contains(name))
@@ -255,6 +265,13 @@ async fn an_entry_is_seen_by_every_command() {
             status.text
         );
 
+        let cluster = world.ask_json(&["explain", "cluster", "member1"]).await;
+        assert_eq!(cluster["leaving"]["total"], 1);
+        assert_eq!(cluster["leaving"]["entries"][0]["binding"], "default/nginx-deployment");
+        assert_eq!(cluster["taints"][0]["policies"], json!([]), "nobody recorded it");
+        assert_eq!(cluster["reporter"]["state"], "Fresh");
+        assert_eq!(cluster["history"][0]["reason"], "ClusterNotReady");
+
         let explained = world.ask(&["explain", "binding", "default/nginx-deployment"]).await;
         assert_eq!(explained.status, ExitStatus::Problem);
         let last = explained.text.lines().last().unwrap();
@@ -264,6 +281,44 @@ async fn an_entry_is_seen_by_every_command() {
         );
         assert!(last.ends_with("; start the evictor."), "{last}");
         queue.stop().await;
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn policies_are_explained_on_what_is_stored() {
+    tokio::time::timeout(LIMIT, async {
+        let world = World::new(&[]);
+        let policy = world.ask_json(&["explain", "policy", crate::taints::NO_EXECUTE]).await;
+        let states: Vec<(&str, &str)> = policy["clusters"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| {
+                (
+                    row["cluster"].as_str().unwrap(),
+                    row["taints"][0]["state"].as_str().unwrap(),
+                )
+            })
+            .collect();
+        // The taint that stands has no record, so its window begins now.
+        assert_eq!(
+            states,
+            [("member1", "PendingAdd"), ("member2", "Absent"), ("member3", "Absent")]
+        );
+        assert_eq!(policy["clusters"][0]["recorded"], false);
+        let cluster = world.ask(&["explain", "cluster", "member1"]).await;
+        assert!(
+            cluster.text.contains("cannot ask the eviction queue"),
+            "{}",
+            cluster.text
+        );
+        assert!(
+            !cluster.text.contains("member2"),
+            "events of others are of no interest: {}",
+            cluster.text
+        );
     })
     .await
     .unwrap();

@@ -139,11 +139,7 @@ impl<'a> Facts<'a> {
     fn coming(&self) -> Option<Conclusion> {
         let coming = self.in_state(&[TaintWord::PendingAdd, TaintWord::Due]);
         let (row, taint) = coming.first()?;
-        let more = match coming.len() - 1 {
-            0 => String::new(),
-            1 => ", and one more taint later".to_owned(),
-            count => format!(", and {count} more taints later"),
-        };
+        let more = more(coming.len() - 1);
         let summary = format!(
             "{} {}: {}{more}",
             of_policy(row, "gets", taint),
@@ -178,16 +174,19 @@ impl<'a> Facts<'a> {
         let going = self.in_state(&[TaintWord::PendingRemove, TaintWord::Leaving]);
         let (row, taint) = going.first()?;
         let summary = format!(
-            "{} {} if it still does not match: {}",
+            "{} {} if it still does not match: {}{}",
             of_policy(row, "loses", taint),
             self.when(taint.at),
-            because(row)
+            because(row),
+            more(going.len() - 1)
         );
-        Some(Conclusion::new(
-            None,
-            summary,
-            "until then what has to leave because of it is held back",
-        ))
+        let evicts = self.report.taints.iter().any(|taint| taint.taint.evicts());
+        let change = if evicts {
+            "until its taints are gone, what has to leave because of them is held back"
+        } else {
+            ""
+        };
+        Some(Conclusion::new(None, summary, change))
     }
 
     fn tainted(&self) -> Option<Conclusion> {
@@ -208,6 +207,9 @@ impl<'a> Facts<'a> {
         let evicts = self.report.taints.iter().any(|taint| taint.taint.evicts());
         let moves = match (evicts, leaving.total) {
             (false, _) => "nothing leaves because of that".to_owned(),
+            (true, Some(0)) if leaving.recent.iter().any(|moved| moved.outcome == "Evicted") => {
+                "what had to leave it has left".to_owned()
+            }
             (true, Some(0)) => "nothing is queued to leave it".to_owned(),
             (true, Some(count)) => {
                 let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -251,6 +253,15 @@ impl<'a> Facts<'a> {
             summary,
             "to let its failure count, apply a ClusterTaintPolicy whose conditions match",
         )
+    }
+}
+
+/// How many more taints there are.
+fn more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => ", and one more taint later".to_owned(),
+        count => format!(", and {count} more taints later"),
     }
 }
 

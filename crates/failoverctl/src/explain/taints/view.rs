@@ -1,7 +1,7 @@
 //! What the engine says, as values for people and programs.
 
 use api_types::cluster::Cluster;
-use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::taint_policy::{ClusterTaintPolicy, ConditionStatus, MatchCondition};
 use failover_core::taint_policy::{
     Detail, Evaluation, FailoverGate, Input, ManagedTaints, Reading, Report, Role, TaintDetail, TaintState, Windows,
     details, evaluate,
@@ -288,7 +288,7 @@ fn seconds(duration: SignedDuration) -> i64 {
     duration.as_secs()
 }
 
-fn wanted(condition: &api_types::taint_policy::MatchCondition) -> String {
-    let values: Vec<&str> = condition.status_values.iter().map(|value| value.as_str()).collect();
+fn wanted(condition: &MatchCondition) -> String {
+    let values: Vec<&str> = condition.status_values.iter().map(ConditionStatus::as_str).collect();
     format!("{} {}", condition.operator, values.join(","))
 }
