@@ -4,6 +4,7 @@ mod annotations;
 mod blips;
 mod latch;
 mod restarts;
+mod wanted_by_any;
 
 use std::collections::BTreeMap;
 
@@ -291,4 +292,17 @@ fn check_look(world: &mut World, oracle: &mut Oracle, refused: bool) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Looks if the engine asked for it by now.
+fn wake(world: &mut World, second: i64) {
+    world.now = at(second);
+    if world
+        .last
+        .as_ref()
+        .and_then(|e| e.next_look)
+        .is_some_and(|next| next <= world.now)
+    {
+        world.look();
+    }
 }

@@ -107,16 +107,3 @@ proptest! {
         prop_assert!(world.has("k:NoExecute"));
     }
 }
-
-/// Looks if the engine asked for it by now.
-fn wake(world: &mut World, second: i64) {
-    world.now = at(second);
-    if world
-        .last
-        .as_ref()
-        .and_then(|e| e.next_look)
-        .is_some_and(|next| next <= world.now)
-    {
-        world.look();
-    }
-}
