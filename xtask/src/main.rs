@@ -32,8 +32,8 @@ enum Task {
     /// Everything that has to hold before a change lands: formatting, lints, licences, all tests, the demo, and the
     /// worked example on real API servers. Ends with a line `N passed, N failed`.
     Test {
-        /// The long ones too: every restart and every scenario on real API servers, known vulnerabilities of the
-        /// dependencies.
+        /// The long ones too: every restart and every scenario on real API servers, the benchmarks, known vulnerabilities
+        /// of the dependencies.
         #[arg(long)]
         full: bool,
     },

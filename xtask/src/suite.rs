@@ -12,7 +12,7 @@ use crate::run;
 use crate::stage::{Outcome, Report, Strictness};
 use crate::totals::Totals;
 use crate::workspace::Workspace;
-use crate::{control_plane, demo, deny, e2e};
+use crate::{bench, control_plane, demo, deny, e2e};
 
 const FORMAT_WITHIN: Duration = Duration::from_mins(5);
 const LINT_WITHIN: Duration = Duration::from_mins(40);
@@ -66,6 +66,8 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<bool> {
     if extent == Extent::Full {
         report.stage("e2e restarts", || scenario("restarts"));
         report.stage("e2e pull-member", || scenario("pull-member"));
+        report.stage("e2e taint-policies", || scenario("taint-policies"));
+        report.stage("benchmarks", || bench::stage(workspace));
         report.stage("advisories", || deny::advisories_stage(workspace));
     }
     Ok(report.close())

@@ -13,6 +13,7 @@ use anyhow::{Result, ensure};
 use self::criterion::Criterion;
 use self::machine::Machine;
 use self::report::{Measured, print};
+use crate::stage::Outcome;
 use crate::workspace::Workspace;
 
 /// One promise.
@@ -56,6 +57,15 @@ pub enum Output {
     Text,
     /// One JSON document.
     Json,
+}
+
+/// All rows, as a stage of the test run.
+pub fn stage(workspace: &Workspace) -> Outcome {
+    match run(workspace, "", Output::Text) {
+        Ok(true) => Outcome::Passed,
+        Ok(false) => Outcome::Failed("a row falls short".to_owned()),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    }
 }
 
 /// Measures the rows whose name contains `only` and prints them. Whether all hold.
