@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use kube::client::AuthError;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use rustls::pki_types::CertificateDer;
@@ -104,6 +105,15 @@ pub enum ConnectError {
     MemberContextWithoutFile {
         /// The context asked for.
         context: String,
+    },
+    /// The token is none that could be sent.
+    #[error(
+        "cannot set up the connection to {server}: the token of its user in the kubeconfig holds a line break or another \
+         character that no HTTP header can carry"
+    )]
+    Token {
+        /// URL of the API server.
+        server: String,
     },
     /// The client could not be built (TLS material, proxy).
     #[error("cannot set up the connection to {server}: {why}")]
@@ -238,9 +248,12 @@ async fn from_file(path: &Path, context: Option<&str>, flags: FlagNames) -> Resu
 /// [`ConnectError::Client`] when certificates, keys or the proxy cannot be used.
 pub fn connect(config: Config, request_timeout: Duration) -> Result<Client, ConnectError> {
     let server = config.cluster_url.to_string();
-    client_for(config, request_timeout).map_err(|error| ConnectError::Client {
-        server,
-        why: crate::api_errors::one_line(&error),
+    client_for(config, request_timeout).map_err(|error| match error {
+        kube::Error::Auth(AuthError::InvalidBearerToken(_)) => ConnectError::Token { server },
+        other => ConnectError::Client {
+            server,
+            why: crate::api_errors::one_line(&other),
+        },
     })
 }
 
@@ -248,7 +261,20 @@ pub(crate) fn client_for(mut config: Config, request_timeout: Duration) -> Resul
     // Taken already is as good: all that matters is that one is set.
     let _ = rustls::crypto::ring::default_provider().install_default();
     config.default_retry = false;
+    check_token(&config)?;
     Client::try_from(config).map(|client| with_time_limit(client, request_timeout))
+}
+
+/// Making a client panics on a token that no header can carry.
+fn check_token(config: &Config) -> Result<(), kube::Error> {
+    // What holds the token shows it to a serializer alone.
+    let auth = serde_json::to_value(&config.auth_info).map_err(kube::Error::SerdeError)?;
+    let Some(token) = auth.get("token").and_then(serde_json::Value::as_str) else {
+        return Ok(());
+    };
+    http::HeaderValue::try_from(format!("Bearer {token}"))
+        .map(drop)
+        .map_err(|error| kube::Error::Auth(AuthError::InvalidBearerToken(error)))
 }
 
 /// The certificates in a PEM bundle, in DER.
@@ -283,6 +309,22 @@ mod tests {
             .unwrap_err()
             .to_string()
             .replace(&path.display().to_string(), "FILE")
+    }
+
+    #[tokio::test]
+    async fn a_token_of_two_lines_is_named() {
+        let text = TWO.replace(
+            "users: []",
+            "users:\n- name: u\n  user:\n    token: |\n      a\n      b\n",
+        );
+        let path = temporary("token", &text);
+        let config = find_config(Some(&path), Some("karmada")).await.unwrap();
+        let error = connect(config, Duration::from_secs(1)).err().unwrap().to_string();
+        assert!(
+            error.contains("the token of its user in the kubeconfig holds a line break"),
+            "{error}"
+        );
+        std::fs::remove_file(path).unwrap();
     }
 
     #[tokio::test]

@@ -78,6 +78,13 @@ impl Context {
         }
     }
 
+    /// Lets go what is kept about a member that does not exist any more, or is no longer worked on: what was counted, its
+    /// client, and with it its token.
+    pub fn forget_member(&self, member: &str) {
+        self.informers.forget_member(member);
+        self.members.forget(member);
+    }
+
     /// Waits until the API server has answered which kinds it serves, trying again while it does not answer.
     ///
     /// # Errors

@@ -1,17 +1,18 @@
 //! Connections to member clusters.
 //!
-//! Guarantees: the kit knows nothing of Cluster objects; a caller turns one into a [`MemberTarget`], and whoever
-//! starts the process decides what answers for it: real HTTP, or a simulated member in tests and in the demo.
+//! Guarantees: the kit knows nothing of Cluster objects; a caller says what one holds ([`MemberAddress`]), which with its
+//! Secret makes a [`MemberTarget`], and whoever starts the process decides what answers for it: real HTTP, or a
+//! simulated member in tests and in the demo. Nothing that a Cluster or a Secret holds ends a process.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod address;
+mod http;
+
 use std::time::Duration;
 
 use kube::Client;
-use parking_lot::Mutex;
 
-use crate::api_client::with_time_limit;
-use crate::connect::{client_for, parse_ca_bundle};
+pub use self::address::{AddressError, MemberAddress, SecretPlace};
+pub use self::http::{HttpMembers, OwnMember};
 
 /// What is needed to talk to a member cluster's API server.
 #[derive(Clone, PartialEq, Eq)]
@@ -99,6 +100,15 @@ pub enum MemberError {
         /// The parser's complaint.
         why: String,
     },
+    /// The token in the secret is none that could be sent.
+    #[error(
+        "cluster {cluster}: the token in its secret holds a line break or another character that no HTTP header can \
+         carry: put the member's bearer token there, and nothing else"
+    )]
+    Token {
+        /// Cluster name.
+        cluster: String,
+    },
     /// A simulated fleet does not have this member.
     #[error("cluster {cluster}: nothing answers at {endpoint}")]
     Unknown {
@@ -124,6 +134,10 @@ pub trait ConnectMember: Send + Sync + 'static {
     /// # Errors
     /// [`MemberError`] when the target itself is unusable; an unreachable member shows in the client's requests.
     fn connect(&self, target: &MemberTarget) -> Result<Client, MemberError>;
+
+    /// Lets go what is kept for this member, which does not exist any more or is no longer worked on; clients that are
+    /// in use go on. Nothing is kept unless an implementation says so.
+    fn forget(&self, _member: &str) {}
 }
 
 impl<F> ConnectMember for F
@@ -135,149 +149,9 @@ where
     }
 }
 
-/// Members over HTTP(S). Keeps one client a member name, replaced when its target changes.
-#[derive(Default)]
-pub struct HttpMembers {
-    known: Mutex<BTreeMap<String, (MemberTarget, Client)>>,
-}
-
-impl HttpMembers {
-    /// Without any connection yet.
-    #[must_use]
-    pub fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    fn build(target: &MemberTarget) -> Result<Client, MemberError> {
-        let cluster = || target.name.clone();
-        let url: http::Uri =
-            target
-                .api_endpoint
-                .parse()
-                .map_err(|why: http::uri::InvalidUri| MemberError::Endpoint {
-                    cluster: cluster(),
-                    endpoint: target.api_endpoint.clone(),
-                    why: why.to_string(),
-                })?;
-        if url.scheme().is_none() || url.authority().is_none() {
-            return Err(MemberError::Endpoint {
-                cluster: cluster(),
-                endpoint: target.api_endpoint.clone(),
-                why: "it needs a scheme and a host, as in https://10.0.0.1:6443".to_owned(),
-            });
-        }
-        let mut config = kube::Config::new(url);
-        if let Some(pem) = &target.ca_bundle {
-            let certificates = parse_ca_bundle(pem).map_err(|why| MemberError::CaBundle {
-                cluster: cluster(),
-                why,
-            })?;
-            config.root_cert = Some(certificates);
-        }
-        if let Some(proxy) = &target.proxy_url {
-            let parsed = proxy.parse().map_err(|why: http::uri::InvalidUri| MemberError::Proxy {
-                cluster: cluster(),
-                proxy: proxy.clone(),
-                why: why.to_string(),
-            })?;
-            config.proxy_url = Some(parsed);
-        }
-        config.accept_invalid_certs = target.verification == TlsVerification::Skip;
-        config.auth_info.token = target.token.clone().map(Into::into);
-        config.connect_timeout = Some(target.request_timeout);
-        client_for(config, target.request_timeout).map_err(|error| match error {
-            kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
-                MemberError::Proxy {
-                    cluster: cluster(),
-                    proxy: target.proxy_url.clone().unwrap_or_default(),
-                    why: error.to_string(),
-                }
-            }
-            other => MemberError::Client {
-                cluster: cluster(),
-                why: other.to_string(),
-            },
-        })
-    }
-}
-
-impl ConnectMember for HttpMembers {
-    fn connect(&self, target: &MemberTarget) -> Result<Client, MemberError> {
-        let mut known = self.known.lock();
-        if let Some((same, client)) = known.get(&target.name)
-            && same == target
-        {
-            return Ok(client.clone());
-        }
-        let client = Self::build(target)?;
-        known.insert(target.name.clone(), (target.clone(), client.clone()));
-        Ok(client)
-    }
-}
-
-/// The one member that a process lives in: it has a connection of its own, whatever a target says.
-pub struct OwnMember {
-    client: Client,
-    /// By time limit of a request.
-    known: Mutex<BTreeMap<Duration, Client>>,
-}
-
-impl OwnMember {
-    /// Over this connection.
-    #[must_use]
-    pub fn new(client: Client) -> Self {
-        Self {
-            client,
-            known: Mutex::default(),
-        }
-    }
-}
-
-impl ConnectMember for OwnMember {
-    fn connect(&self, target: &MemberTarget) -> Result<Client, MemberError> {
-        let mut known = self.known.lock();
-        let client = known
-            .entry(target.request_timeout)
-            .or_insert_with(|| with_time_limit(self.client.clone(), target.request_timeout));
-        Ok(client.clone())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("not a url", None, "cluster member1: spec.apiEndpoint \"not a url\" is not a URL")]
-    #[case("10.0.0.1:6443", None, "it needs a scheme and a host")]
-    #[case(
-        "https://10.0.0.1:6443",
-        Some("::"),
-        "cluster member1: spec.proxyURL \"::\" cannot be used"
-    )]
-    #[tokio::test]
-    async fn unusable_targets_say_which_field(
-        #[case] endpoint: &str,
-        #[case] proxy: Option<&str>,
-        #[case] expected: &str,
-    ) {
-        let mut target = MemberTarget::new("member1", endpoint);
-        target.proxy_url = proxy.map(str::to_owned);
-        let error = HttpMembers::new().connect(&target).err().unwrap().to_string();
-        assert!(error.contains(expected), "{error}");
-    }
-
-    #[tokio::test]
-    async fn a_bad_ca_bundle_is_named() {
-        let mut target = MemberTarget::new("member1", "https://10.0.0.1:6443");
-        target.ca_bundle = Some(b"nonsense".to_vec());
-        let error = HttpMembers::new().connect(&target).err().unwrap().to_string();
-        assert!(
-            error.starts_with("cluster member1: the CA bundle in its secret is not PEM"),
-            "{error}"
-        );
-    }
 
     #[test]
     fn the_token_stays_out_of_logs() {

@@ -148,6 +148,6 @@ impl Office {
     fn forget(&self, member: &str) {
         self.overdue.end(member);
         self.timings.forget(member);
-        self.ctx.informers.forget_member(member);
+        self.ctx.forget_member(member);
     }
 }
