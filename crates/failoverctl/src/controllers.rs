@@ -291,7 +291,11 @@ pub fn not_done(controllers: &[ControllerView], system_namespace: &str, now: Tim
              to switch it on: --feature-gates=Failover=true",
         ));
     }
-    found.extend(disagreement(&running, "gates", |view| view.feature_gates.clone()));
+    // Members' agents have Leases here too, and no part in what the gates govern.
+    let governs = |view: &ControllerView| DUTIES.iter().any(|duty| duty.controller == view.name);
+    found.extend(disagreement(&running, "gates", |view| {
+        view.feature_gates.clone().filter(|_| governs(view))
+    }));
     found.extend(disagreement(&running, "versions", |view| view.version.clone()));
     found.sort_by_key(|item| item.severity);
     found

@@ -159,6 +159,14 @@ fn the_gate_is_off() {
 }
 
 #[test]
+fn an_agents_gates_are_nobodys_business() {
+    let mut leases = objects::leases();
+    leases.push(lease("cluster-status-member1", -3, "Failover=false"));
+    let report = report(&Gathered { leases, ..well() }, now()).unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Fine);
+}
+
+#[test]
 fn components_that_disagree() {
     let mut leases = leases_without(&["evictor"]);
     leases.push(lease("evictor", -3, "Failover=false"));
