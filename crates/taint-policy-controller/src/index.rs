@@ -14,11 +14,10 @@ use parking_lot::Mutex;
 pub(crate) struct Index {
     pub clusters: Store<Cluster>,
     pub policies: Store<ClusterTaintPolicy>,
-    looks: Arc<Mutex<BTreeMap<ObjectKey, Look>>>,
+    looks: Arc<Mutex<BTreeMap<ObjectKey, Arc<Look>>>>,
 }
 
 /// The last look at a Cluster.
-#[derive(Clone)]
 pub(crate) struct Look {
     pub memory: Memory,
     /// By policy name; only of policies that target the Cluster.
@@ -34,14 +33,15 @@ impl Index {
         }
     }
 
-    pub fn memory(&self, cluster: &ObjectKey) -> Option<Memory> {
-        self.looks.lock().get(cluster).map(|look| look.memory.clone())
+    pub fn last_look(&self, cluster: &ObjectKey) -> Option<Arc<Look>> {
+        self.looks.lock().get(cluster).cloned()
     }
 
     /// Takes in a look. Returns the policies whose status may say something else now.
-    pub fn looked(&self, cluster: &ObjectKey, look: &Look) -> BTreeSet<String> {
+    pub fn looked(&self, cluster: &ObjectKey, look: Look) -> BTreeSet<String> {
+        let look = Arc::new(look);
         let mut looks = self.looks.lock();
-        let before = looks.insert(cluster.clone(), look.clone());
+        let before = looks.insert(cluster.clone(), Arc::clone(&look));
         match before {
             Some(before) => changed(&before.reports, &look.reports),
             // Statuses wait until every Cluster has been looked at: the last one makes all of them due.

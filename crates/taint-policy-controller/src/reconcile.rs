@@ -34,13 +34,13 @@ impl Reconciler {
         };
         let mut tries = 0;
         let evaluation = loop {
-            let evaluation = self.evaluate(key, &cluster);
+            let mut evaluation = self.evaluate(key, &cluster);
             // Remembered before it is written: what was seen was seen, also if the write fails.
             let look = Look {
-                memory: evaluation.memory.clone(),
-                reports: evaluation.reports.clone(),
+                memory: std::mem::take(&mut evaluation.memory),
+                reports: std::mem::take(&mut evaluation.reports),
             };
-            self.index.looked(key, &look).into_iter().for_each(&tell);
+            self.index.looked(key, look).into_iter().for_each(&tell);
             if !evaluation.has_changes() {
                 break evaluation;
             }
@@ -77,10 +77,11 @@ impl Reconciler {
     fn evaluate(&self, key: &ObjectKey, cluster: &Cluster) -> Evaluation {
         let policies = self.index.policies.list();
         let policies: Vec<&ClusterTaintPolicy> = policies.iter().map(Arc::as_ref).collect();
+        let last_look = self.index.last_look(key);
         evaluate(Input {
             policies: &policies,
             cluster,
-            memory: self.index.memory(key).as_ref(),
+            memory: last_look.as_ref().map(|look| &look.memory),
             gate: self.gate,
             now: self.clock.now(),
             wall: self.ctx.clock.now(),

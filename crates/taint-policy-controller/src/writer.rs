@@ -72,7 +72,7 @@ pub(crate) fn summary(evaluation: &Evaluation) -> String {
         .collect();
     match &stamped[..] {
         [] => {}
-        [few @ ..] if few.len() <= MOST_NAMED => {
+        few if few.len() <= MOST_NAMED => {
             texts.extend(few.iter().map(|id| format!("set the missing timeAdded of {id}")));
         }
         many => texts.push(format!("set the missing timeAdded of {} taints", many.len())),

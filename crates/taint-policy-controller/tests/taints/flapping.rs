@@ -27,8 +27,8 @@ fn a_day_of_flapping_leaves_nothing_behind() {
         bench.set_ready("m2", "True").await;
         let taints = bench.start_taints("taints-0").await;
         let states = ["False", "Unknown", "True", "True"];
-        // Windows run out, and are cut short; in the first two hours everything happens that will happen later.
-        let lengths = [340, 100, 200, 260, 30, 15, 90, 50];
+        // Windows run out, and are cut short; in the first hours everything happens that will happen later.
+        let lengths = [680, 200, 400, 560, 60, 30, 180, 100];
         let mut second = 60;
         let mut at_first = None;
         let mut most_annotated = 0;
@@ -38,7 +38,7 @@ fn a_day_of_flapping_leaves_nothing_behind() {
             second += lengths[round % lengths.len()];
             let annotations = bench.cluster("m1").await.metadata.annotations.unwrap_or_default();
             most_annotated = most_annotated.max(annotations.values().map(String::len).sum());
-            if second > 7200 && at_first.is_none() {
+            if second > 4 * 3600 && at_first.is_none() {
                 at_first = Some(kept(&taints));
             }
             if second > 24 * 3600 {
