@@ -253,7 +253,10 @@ impl Shell {
                 );
             }
             Effect::Renewed { consumer, leases } => {
-                let renewed = v1::LeaseRenewed { lease_ids: leases };
+                let renewed = v1::LeaseRenewed {
+                    lease_ids: leases,
+                    queue_epoch: self.epoch.clone(),
+                };
                 send_consumer(inner, consumer, v1::lease_response::Message::Renewed(renewed));
             }
             Effect::Revoke {
@@ -265,6 +268,7 @@ impl Shell {
                 let revoked = v1::LeaseRevoked {
                     lease_id: lease,
                     reason,
+                    queue_epoch: self.epoch.clone(),
                 };
                 send_consumer(inner, consumer, v1::lease_response::Message::Revoked(revoked));
             }

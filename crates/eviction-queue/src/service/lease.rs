@@ -60,7 +60,12 @@ async fn follow(shell: &Shell, stream: StreamId, mut up: Streaming<v1::LeaseRequ
             },
             Some(Message::Renewal(renewal)) => Event::Renew {
                 stream,
-                leases: renewal.lease_ids,
+                leases: if renewal.queue_epoch.is_empty() || renewal.queue_epoch == shell.epoch() {
+                    renewal.lease_ids
+                } else {
+                    // Of another term: ids say nothing here, and none of them lives on.
+                    Vec::new()
+                },
             },
         };
         shell.tell(event);

@@ -169,6 +169,7 @@ fn a_lease_is_renewed_revoked_and_completed() {
         assert_eq!(lease.duration.unwrap().seconds, 30);
         consumer.say(v1::lease_request::Message::Renewal(v1::LeaseRenewal {
             lease_ids: vec![lease.lease_id, 77],
+            ..v1::LeaseRenewal::default()
         }));
         let lease_response::Message::Renewed(renewed) = consumer.next().await.unwrap() else {
             panic!("renewed")
@@ -178,6 +179,15 @@ fn a_lease_is_renewed_revoked_and_completed() {
             [lease.lease_id],
             "of what was asked for, what lives on"
         );
+        assert_eq!(renewed.queue_epoch, lease.queue_epoch);
+        consumer.say(v1::lease_request::Message::Renewal(v1::LeaseRenewal {
+            lease_ids: vec![lease.lease_id],
+            queue_epoch: "another/0".into(),
+        }));
+        let lease_response::Message::Renewed(renewed) = consumer.next().await.unwrap() else {
+            panic!("renewed")
+        };
+        assert!(renewed.lease_ids.is_empty(), "ids of another term say nothing");
 
         world.heal("m1");
         let lease_response::Message::Revoked(revoked) = consumer.next().await.unwrap() else {
@@ -247,6 +257,7 @@ fn a_crashed_consumer_s_lease_lapses() {
         let first = crashed.granted().await.unwrap();
         crashed.say(v1::lease_request::Message::Renewal(v1::LeaseRenewal {
             lease_ids: vec![first.lease_id],
+            ..v1::LeaseRenewal::default()
         }));
         assert!(matches!(crashed.next().await, Ok(lease_response::Message::Renewed(_))));
         drop(crashed);

@@ -70,6 +70,7 @@ enum Life {
 /// The stream's side: learns of renewals and revocations.
 #[derive(Debug)]
 pub(crate) struct Keeper {
+    /// When the renewal was asked for that the queue has yet to confirm.
     asked_at: Instant,
     duration: Duration,
     life: watch::Sender<Life>,
@@ -101,15 +102,20 @@ pub(crate) fn term(duration: Duration) -> (Keeper, Term) {
 }
 
 impl Keeper {
+    /// Another renewal is asked for now, on a new stream. Until it is confirmed, what was confirmed before counts.
+    pub fn ask_again(&mut self) {
+        self.asked_at = Instant::now();
+    }
+
     /// The queue confirms the renewal.
     pub fn renewed(&self) {
         let until = self.asked_at + self.duration;
         self.life.send_if_modified(|life| {
-            let waits = *life == Life::Asked;
-            if waits {
+            let lives = !matches!(life, Life::Over(_));
+            if lives {
                 *life = Life::Until(until);
             }
-            waits
+            lives
         });
     }
 
@@ -165,6 +171,18 @@ mod tests {
         assert_eq!(term.usable_until().await, Ok(asked + Duration::from_secs(30)));
         tokio::time::sleep(Duration::from_secs(28)).await;
         assert!(term.usable_until().await.unwrap_err().why.contains("passed"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_renewal_counts_once_it_is_confirmed() {
+        let (mut keeper, mut term) = term(Duration::from_secs(30));
+        keeper.renewed();
+        let first = Instant::now();
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        keeper.ask_again();
+        assert_eq!(term.usable_until().await, Ok(first + Duration::from_secs(30)));
+        keeper.renewed();
+        assert_eq!(term.usable_until().await, Ok(first + Duration::from_secs(50)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,8 @@
 //! Leases in, outcomes out.
 //!
 //! Guarantee: the queue never has more credit than there are free workers. Work on a lease goes on when the stream
-//! breaks, for as long as the lease may be used; its outcome goes to whoever leads, who knows whether it still counts.
+//! breaks, for as long as the lease may be used; on the next stream the leases in hand are renewed first, so that what
+//! the queue revoked meanwhile is heard. An outcome goes to whoever leads, who knows whether it still counts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -46,6 +47,21 @@ pub(crate) struct Evictor {
 struct Hands<'a> {
     jobs: FuturesUnordered<BoxFuture<'a, LeaseName>>,
     keepers: BTreeMap<LeaseName, Keeper>,
+}
+
+impl Hands<'_> {
+    /// Asks on a new stream for every lease in hand to be renewed, term by term.
+    fn renew(&mut self, up: &mpsc::Sender<LeaseRequest>) {
+        let mut terms = BTreeMap::<String, Vec<u64>>::new();
+        for ((term, id), keeper) in &mut self.keepers {
+            keeper.ask_again();
+            terms.entry(term.clone()).or_default().push(*id);
+        }
+        for (queue_epoch, lease_ids) in terms {
+            let renewal = LeaseRenewal { lease_ids, queue_epoch };
+            send(up, lease_request::Message::Renewal(renewal));
+        }
+    }
 }
 
 impl Evictor {
@@ -96,6 +112,7 @@ impl Evictor {
             identity: self.bench.ctx.identity.to_string(),
         };
         send(&up, lease_request::Message::Hello(hello));
+        hands.renew(&up);
         credit(&up, self.workers.saturating_sub(busy));
         let granted = match tokio::time::timeout(ACCEPT_WITHIN, service.lease(ReceiverStream::new(requests))).await {
             Ok(Ok(granted)) => granted.into_inner(),
@@ -140,17 +157,15 @@ impl Evictor {
                         }
                     },
                     Some(lease_response::Message::Renewed(renewed)) => {
-                        for ((_, id), keeper) in &hands.keepers {
-                            if renewed.lease_ids.contains(id) {
+                        for id in renewed.lease_ids {
+                            if let Some(keeper) = hands.keepers.get(&(renewed.queue_epoch.clone(), id)) {
                                 keeper.renewed();
                             }
                         }
                     }
                     Some(lease_response::Message::Revoked(revoked)) => {
-                        for ((_, id), keeper) in &hands.keepers {
-                            if *id == revoked.lease_id {
-                                keeper.over(&revoked.reason);
-                            }
+                        if let Some(keeper) = hands.keepers.get(&(revoked.queue_epoch, revoked.lease_id)) {
+                            keeper.over(&revoked.reason);
                         }
                     }
                     None => {}
@@ -165,6 +180,7 @@ impl Evictor {
         let (keeper, mut term) = term(lease.duration);
         let renewal = LeaseRenewal {
             lease_ids: vec![lease.id],
+            queue_epoch: lease.queue_epoch.clone(),
         };
         send(up, lease_request::Message::Renewal(renewal));
         let name = (lease.queue_epoch.clone(), lease.id);

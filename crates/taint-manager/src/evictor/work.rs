@@ -1,7 +1,8 @@
 //! One lease from its grant to its completion.
 //!
-//! Guarantee: right before the write the Cluster and the binding were read live and judged, the lease was in force by
-//! this process's own clock, and the queue that granted it led. A conflict goes back to the reads.
+//! Guarantee: right before the write the Cluster and the binding were read live and judged, with nothing waited for in
+//! between; before those reads the queue had confirmed the lease and led; and the lease is in force by this process's
+//! own clock, and was not revoked, when the write is sent. A conflict goes back to the beginning.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use scheduler_filters::{Fleet, Plugins, PreEvictionCheck};
 
 use super::fence::Fence;
 use super::judge::{Decision, Places, judge};
-use super::lease::{Lease, Term};
+use super::lease::{Lease, Over, Term};
 use super::plan;
 use super::reads::SharedReads;
 use super::writer::{Writer, Written};
@@ -64,6 +65,10 @@ impl Done {
     }
 }
 
+fn lease_over(over: &Over) -> Done {
+    Done::failed("LeaseOver", over.to_string())
+}
+
 impl Bench {
     /// Works on a lease.
     pub async fn work(&self, lease: &Lease, term: &mut Term) -> Done {
@@ -81,6 +86,12 @@ impl Bench {
     /// One try; nothing comes of it when somebody else wrote the binding meanwhile.
     async fn attempt(&self, lease: &Lease, term: &mut Term) -> Option<Done> {
         let key = &lease.entry.key;
+        if let Err(over) = term.usable_until().await {
+            return Some(lease_over(&over));
+        }
+        if let Err(fenced) = self.fence.check(&lease.queue_epoch).await {
+            return Some(Done::failed("Fenced", fenced.to_string()));
+        }
         let api = binding_api(&self.ctx.client, &key.binding);
         let (cluster, binding) = match tokio::try_join!(self.cluster(lease), api.get_opt(&key.binding.name)) {
             Ok(read) => read,
@@ -95,12 +106,10 @@ impl Bench {
             return None;
         };
         let task = plan::task(&binding, lease, &affected, self.ctx.clock.now());
-        if let Err(fenced) = self.fence.check(&lease.queue_epoch).await {
-            return Some(Done::failed("Fenced", fenced.to_string()));
-        }
+        // It was confirmed: this waits for nothing, and sees what became of the lease meanwhile.
         let until = match term.usable_until().await {
             Ok(until) => until,
-            Err(over) => return Some(Done::failed("LeaseOver", over.to_string())),
+            Err(over) => return Some(lease_over(&over)),
         };
         match self.writer.evict(&binding, &task, until).await {
             Written::Yes => Some(self.written(&binding, &cluster, lease, &task).await),

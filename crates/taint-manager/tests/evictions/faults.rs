@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube_sandbox::{Effect, Match, Verb};
+use kube_sandbox::{Effect, EventEffect, Match, Verb};
 use serde_json::json;
 
 use super::scene::{CLIENT, NOT_READY, Scene};
@@ -137,5 +137,69 @@ fn an_older_term_of_the_queue_is_fenced_off() {
         let fenced = [("outcome", "Failed"), ("reason", "Fenced")];
         assert!(manager.metrics().value("evictor_leases_total", &fenced) >= Some(1.0));
         drop(queue);
+    });
+}
+
+/// The taint goes while the evictor waits for the Lease of the queue, and nobody has been told yet: what was waited for
+/// comes before the live reads, never after.
+#[test]
+fn what_is_waited_for_comes_before_the_live_reads() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        let the_lease = Match::default()
+            .verb(Verb::Get)
+            .resource("leases")
+            .name("eviction-queue")
+            .client(CLIENT);
+        let slow = Effect::Latency(Duration::from_secs(3));
+        scene.plane.faults().inject_times(the_lease, 0, 1, slow);
+        scene.until(21).await;
+        let late = EventEffect::Delay(Duration::from_secs(30));
+        scene
+            .plane
+            .faults()
+            .disturb_events(Match::any().resource("clusters"), 0, u64::MAX, late);
+        scene.taint("m1", &json!([])).await;
+        scene.until(40).await;
+        assert_eq!(scene.spec_writes(), []);
+        let not_needed = [("outcome", "NotNeeded"), ("reason", "NoCause")];
+        assert_eq!(manager.metrics().value("evictor_leases_total", &not_needed), Some(1.0));
+    });
+}
+
+/// A pause made while the evictor has no stream is heard on its next one, also for a lease that it has in hand.
+#[test]
+fn what_is_revoked_while_the_stream_is_broken_is_not_written() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        scene.binding("web", &["m1"], json!({}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        let the_read = Match::default()
+            .verb(Verb::Get)
+            .resource("resourcebindings")
+            .client(CLIENT);
+        let slow = Effect::Latency(Duration::from_secs(15));
+        scene.plane.faults().inject_times(the_read, 0, 1, slow);
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(21).await;
+        scene.network.cut("memory:queue-0");
+        scene
+            .plane
+            .put(json!({
+                "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "stop"},
+                "spec": {"scope": "Clusters", "clusters": ["m1"], "reason": "maintenance"},
+            }))
+            .unwrap();
+        scene.until(60).await;
+        assert_eq!(scene.spec_writes(), []);
+        let over = [("outcome", "Failed"), ("reason", "LeaseOver")];
+        assert_eq!(manager.metrics().value("evictor_leases_total", &over), Some(1.0));
     });
 }

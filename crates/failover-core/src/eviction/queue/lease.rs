@@ -15,11 +15,13 @@ pub type LeaseId = u64;
 pub(super) struct Lease {
     pub key: Arc<EntryKey>,
     pub published: Arc<Published>,
+    /// The stream that hears what becomes of it: the last one on which it was granted or renewed.
     pub consumer: StreamId,
     pub consumer_identity: Arc<str>,
     pub released_at: Timestamp,
     pub ends: Duration,
-    pub revoked: bool,
+    /// Why it must not be used any more.
+    pub revoked: Option<String>,
     /// Nothing is written on a lease before its first renewal was confirmed.
     pub confirmed: bool,
 }

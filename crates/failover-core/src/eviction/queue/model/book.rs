@@ -188,7 +188,7 @@ impl Queue {
     /// A lease whose entry would be held, or was taken back, is over.
     pub(super) fn revoke_when_over(&mut self, entry: &Entry, now: Moment) {
         let Some(id) = entry.lease else { return };
-        if self.leases.get(&id).is_none_or(|lease| lease.revoked) {
+        if self.leases.get(&id).is_none_or(|lease| lease.revoked.is_some()) {
             return;
         }
         let over = match entry.withdrawn {
@@ -200,7 +200,7 @@ impl Queue {
         if let Some(reason) = over
             && let Some(lease) = self.leases.get_mut(&id)
         {
-            lease.revoked = true;
+            lease.revoked = Some(reason.clone());
             self.effects.push(Effect::Revoke {
                 consumer: lease.consumer,
                 lease: id,

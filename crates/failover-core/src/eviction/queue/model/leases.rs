@@ -10,17 +10,27 @@ use crate::eviction::queue::lease::{Lease, LeaseId};
 use crate::eviction::queue::outcome::RecentOutcome;
 
 impl Queue {
+    /// Prolongs leases. They belong to the stream on which that was asked: a consumer whose stream broke renews on its
+    /// next one, and hears there of what was revoked meanwhile.
     pub(super) fn renew(&mut self, stream: StreamId, leases: &[LeaseId], now: Moment) {
         let ends = now.elapsed + self.settings.lease_duration + self.settings.lease_margin;
         let mut renewed = Vec::new();
         for id in leases {
-            if let Some(lease) = self.leases.get_mut(id).filter(|lease| !lease.revoked) {
-                self.lease_ends.remove(&(lease.ends, *id));
-                lease.ends = ends;
-                lease.confirmed = true;
-                self.lease_ends.insert((ends, *id));
-                renewed.push(*id);
+            let Some(lease) = self.leases.get_mut(id) else { continue };
+            lease.consumer = stream;
+            if let Some(reason) = lease.revoked.clone() {
+                self.effects.push(Effect::Revoke {
+                    consumer: stream,
+                    lease: *id,
+                    reason,
+                });
+                continue;
             }
+            self.lease_ends.remove(&(lease.ends, *id));
+            lease.ends = ends;
+            lease.confirmed = true;
+            self.lease_ends.insert((ends, *id));
+            renewed.push(*id);
         }
         self.effects.push(Effect::Renewed {
             consumer: stream,

@@ -86,7 +86,7 @@ impl Queue {
                 consumer_identity: identity,
                 released_at: now.wall,
                 ends,
-                revoked: false,
+                revoked: None,
                 confirmed: false,
             },
         );

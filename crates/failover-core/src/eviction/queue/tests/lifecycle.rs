@@ -439,6 +439,46 @@ fn taken_back_while_leased_counts_as_evicted_when_it_was() {
     assert!(sim.queue.is_empty());
 }
 
+// What was revoked while a consumer had no stream is said on its next one, once it renews there; what is revoked later
+// too.
+#[test]
+fn a_consumer_that_comes_back_hears_what_was_revoked() {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "a", 0), published("m2", "b", 0)]);
+    sim.consumer(10, 2);
+    sim.run_until(2_000, |_| {});
+    let leases: Vec<LeaseId> = sim.held.keys().copied().collect();
+    let renew = |sim: &mut Sim, stream| {
+        let leases = leases.clone();
+        sim.effects.clear();
+        sim.tell(Event::Renew { stream, leases });
+    };
+    renew(&mut sim, 10);
+    sim.tell(Event::ConsumerLeft { stream: 10 });
+    sim.tell(pause(PauseScopeView::Clusters(["m1".into()].into()), None));
+    sim.consumer(11, 0);
+    renew(&mut sim, 11);
+    let revoked = |sim: &Sim| match &sim.effects[..] {
+        [
+            Effect::Revoke {
+                consumer: 11, lease, ..
+            },
+            ..,
+        ] => Some(*lease),
+        _ => None,
+    };
+    assert_eq!(revoked(&sim), Some(leases[0]));
+    let live_on = vec![leases[1]];
+    assert!(
+        matches!(&sim.effects[1..], [Effect::Renewed { consumer: 11, leases }] if *leases == live_on),
+        "{:?}",
+        sim.effects
+    );
+    sim.effects.clear();
+    sim.tell(Event::ClusterSeen(cluster("m2", None)));
+    assert_eq!(revoked(&sim), Some(leases[1]));
+}
+
 #[test]
 fn a_renewed_lease_lives_on() {
     let mut sim = Sim::new(settings(1.0));
