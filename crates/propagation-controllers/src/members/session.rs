@@ -116,6 +116,8 @@ impl Pool {
         {
             return Ok(session);
         }
+        // Their identities hold tokens that may be of no use any more.
+        open.retain(|_, (_, session)| session.strong_count() > 0);
         let client = ctx.members.connect(&identity.target)?;
         let session = Arc::new(Session {
             informers: ctx.informers.for_member(cluster.as_str(), client.clone()),
@@ -126,5 +128,45 @@ impl Pool {
         });
         open.insert(cluster, (identity.clone(), Arc::downgrade(&session)));
         Ok(session)
+    }
+
+    /// Forgets a member whose Cluster is gone. Whoever still uses its session goes on with it until stopped.
+    pub fn forget(&self, cluster: &ClusterName) {
+        self.open.lock().remove(cluster);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use controller_kit::{Clock, Tasks};
+    use kube_sandbox::{Sandbox, SandboxOptions};
+
+    use super::*;
+
+    fn identity(name: &str) -> Identity {
+        Identity {
+            target: MemberTarget::new(name, "https://10.0.0.1:6443"),
+            incarnation: "1".to_owned(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn identities_go_with_their_sessions() {
+        let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+        let ticking = clock.clone();
+        let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(move || ticking.now())));
+        let tasks = Tasks::new();
+        let ctx = Context::detached("test", sandbox.client(), clock, "t-0", &tasks);
+        let pool = Pool::default();
+        let known = |pool: &Pool| -> Vec<String> { pool.open.lock().keys().map(ToString::to_string).collect() };
+        let first = pool.session(&ctx, &identity("m1")).unwrap();
+        let same = pool.session(&ctx, &identity("m1")).unwrap();
+        assert!(Arc::ptr_eq(&first, &same), "shared while anybody uses it");
+        drop((first, same));
+        let second = pool.session(&ctx, &identity("m2")).unwrap();
+        assert_eq!(known(&pool), ["m2"], "nobody uses the other one");
+        pool.forget(&second.cluster);
+        assert_eq!(known(&pool), Vec::<String>::new());
+        tasks.abort();
     }
 }

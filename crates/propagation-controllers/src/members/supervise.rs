@@ -1,4 +1,5 @@
-//! Runs one set of tasks for each member that is Ready: a member that hangs keeps nobody else waiting.
+//! Runs one set of tasks for each member that is Ready: a member that hangs keeps nobody else waiting, nor does a
+//! namespace whose Secrets cannot be read.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -7,13 +8,17 @@ use std::time::Duration;
 
 use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
-use controller_kit::members::TlsVerification;
-use controller_kit::{Context, MemberTarget, Next, ObjectKey, Scope, Store, Tasks, WorkQueue};
+use controller_kit::members::{AddressError, MemberAddress, SecretPlace, TlsVerification};
+use controller_kit::{Context, Informer, MemberTarget, Next, ObjectKey, Scope, Store, Tasks, WorkQueue};
 use k8s_openapi::api::core::v1::Secret;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use super::reach::Reach;
 use super::session::{Identity, Pool, Session};
+
+/// How soon a member is looked at again whose Secrets are being read.
+const AGAIN_WHILE_READING: Duration = Duration::from_secs(1);
 
 /// Runs `work` for each Ready member of `reach`, in a task group of its own, until the member is no longer Ready, changes
 /// its address or credentials, or is gone. Returns after shutdown, when all have ended.
@@ -70,13 +75,40 @@ struct Supervisor<W> {
     work: W,
     running: Mutex<BTreeMap<ClusterName, Running>>,
     /// Namespaces whose Secrets are followed.
-    secrets: Mutex<BTreeMap<String, controller_kit::Informer<Secret>>>,
+    secrets: Mutex<BTreeMap<String, Secrets>>,
     queue: WorkQueue<String>,
 }
 
 struct Running {
     identity: Identity,
     tasks: Tasks,
+}
+
+/// The Secrets of a namespace, and since when they are followed.
+#[derive(Clone)]
+struct Secrets {
+    informer: Informer<Secret>,
+    since: Instant,
+}
+
+/// Why it is not known how a member is reached.
+#[derive(Debug, thiserror::Error)]
+enum NoIdentity {
+    #[error(transparent)]
+    Wrong(#[from] AddressError),
+    /// It may be known soon.
+    #[error("cluster {cluster}: the Secrets of namespace {namespace} are being read")]
+    BeingRead { cluster: ClusterName, namespace: String },
+    #[error(
+        "cluster {cluster}: the Secrets of namespace {namespace}, which spec.secretRef names, could not be listed within \
+         {}: check that the namespace exists and that this component may list and watch Secrets there",
+        controller_kit::durations::format_duration(*.patience)
+    )]
+    Unreadable {
+        cluster: ClusterName,
+        namespace: String,
+        patience: Duration,
+    },
 }
 
 impl<W, F> Supervisor<W>
@@ -88,14 +120,16 @@ where
         let cluster = ClusterName::from(name);
         let object = self.store.get(&ObjectKey::cluster_scoped(name));
         if object.is_none() {
-            self.ctx.informers.forget_member(name);
+            self.ctx.forget_member(name);
+            self.pool.forget(&cluster);
         }
         let wanted = match object {
-            Some(object) if object.is_ready() && self.reach.includes(&object) => match self.identity(&object).await {
+            Some(object) if object.is_ready() && self.reach.includes(&object) => match self.identity(&object) {
                 Ok(identity) => Some(identity),
+                Err(NoIdentity::BeingRead { .. }) => return Ok(Next::After(AGAIN_WHILE_READING)),
                 Err(error) => {
                     self.stop(&cluster);
-                    return Err(error);
+                    return Err(error.into());
                 }
             },
             _ => None,
@@ -129,10 +163,10 @@ where
         }
     }
 
-    async fn identity(&self, cluster: &Cluster) -> Result<Identity, anyhow::Error> {
+    fn identity(&self, cluster: &Cluster) -> Result<Identity, NoIdentity> {
         let mut target = match self.reach.own_target(cluster) {
             Some(target) => target,
-            None => self.target(cluster).await?,
+            None => self.target(cluster)?,
         };
         target.request_timeout = self.request_timeout;
         let since = cluster
@@ -146,63 +180,46 @@ where
         })
     }
 
-    /// Address and credentials, by the Cluster and its Secret.
-    async fn target(&self, cluster: &Cluster) -> Result<MemberTarget, anyhow::Error> {
-        let name = cluster.cluster_name();
-        let endpoint = cluster
-            .spec
-            .api_endpoint
-            .clone()
-            .filter(|endpoint| !endpoint.is_empty());
-        let endpoint = endpoint.ok_or_else(|| {
-            anyhow::anyhow!("cluster {name}: spec.apiEndpoint is empty, so nothing can be sent there")
-        })?;
-        let mut target = MemberTarget::new(name.as_str(), endpoint);
-        target.proxy_url = cluster.spec.proxy_url.clone().filter(|url| !url.is_empty());
-        if cluster.spec.insecure_skip_tls_verification == Some(true) {
-            target.verification = TlsVerification::Skip;
-        }
-        let reference = cluster.spec.secret_ref.as_ref().ok_or_else(|| {
-            anyhow::anyhow!(
-                "cluster {name}: spec.secretRef is missing: it must name the Secret with token and caBundle"
-            )
-        })?;
-        let secret = self.secret(&name, &reference.namespace, &reference.name).await?;
-        let data = |key: &str| {
-            secret
-                .data
-                .as_ref()
-                .and_then(|data| data.get(key))
-                .map(|bytes| bytes.0.clone())
+    /// Address and credentials, by the Cluster and its Secret. Never waits: what is read meanwhile brings the member
+    /// back, and others are not to wait for it.
+    fn target(&self, cluster: &Cluster) -> Result<MemberTarget, NoIdentity> {
+        let (name, spec) = (cluster.cluster_name(), &cluster.spec);
+        let address = MemberAddress {
+            cluster: name.as_str(),
+            api_endpoint: spec.api_endpoint.as_deref(),
+            secret: spec.secret_ref.as_ref().map(|reference| SecretPlace {
+                namespace: &reference.namespace,
+                name: &reference.name,
+            }),
+            proxy_url: spec.proxy_url.as_deref(),
+            verification: match spec.insecure_skip_tls_verification {
+                Some(true) => TlsVerification::Skip,
+                _ => TlsVerification::Verify,
+            },
         };
-        target.token = match data("token").map(String::from_utf8) {
-            None => None,
-            Some(Ok(token)) => Some(token),
-            Some(Err(_)) => {
-                anyhow::bail!(
-                    "cluster {name}: token in Secret {}/{} is not text",
-                    reference.namespace,
-                    reference.name
-                )
-            }
+        let place = address.secret_place()?;
+        let secrets = self.secrets_of(place.namespace);
+        let Some(store) = secrets.informer.store_if_synced() else {
+            let (cluster, namespace) = (name.clone(), place.namespace.to_owned());
+            return Err(if secrets.since.elapsed() < self.request_timeout {
+                NoIdentity::BeingRead { cluster, namespace }
+            } else {
+                NoIdentity::Unreadable {
+                    cluster,
+                    namespace,
+                    patience: self.request_timeout,
+                }
+            });
         };
-        target.ca_bundle = data("caBundle");
-        Ok(target)
-    }
-
-    async fn secret(&self, cluster: &ClusterName, namespace: &str, name: &str) -> Result<Arc<Secret>, anyhow::Error> {
-        let informer = self.secrets_of(namespace);
-        let secrets = informer.synced().await?;
-        secrets.get(&ObjectKey::namespaced(namespace, name)).ok_or_else(|| {
-            anyhow::anyhow!("cluster {cluster}: Secret {namespace}/{name}, named by spec.secretRef, does not exist")
-        })
+        let secret = store.get(&ObjectKey::namespaced(place.namespace, place.name));
+        Ok(address.target(secret.as_deref(), self.request_timeout)?)
     }
 
     /// A changed Secret means another look at the clusters that name it.
-    fn secrets_of(&self, namespace: &str) -> controller_kit::Informer<Secret> {
+    fn secrets_of(&self, namespace: &str) -> Secrets {
         let mut known = self.secrets.lock();
-        if let Some(informer) = known.get(namespace) {
-            return informer.clone();
+        if let Some(secrets) = known.get(namespace) {
+            return secrets.clone();
         }
         let informer = self.ctx.informers.get::<Secret>(Scope::namespace(namespace), &());
         let clusters = self.store.clone();
@@ -219,7 +236,11 @@ where
                 .filter_map(|cluster| names(cluster))
                 .collect::<Vec<_>>()
         });
-        known.insert(namespace.to_owned(), informer.clone());
-        informer
+        let secrets = Secrets {
+            informer,
+            since: Instant::now(),
+        };
+        known.insert(namespace.to_owned(), secrets.clone());
+        secrets
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::names::{namespace, work_name};
-use controller_kit::{Clock, KitFlags, MemberError, MemberTarget, Process, Running};
+use controller_kit::{Clock, ConnectMember, KitFlags, MemberError, MemberTarget, Process, Running};
 use kube_sandbox::rules::{Settings, Watching};
 use kube_sandbox::{Fleet, Housekeeping, Member, MemberOptions, Sandbox, SandboxOptions, WriteRecord};
 use propagation_controllers::{Flags, controllers};
@@ -124,21 +124,31 @@ impl World {
 
     /// Starts some of its controllers, and does not wait.
     pub async fn start_only(&mut self, names: &str) {
-        self.starts += 1;
+        let members = Arc::new(self.roads());
+        self.start_reaching(names, members).await;
+    }
+
+    /// The way to the members.
+    pub fn roads(&self) -> impl ConnectMember {
         let connector = self.fleet.member_connector();
-        let connect = move |target: &MemberTarget| {
+        move |target: &MemberTarget| {
             connector
                 .connect_named(&target.api_endpoint, "propagation")
                 .map_err(|_| MemberError::Unknown {
                     cluster: target.name.clone(),
                     endpoint: target.api_endpoint.clone(),
                 })
-        };
+        }
+    }
+
+    /// The same on another way to the members.
+    pub async fn start_reaching(&mut self, names: &str, members: Arc<dyn ConnectMember>) {
+        self.starts += 1;
         let process = Process::builder("propagation", self.control_plane().client_named("propagation"))
             .clock(self.clock.clone())
             .identity(format!("propagation-{}", self.starts))
             .flags(KitFlags::default().with_controllers(names))
-            .members(Arc::new(connect))
+            .members(members)
             .controllers(controllers(Flags::default()))
             .start()
             .await
