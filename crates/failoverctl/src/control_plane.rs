@@ -254,6 +254,20 @@ impl ControlPlane {
         }
     }
 
+    /// The bindings of both kinds that have the Cluster in their result. All of them are read, a page at a time.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn bindings_on(&self, cluster: &str) -> Result<Vec<Binding>, Failure> {
+        let mut found = Vec::new();
+        for kind in [BindingKind::Namespaced, BindingKind::Cluster] {
+            let api = Api::<Binding>::all_with(self.client.clone(), &kind);
+            let on_it = |binding: &Binding| binding.spec.clusters.iter().any(|target| target.name == cluster);
+            found.extend(those(&api, on_it, &Binding::plural(&kind)).await?);
+        }
+        Ok(found)
+    }
+
     fn bindings(&self, key: &BindingKey) -> Api<Binding> {
         let kind = key.kind();
         match &key.namespace {
@@ -321,6 +335,21 @@ async fn all<K>(api: &Api<K>, params: ListParams, what: &str) -> Result<Vec<K>, 
 where
     K: Clone + DeserializeOwned + std::fmt::Debug,
 {
+    pages(api, params, |_| true, what).await
+}
+
+/// Those that are wanted, without holding the others in memory together.
+async fn those<K>(api: &Api<K>, wanted: impl Fn(&K) -> bool, what: &str) -> Result<Vec<K>, Failure>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
+    pages(api, ListParams::default(), wanted, what).await
+}
+
+async fn pages<K>(api: &Api<K>, params: ListParams, wanted: impl Fn(&K) -> bool, what: &str) -> Result<Vec<K>, Failure>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
     let mut params = params.limit(PAGE);
     let mut items = Vec::new();
     loop {
@@ -328,7 +357,7 @@ where
             .list(&params)
             .await
             .map_err(|error| Failure::of_api(&format!("cannot list {what}"), &error))?;
-        items.extend(page.items);
+        items.extend(page.items.into_iter().filter(&wanted));
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params = params.continue_token(&token),
             None => return Ok(items),

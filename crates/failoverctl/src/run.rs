@@ -114,7 +114,8 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
         Command::Explain(ExplainCommand::Cluster { name }) => {
             let mode = control_plane.mode().await?;
             let queue = find_queue(cli, &leases, around);
-            let gathered = explain::cluster::gather(control_plane, leases, mode, queue, name).await?;
+            let gathered =
+                explain::cluster::gather(control_plane, leases, mode, queue, name, around.clock.now()).await?;
             finish(&explain::cluster::report(&gathered, around.clock.now()), cli, around)
         }
         Command::Explain(ExplainCommand::Policy { name }) => {

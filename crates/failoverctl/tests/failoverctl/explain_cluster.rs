@@ -1,6 +1,7 @@
 //! `explain cluster`.
 
 use api_types::cluster::Cluster;
+use api_types::work::Binding;
 use eviction_queue_api::v1;
 use failoverctl::controllers::{Mode, Severity};
 use failoverctl::entry::{EntryView, MoveView};
@@ -12,7 +13,9 @@ use k8s_openapi::api::core::v1::Event;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::objects::{NOT_READY, after, busy, calm, cluster, entry, lanes, lease, leases, leases_without, now, recent};
+use crate::objects::{
+    NOT_READY, after, binding, busy, calm, cluster, entry, lanes, lease, leases, leases_without, now, recent,
+};
 use crate::show;
 use crate::taints::{
     NO_EXECUTE, NO_SCHEDULE, failed, failing, not_ready, ours, policies, policy, recorded, recovering, since, window,
@@ -37,6 +40,24 @@ fn queue(status: v1::GetStatusResponse) -> FromQueue {
     }
 }
 
+/// One that leaves at once, one that leaves later, and one that stays.
+fn workloads() -> Vec<Binding> {
+    let tolerating = |name: &str, seconds: serde_json::Value| {
+        let mut binding = binding();
+        binding.metadata.name = Some(name.to_owned());
+        binding.spec.placement.as_mut().unwrap().cluster_tolerations = serde_json::from_value(json!([
+            {"key": NOT_READY, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds},
+        ]))
+        .unwrap();
+        binding
+    };
+    vec![
+        binding(),
+        tolerating("patient-deployment", json!(60)),
+        tolerating("loyal-deployment", json!(null)),
+    ]
+}
+
 fn gathered(cluster: Cluster) -> Gathered {
     Gathered {
         cluster,
@@ -47,6 +68,7 @@ fn gathered(cluster: Cluster) -> Gathered {
         mode: Mode::Standalone,
         system_namespace: "karmada-system".to_owned(),
         queue: Ok(queue(calm())),
+        bindings: None,
     }
 }
 
@@ -83,6 +105,7 @@ fn a_window_runs() {
             ),
             event("CreateExecutionSpaceSucceed", "of no interest here", -98),
         ],
+        bindings: Some(workloads()),
         ..gathered(failing())
     });
     assert_eq!(report.exit_status(), ExitStatus::Fine);

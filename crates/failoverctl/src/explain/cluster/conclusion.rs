@@ -141,13 +141,28 @@ impl<'a> Facts<'a> {
         let (row, taint) = coming.first()?;
         let more = more(coming.len() - 1);
         let summary = format!(
-            "{} {}: {}{more}",
+            "{} {}: {}{more}{}",
             of_policy(row, "gets", taint),
             self.when(taint.at),
-            because(row)
+            because(row),
+            self.then(taint)
         );
         let change = "to stop it: let the conditions cease to match before then, or set spec.suspended of the policy";
         Some(Conclusion::new(None, summary, change))
+    }
+
+    /// `; then 3 of its 12 workloads have to leave`
+    fn then(&self, taint: &TaintOfPolicy) -> String {
+        let would = self.report.would_leave.iter().find(|would| would.taint == taint.taint);
+        would.map_or_else(String::new, |would| {
+            let have = if would.leaving == 1 { "has" } else { "have" };
+            match (would.leaving, would.workloads) {
+                (_, 0) => "; no workload is there that could leave".to_owned(),
+                (1, 1) => "; then its only workload has to leave".to_owned(),
+                (0, all) => format!("; none of its {} has to leave then", number(all, "workload")),
+                (some, all) => format!("; then {some} of its {} {have} to leave", number(all, "workload")),
+            }
+        })
     }
 
     fn kept_away(&self) -> Option<Conclusion> {

@@ -2,10 +2,13 @@
 
 use api_types::cluster::{Cluster, ClusterSyncMode};
 use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::work::Binding;
 use eviction_queue_api::v1;
+use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Event;
 
+use super::report::something_is_coming;
 use crate::control_plane::ControlPlane;
 use crate::controllers::Mode;
 use crate::entry::{EntryView, MoveView};
@@ -51,10 +54,12 @@ pub struct Gathered {
     pub system_namespace: String,
     /// The queue's answers, or why there are none.
     pub queue: Result<FromQueue, Failure>,
+    /// The bindings that have the Cluster in their result; nothing when no taint is coming that might move them.
+    pub bindings: Option<Vec<Binding>>,
 }
 
 /// Asks the API server, and the queue, if there is one. A queue that does not answer is part of the answer, not an
-/// error.
+/// error. All bindings are asked for only when a taint is coming that may move some of them.
 ///
 /// # Errors
 /// There is no such Cluster, or the API server does not answer.
@@ -64,6 +69,7 @@ pub async fn gather(
     mode: Mode,
     queue: Result<Queue, Failure>,
     name: &str,
+    now: Timestamp,
 ) -> Result<Gathered, Failure> {
     control_plane.require_taint_policies().await?;
     let cluster = control_plane.cluster(name).await?;
@@ -75,7 +81,7 @@ pub async fn gather(
         Ok(queue) => ask(queue, name).await,
         Err(failure) => Err(failure),
     };
-    Ok(Gathered {
+    let mut gathered = Gathered {
         policies: control_plane.taint_policies().await?,
         events: control_plane.cluster_events(name).await?,
         cluster,
@@ -84,7 +90,12 @@ pub async fn gather(
         mode,
         system_namespace: control_plane.system_namespace().to_owned(),
         queue,
-    })
+        bindings: None,
+    };
+    if something_is_coming(&gathered, now) {
+        gathered.bindings = Some(control_plane.bindings_on(name).await?);
+    }
+    Ok(gathered)
 }
 
 async fn ask(mut queue: Queue, cluster: &str) -> Result<FromQueue, Failure> {

@@ -9,6 +9,7 @@ mod report;
 mod reporter;
 mod standing;
 mod text;
+mod would_leave;
 
 pub use gather::{FromQueue, Gathered, gather};
 pub use history::Happened;
@@ -16,3 +17,4 @@ pub use leaving::Leaving;
 pub use report::{ClusterCondition, ClusterExplanation, report};
 pub use reporter::{Reporter, ReporterState};
 pub use standing::StandingTaint;
+pub use would_leave::WouldLeave;

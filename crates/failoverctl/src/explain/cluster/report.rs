@@ -12,6 +12,7 @@ use super::history::{Happened, history};
 use super::leaving::{Leaving, leaving};
 use super::reporter::{Reporter, reporter};
 use super::standing::{StandingTaint, standing};
+use super::would_leave::{WouldLeave, coming, would_leave};
 use crate::controllers::{self, NotDone, Severity};
 use crate::explain::Conclusion;
 use crate::explain::taints::{Engine, PolicyOnCluster, Settings};
@@ -44,6 +45,8 @@ pub struct ClusterExplanation {
     pub policies: Vec<PolicyOnCluster>,
     /// Names of the policies that do not.
     pub policies_for_others: Vec<String>,
+    /// What would leave it when a taint comes whose window runs, taint by taint.
+    pub would_leave: Vec<WouldLeave>,
     /// What leaves it.
     pub leaving: Leaving,
     /// What is not done, and why.
@@ -115,6 +118,12 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ClusterExplanation {
         ),
         history: history(&gathered.events),
         taints: standing(&engine, &rows, gathered.mode),
+        would_leave: would_leave(
+            cluster,
+            gathered.bindings.as_deref().unwrap_or_default(),
+            &rows,
+            controllers::failover_gate(&controllers),
+        ),
         policies: rows,
         policies_for_others: policies
             .iter()
@@ -131,6 +140,15 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ClusterExplanation {
     };
     report.conclusion = conclusion::conclude(&report, now);
     report
+}
+
+/// Whether a taint is coming that may move workloads: then it is worth while to ask for the bindings.
+pub(super) fn something_is_coming(gathered: &Gathered, now: Timestamp) -> bool {
+    let controllers = controllers::controllers(&gathered.leases, gathered.mode, now);
+    let policies: Vec<&ClusterTaintPolicy> = gathered.policies.iter().collect();
+    let settings = Settings::of(&controllers, now);
+    let rows = Engine::look(&policies, &gathered.cluster, &settings).views(&policies);
+    !coming(&rows).is_empty()
 }
 
 impl ClusterExplanation {

@@ -37,6 +37,7 @@ impl Report for ClusterExplanation {
             taints::grid(&self.policies, Subject::Policy, view),
             "none: nothing happens to this Cluster by itself",
         );
+        section("Would leave it", would_leave(self, view), "");
         section("Leaving it", leaving(self, view), &nothing_leaves(self));
         section("Left it lately", left(self, view), "");
         let tone = match self.conclusion.severity {
@@ -168,6 +169,48 @@ fn standing(report: &ClusterExplanation, view: &View) -> Grid {
             (by, Tone::Plain),
             (standing.does.to_owned(), Tone::Plain),
             (goes, Tone::Plain),
+        ]);
+    }
+    grid
+}
+
+fn would_leave(report: &ClusterExplanation, view: &View) -> Grid {
+    let mut grid = Grid::new(
+        [
+            "WHEN THIS TAINT COMES",
+            "AT",
+            "WORKLOADS",
+            "LEAVE",
+            "FIRST DUE",
+            "WHICH",
+            "STAY",
+        ],
+        view.colour,
+    );
+    for would in &report.would_leave {
+        let more = would.leaving.saturating_sub(would.bindings.len());
+        let named = if more > 0 {
+            format!("{} and {more} more", would.bindings.join(", "))
+        } else {
+            would.bindings.join(", ")
+        };
+        let stay: Vec<String> = would
+            .staying
+            .iter()
+            .map(|(why, count)| format!("{count} {why}"))
+            .collect();
+        let tone = if would.leaving > 0 { Tone::Notice } else { Tone::Plain };
+        grid.row([
+            (would.taint.clone(), Tone::Plain),
+            (would.at.show(view), Tone::Plain),
+            (would.workloads.to_string(), Tone::Plain),
+            (would.leaving.to_string(), tone),
+            (
+                would.first_due_at.map(|at| at.show(view)).unwrap_or_default(),
+                Tone::Plain,
+            ),
+            (named, Tone::Plain),
+            (stay.join(", "), Tone::Plain),
         ]);
     }
     grid

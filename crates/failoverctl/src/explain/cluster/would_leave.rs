@@ -1,0 +1,122 @@
+//! What would leave a Cluster when a taint comes whose window runs. Pure: the verdicts are those that the taint manager
+//! would give on the Cluster with that taint.
+
+use std::collections::BTreeMap;
+
+use api_types::cluster::Cluster;
+use api_types::policy::PurgeMode;
+use api_types::work::Binding;
+use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches, Verdict, verdict};
+use failover_core::taint_policy::TaintId;
+use k8s_openapi::api::core::v1::Taint;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde::Serialize;
+
+use crate::explain::taints::{PolicyOnCluster, TaintWord};
+use crate::output::At;
+
+/// How many bindings are named.
+const NAMED: usize = 10;
+
+/// What one taint would do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WouldLeave {
+    /// `key:effect`.
+    pub taint: String,
+    /// When it comes.
+    pub at: At,
+    /// Workloads on the Cluster.
+    pub workloads: usize,
+    /// Of them, those that would have to leave because of it.
+    pub leaving: usize,
+    /// When the first would be due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_due_at: Option<At>,
+    /// The first ones, by when they would be due.
+    pub bindings: Vec<String>,
+    /// How many stay, by the word for why.
+    pub staying: BTreeMap<String, usize>,
+}
+
+/// The taints that are coming and may move workloads, each once, the first one first.
+pub(super) fn coming(rows: &[PolicyOnCluster]) -> Vec<(TaintId, String, At)> {
+    let mut coming: Vec<(TaintId, String, At)> = Vec::new();
+    for taint in rows.iter().flat_map(|row| &row.taints) {
+        let is_coming = matches!(taint.state, TaintWord::PendingAdd | TaintWord::Due);
+        let (Some((key, effect)), Some(at)) = (taint.taint.rsplit_once(':'), taint.at) else {
+            continue;
+        };
+        let id = TaintId {
+            key: key.to_owned(),
+            effect: effect.to_owned(),
+        };
+        if is_coming && moves_workloads(&id) {
+            match coming.iter_mut().find(|(known, ..)| *known == id) {
+                Some((_, _, first)) => *first = at.min(*first),
+                None => coming.push((id, taint.value.clone(), at)),
+            }
+        }
+    }
+    coming.sort_by_key(|(.., at)| *at);
+    coming
+}
+
+fn moves_workloads(id: &TaintId) -> bool {
+    let taint = Taint {
+        key: id.key.clone(),
+        effect: id.effect.clone(),
+        ..Taint::default()
+    };
+    crate::status::TaintView::of(&taint).evicts()
+}
+
+/// What each of them would do to the bindings that are on the Cluster.
+pub(super) fn would_leave(
+    cluster: &Cluster,
+    bindings: &[Binding],
+    rows: &[PolicyOnCluster],
+    gate: Option<FailoverGate>,
+) -> Vec<WouldLeave> {
+    let switches = Switches {
+        failover: gate.unwrap_or(FailoverGate::On),
+        no_execute: NoExecuteEviction::On,
+        default_purge_mode: PurgeMode::Gracefully,
+    };
+    coming(rows)
+        .into_iter()
+        .map(|(id, value, at)| {
+            let mut tainted = cluster.clone();
+            tainted.spec.taints.push(Taint {
+                key: id.key.clone(),
+                value: Some(value).filter(|value| !value.is_empty()),
+                effect: id.effect.clone(),
+                time_added: Some(Time(at.0)),
+            });
+            let mut leaving: Vec<(At, String)> = Vec::new();
+            let mut staying: BTreeMap<String, usize> = BTreeMap::new();
+            for binding in bindings {
+                let why = match verdict(binding, &tainted, &switches) {
+                    Verdict::Affected(affected) if affected.cause.taint().as_ref() == Some(&id) => {
+                        // Times on objects have whole seconds; nothing leaves before the taint is there.
+                        leaving.push((At(affected.due_at).max(at), binding.key().to_string()));
+                        continue;
+                    }
+                    Verdict::Affected(_) => "LeavesAnyway".to_owned(),
+                    Verdict::NotAffected(why) => why.word().to_owned(),
+                };
+                *staying.entry(why).or_default() += 1;
+            }
+            leaving.sort();
+            WouldLeave {
+                taint: id.to_string(),
+                at,
+                workloads: bindings.len(),
+                leaving: leaving.len(),
+                first_due_at: leaving.first().map(|(due, _)| *due),
+                bindings: leaving.into_iter().take(NAMED).map(|(_, binding)| binding).collect(),
+                staying,
+            }
+        })
+        .collect()
+}
