@@ -1,10 +1,12 @@
 //! `cargo xtask bench`: what the project promises about its speed, measured, a line for each promise.
 //!
 //! A row is a file in `rows/` and a line in [`rows::all`]. It says what is measured and the bar, and how the number is
-//! had: most run a benchmark of a package ([`criterion::Criterion`]) and read what it wrote.
+//! had: by a benchmark of a package that criterion measures ([`criterion::Criterion`]), or by one that prints its number
+//! itself ([`program::Programs`]).
 
 mod criterion;
 mod machine;
+mod program;
 mod report;
 mod rows;
 
@@ -12,6 +14,7 @@ use anyhow::{Result, ensure};
 
 use self::criterion::Criterion;
 use self::machine::Machine;
+use self::program::Programs;
 use self::report::{Measured, print};
 use crate::stage::Outcome;
 use crate::workspace::Workspace;
@@ -48,6 +51,8 @@ impl Bar {
 pub struct Tools<'a> {
     /// Benchmarks of packages.
     pub criterion: Criterion<'a>,
+    /// Benchmarks that print their number.
+    pub programs: Programs<'a>,
 }
 
 /// Which of the two ways to print.
@@ -74,6 +79,7 @@ pub fn run(workspace: &Workspace, only: &str, output: Output) -> Result<bool> {
     ensure!(!rows.is_empty(), "no row has {only:?} in its name");
     let tools = Tools {
         criterion: Criterion::new(workspace),
+        programs: Programs::new(workspace),
     };
     let measured: Vec<Measured> = rows
         .iter()
