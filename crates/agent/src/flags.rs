@@ -87,9 +87,9 @@ pub struct Flags {
 /// On which of its two API servers the agent needs rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Where {
-    /// Those on the control plane, for the service account NAME-agent in karmada-system.
+    /// Those on the control plane, for the service account NAME-agent in --system-namespace.
     ControlPlane,
-    /// Those on the member, for the service account agent in karmada-system.
+    /// Those on the member, for the service account agent in --system-namespace.
     Member,
 }
 
@@ -141,14 +141,15 @@ impl Flags {
         }
     }
 
-    /// Prints the rights that are asked for; nothing when none are.
+    /// Prints the rights that are asked for; nothing when none are. Service accounts, and the Leases of controllers, are in
+    /// `system_namespace`.
     #[must_use]
     #[expect(
         clippy::print_stdout,
         clippy::print_stderr,
         reason = "what is printed is what was asked for"
     )]
-    pub fn print_rights(&self) -> Option<ExitCode> {
+    pub fn print_rights(&self, system_namespace: &str) -> Option<ExitCode> {
         let wanted = self.print_rights?;
         if let Some(problem) = self.name_problem().first() {
             eprintln!("agent: error: {problem}");
@@ -157,9 +158,10 @@ impl Flags {
         let objects = match wanted {
             Where::ControlPlane => {
                 let account = format!("{}-agent", self.cluster_name);
-                rights::control_plane(&self.cluster()).objects(&rights::service_account(&account))
+                let rights = rights::control_plane(&self.cluster(), system_namespace);
+                rights.objects(&rights::service_account(&account, system_namespace))
             }
-            Where::Member => rights::member().objects(&rights::service_account("agent")),
+            Where::Member => rights::member().objects(&rights::service_account("agent", system_namespace)),
         };
         println!("{:#}", json!({"apiVersion": "v1", "kind": "List", "items": objects}));
         Some(ExitCode::SUCCESS)

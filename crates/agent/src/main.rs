@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    if let Some(printed) = cli.flags.print_rights() {
+    if let Some(printed) = cli.flags.print_rights(&cli.kit.system_namespace) {
         return printed;
     }
     let member = cli.flags.member_access();

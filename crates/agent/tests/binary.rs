@@ -98,6 +98,15 @@ fn the_rights_are_printed_for_kubectl() {
     assert_eq!((of("Role"), of("RoleBinding"), of("ServiceAccount")), (4, 4, 1));
     let position = |kind: &str| items.iter().position(|item| item["kind"] == kind).unwrap();
     assert!(position("Namespace") < position("Role"), "a Role needs its namespace");
+    let elsewhere = said(&agent(&[
+        "--cluster-name=m1",
+        "--system-namespace=failover",
+        "--print-rights=control-plane",
+    ]));
+    assert!(
+        elsewhere.contains("failover") && !elsewhere.contains("karmada-system"),
+        "{elsewhere}"
+    );
     let nameless = agent(&["--print-rights=control-plane"]);
     assert_eq!(nameless.status.code(), Some(2));
     assert_eq!(

@@ -9,9 +9,9 @@ use super::{Rights, cluster_role, role, rule, rule_on};
 /// The controllers of an agent, each with its own Lease.
 const CONTROLLERS: [&str; 3] = ["clusterStatus", "execution", "workStatus"];
 
-/// What the agent of this cluster may do on the control plane.
+/// What the agent of this cluster may do on the control plane, where its controllers' Leases are in `system_namespace`.
 #[must_use]
-pub fn control_plane(cluster: &ClusterName) -> Rights {
+pub fn control_plane(cluster: &ClusterName, system_namespace: &str) -> Rights {
     let name = format!("karmada-failover:agent:{cluster}");
     let own = || vec![cluster.to_string()];
     let leases = CONTROLLERS.map(|controller| format!("{}-{cluster}", lease_name(controller)));
@@ -47,7 +47,7 @@ pub fn control_plane(cluster: &ClusterName) -> Rights {
             ),
             role(
                 &name,
-                namespace::SYSTEM,
+                system_namespace,
                 vec![
                     rule("coordination.k8s.io", "leases", &["create"]),
                     rule_on("coordination.k8s.io", "leases", &["get", "update"], leases.to_vec()),

@@ -68,14 +68,14 @@ fn namespace_of(role: &Role) -> Option<&str> {
     role.metadata.namespace.as_deref()
 }
 
-/// A service account in `karmada-system`.
+/// A service account.
 #[must_use]
-pub fn service_account(name: &str) -> Subject {
+pub fn service_account(name: &str, namespace: &str) -> Subject {
     Subject {
         api_group: None,
         kind: "ServiceAccount".to_owned(),
         name: name.to_owned(),
-        namespace: Some(api_types::names::namespace::SYSTEM.to_owned()),
+        namespace: Some(namespace.to_owned()),
     }
 }
 

@@ -114,7 +114,11 @@ fn a_whole_life_needs_these_rights_and_no_others() {
 
         let cluster = ClusterName::from("m1");
         for (log, rights, where_) in [
-            (&world.asked[0], rights::control_plane(&cluster), "control plane"),
+            (
+                &world.asked[0],
+                rights::control_plane(&cluster, "karmada-system"),
+                "control plane",
+            ),
             (&world.asked[1], rights::member(), "member"),
         ] {
             let all: BTreeSet<Asked> = log.all().into_iter().collect();
@@ -143,7 +147,7 @@ fn a_whole_life_needs_these_rights_and_no_others() {
 /// What an agent that is broken into may not do.
 #[test]
 fn other_members_are_out_of_reach() {
-    let rights = rights::control_plane(&ClusterName::from("m1"));
+    let rights = rights::control_plane(&ClusterName::from("m1"), "karmada-system");
     let cluster = "cluster.karmada.io";
     let work = "work.karmada.io";
     let lease = "coordination.k8s.io";

@@ -18,7 +18,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Owne
 use kube::api::{Api, PostParams};
 use kube::{Resource, ResourceExt};
 use tokio::time::{Instant, sleep_until, timeout};
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use super::overdue::Overdue;
 use super::subject::Subject;
@@ -80,6 +80,19 @@ impl LeaseFlags {
     }
 }
 
+/// Why the Lease is not renewed.
+#[derive(Debug, thiserror::Error)]
+enum NotRenewed {
+    #[error("there is no such Cluster; start the agent again to register it")]
+    NoCluster,
+    #[error("spec.syncMode of the Cluster is not Pull")]
+    NotPull,
+    #[error("the member has not been looked at for a whole lease duration")]
+    NotProbed,
+    #[error("{}", api_errors::one_line(.0))]
+    ControlPlane(#[from] kube::Error),
+}
+
 /// Renews the Lease.
 pub(super) struct Keeper {
     ctx: Context,
@@ -90,8 +103,8 @@ pub(super) struct Keeper {
     probes: Arc<Overdue>,
     /// As it was after our last write.
     last: Option<Lease>,
-    /// Why nothing is renewed, as it was said last.
-    silent: Option<&'static str>,
+    /// Why it is not renewed, as it was said last.
+    trouble: Option<String>,
 }
 
 impl Keeper {
@@ -110,7 +123,7 @@ impl Keeper {
             every: flags.renew_every(),
             probes,
             last: None,
-            silent: None,
+            trouble: None,
         }
     }
 
@@ -119,32 +132,11 @@ impl Keeper {
         let mut next = Instant::now();
         loop {
             let sent = Instant::now();
-            match self.may_renew() {
-                Err(why) => {
-                    if self.silent != Some(why) {
-                        warn!(cluster = %self.cluster, why, "the member's Lease is not renewed");
-                        self.silent = Some(why);
-                    }
-                }
-                Ok(cluster) => {
-                    if self.silent.take().is_some() {
-                        info!(cluster = %self.cluster, "the member's Lease is renewed again");
-                    }
-                    // One that takes longer comes too late for its purpose.
-                    match timeout(self.every, self.renew(&cluster)).await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(error)) => {
-                            let error = api_errors::one_line(&error);
-                            warn!(cluster = %self.cluster, error, "the member's Lease cannot be renewed");
-                            self.last = None;
-                        }
-                        Err(_) => {
-                            let limit = format_duration(self.every);
-                            warn!(cluster = %self.cluster, "the member's Lease cannot be renewed: no answer within {limit}");
-                            self.last = None;
-                        }
-                    }
-                }
+            // One that takes longer comes too late for its purpose.
+            match timeout(self.every, self.renew()).await {
+                Ok(Ok(())) => self.relieved(),
+                Ok(Err(why)) => self.troubled(why.to_string()),
+                Err(_) => self.troubled(format!("no answer within {}", format_duration(self.every))),
             }
             next = (next + self.every).max(sent);
             tokio::select! {
@@ -155,38 +147,52 @@ impl Keeper {
         }
     }
 
-    fn may_renew(&self) -> Result<Arc<Cluster>, &'static str> {
-        let key = ObjectKey::cluster_scoped(self.cluster.as_str());
-        let Some(cluster) = self.clusters.get(&key) else {
-            return Err("there is no such Cluster; start the agent again to register it");
-        };
-        if !Subject::Own(self.cluster.clone()).includes(&cluster) {
-            return Err("spec.syncMode of the Cluster is not Pull");
-        }
-        if self.probes.is_overdue(self.cluster.as_str()) {
-            return Err("the member has not been looked at for a whole lease duration");
-        }
-        Ok(cluster)
-    }
-
-    async fn renew(&mut self, cluster: &Cluster) -> Result<(), kube::Error> {
+    async fn renew(&mut self) -> Result<(), NotRenewed> {
+        let cluster = self.subject()?;
         let api: Api<Lease> = Api::namespaced(self.ctx.client.clone(), namespace::CLUSTER);
+        // Taken, not kept: after a failure it is read anew.
         let known = match self.last.take() {
             Some(lease) => Some(lease),
             None => api.get_opt(self.cluster.as_str()).await?,
         };
-        let renewed = match self.put(&api, cluster, known).await {
+        let renewed = match self.put(&api, &cluster, known).await {
             // Somebody touched it, or took it away: once more from what is there. (For a deleted one the server answers
             // neither 404 nor 409: Leases may be created by an update, and it then minds the version.)
             Err(kube::Error::Api(_)) => {
                 let known = api.get_opt(self.cluster.as_str()).await?;
-                self.put(&api, cluster, known).await
+                self.put(&api, &cluster, known).await
             }
             other => other,
         }?;
-        debug!(cluster = %self.cluster, "the member's Lease is renewed");
         self.last = Some(renewed);
         Ok(())
+    }
+
+    /// The Cluster, when there is something to say of it.
+    fn subject(&self) -> Result<Arc<Cluster>, NotRenewed> {
+        let key = ObjectKey::cluster_scoped(self.cluster.as_str());
+        let cluster = self.clusters.get(&key).ok_or(NotRenewed::NoCluster)?;
+        if !Subject::Own(self.cluster.clone()).includes(&cluster) {
+            return Err(NotRenewed::NotPull);
+        }
+        if self.probes.is_overdue(self.cluster.as_str()) {
+            return Err(NotRenewed::NotProbed);
+        }
+        Ok(cluster)
+    }
+
+    /// Said once, not with every renewal that fails.
+    fn troubled(&mut self, why: String) {
+        if self.trouble.as_ref() != Some(&why) {
+            warn!(cluster = %self.cluster, why, "the member's Lease is not renewed");
+            self.trouble = Some(why);
+        }
+    }
+
+    fn relieved(&mut self) {
+        if self.trouble.take().is_some() {
+            info!(cluster = %self.cluster, "the member's Lease is renewed again");
+        }
     }
 
     async fn put(&self, api: &Api<Lease>, cluster: &Cluster, known: Option<Lease>) -> Result<Lease, kube::Error> {

@@ -41,6 +41,8 @@ pub(super) struct Reporter {
     target: Option<MemberTarget>,
     /// The Cluster before a write of which it is not known whether it was stored.
     unsure: Option<Arc<Cluster>>,
+    /// What keeps us from our work, as it was said last.
+    trouble: Option<String>,
 }
 
 impl Reporter {
@@ -59,6 +61,7 @@ impl Reporter {
             memory: None,
             target: None,
             unsure: None,
+            trouble: None,
         }
     }
 
@@ -121,7 +124,7 @@ impl Reporter {
             Ok(target) => target,
             Err(NoTarget::Wrong(what_to_do)) => return Some((cannot_connect(what_to_do), None)),
             Err(NoTarget::NotReadYet) => {
-                warn!(cluster = %self.key, "not probed: the secrets of its namespace have not been read yet");
+                self.troubled("not probed: the secrets of its namespace have not been read yet".to_owned());
                 return None;
             }
         };
@@ -167,16 +170,28 @@ impl Reporter {
         let writing = conditional::patch(&self.ctx, Arc::clone(cluster), Half::Status, change);
         let error = match timeout(self.pace.period(), writing).await {
             Ok(Ok(Outcome::Written { before })) => {
+                self.trouble = None;
                 self.tell(&before, observation, held_for);
                 return;
             }
-            Ok(Ok(Outcome::Unchanged | Outcome::Gone)) => return,
+            Ok(Ok(Outcome::Unchanged | Outcome::Gone)) => {
+                self.trouble = None;
+                return;
+            }
             Ok(Err(error)) => api_errors::one_line(&error),
             Err(_) => format!("no answer within {}", format_duration(self.pace.period())),
         };
         // The next look tries again: nothing is lost but a period.
-        warn!(cluster = %self.key, error, "status not written");
+        self.troubled(format!("status not written: {error}"));
         self.unsure = Some(Arc::clone(cluster));
+    }
+
+    /// Said once, not with every look: a control plane that is away has as many reporters as it has members.
+    fn troubled(&mut self, what: String) {
+        if self.trouble.as_ref() != Some(&what) {
+            warn!(cluster = %self.key, "{what}");
+            self.trouble = Some(what);
+        }
     }
 
     /// An event for a settled transition, in the probe's own words.

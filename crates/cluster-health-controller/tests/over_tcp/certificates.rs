@@ -1,19 +1,15 @@
 //! A member that presents another certificate than the one it is known by, over real TLS.
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests, too")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
 
-use api_types::cluster::{Cluster, condition};
-use cluster_health_controller::{Flags, StatusFlags, controllers};
-use controller_kit::{Clock, Ended, Process};
-use kube::Api;
-use kube_sandbox::{Sandbox, SandboxOptions};
+use controller_kit::Ended;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
+
+use crate::scene::{control_plane, join, ready, secret_of, start};
 
 // Made for these tests, good for a hundred years and for 127.0.0.1.
 const MEMBER_CERTIFICATE: &str = "\
@@ -94,69 +90,17 @@ fn serve() -> SocketAddr {
 }
 
 fn secret(ca_bundle: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "karmada-cluster", "name": "m1"},
-        "stringData": {"token": "token", "caBundle": ca_bundle},
-    })
-}
-
-/// Waits, in real time, until the Ready condition has this status; gives its reason and message.
-async fn ready(sandbox: &Sandbox, status: &str) -> (String, String) {
-    let clusters: Api<Cluster> = Api::all(sandbox.client());
-    let reached = async {
-        loop {
-            let cluster = clusters.get("m1").await.unwrap();
-            if let Some(ready) = cluster
-                .condition(condition::READY)
-                .filter(|ready| ready.status == status)
-            {
-                return (ready.reason.clone(), ready.message.clone());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), reached).await.unwrap()
+    secret_of("m1", json!({"token": "token", "caBundle": ca_bundle}))
 }
 
 #[tokio::test]
 async fn another_certificate_is_named_and_the_right_one_accepted() {
-    let clock = Clock::system();
-    let now = clock.clone();
-    let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(move || now.now())));
-    for crd in api_types::crds() {
-        sandbox.apply_crd(json!(crd)).unwrap();
-    }
-    for namespace in ["karmada-system", "karmada-cluster"] {
-        sandbox
-            .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}))
-            .unwrap();
-    }
+    let (sandbox, clock) = control_plane();
     sandbox.create(secret(OTHER_CERTIFICATE)).unwrap();
-    sandbox
-        .create(json!({
-            "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"},
-            "spec": {
-                "syncMode": "Push", "apiEndpoint": format!("https://{}", serve()),
-                "secretRef": {"namespace": "karmada-cluster", "name": "m1"},
-            },
-        }))
-        .unwrap();
-    let flags = Flags {
-        status: StatusFlags {
-            cluster_status_update_frequency: Duration::from_millis(200),
-            cluster_success_threshold: Duration::from_millis(200),
-            cluster_failure_threshold: Duration::from_millis(200),
-        },
-        ..Flags::default()
-    };
-    let process = Process::builder("cluster-health-controller", sandbox.client())
-        .clock(clock)
-        .controllers(controllers(flags))
-        .start()
-        .await
-        .unwrap();
+    join(&sandbox, "m1", &format!("https://{}", serve()));
+    let process = start(&sandbox, clock).await;
 
-    let (reason, message) = ready(&sandbox, "False").await;
+    let (reason, message) = ready(&sandbox, "m1", "False").await;
     assert_eq!(reason, "ClusterNotReachable");
     for words in [
         "invalid peer certificate",
@@ -167,6 +111,6 @@ async fn another_certificate_is_named_and_the_right_one_accepted() {
     }
 
     sandbox.put(secret(MEMBER_CERTIFICATE)).unwrap();
-    assert_eq!(ready(&sandbox, "True").await.0, "ClusterReady");
+    assert_eq!(ready(&sandbox, "m1", "True").await.0, "ClusterReady");
     assert_eq!(process.stop().await, Ended::Stopped);
 }
