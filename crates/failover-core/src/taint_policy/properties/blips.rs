@@ -59,4 +59,35 @@ proptest! {
             prop_assert_eq!(world.memory.as_ref().unwrap().transitions(uid), 2 * count);
         }
     }
+
+    /// The windows on the Cluster are written when one opens, fires or closes, and when a condition says another
+    /// transition time; by the mere passing of time never.
+    #[test]
+    fn windows_are_written_only_when_something_happens(policies in policies(), history in history()) {
+        use api_types::names::annotation::{MANAGED_TAINTS, TAINT_WINDOWS};
+        let seen = |world: &World| {
+            let conditions = world.cluster.status.as_ref().map(|status| status.conditions.clone());
+            (conditions, world.cluster.spec.taints.clone(), world.annotation(MANAGED_TAINTS).cloned())
+        };
+        let mut world = World::new(&policies);
+        let mut second = 0;
+        for (gap, event) in history {
+            let until = second + gap;
+            while second < until {
+                second += 1;
+                let due = world.last.as_ref().and_then(|e| e.next_look).is_some_and(|next| next <= at(second));
+                if second < until && !due {
+                    continue;
+                }
+                let (before, windows) = (seen(&world), world.annotation(TAINT_WINDOWS).cloned());
+                world.now = at(second);
+                if second == until {
+                    apply(&mut world, &event);
+                }
+                world.look();
+                let rewritten = windows.as_ref() != world.annotation(TAINT_WINDOWS);
+                prop_assert!(!rewritten || before != seen(&world), "at second {}", second);
+            }
+        }
+    }
 }
