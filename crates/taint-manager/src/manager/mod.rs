@@ -20,7 +20,7 @@ use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
 use controller_kit::metrics::Family;
-use controller_kit::{Change, Context, ObjectKey, RequiredKind};
+use controller_kit::{Change, Context, RequiredKind};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -83,8 +83,8 @@ async fn follow(
                 cluster_changed(shared, &change)
             }
             Some(change) = streams.policies.recv() => policy_changed(shared, &change),
-            Some(change) = streams.namespaced.recv() => binding_changed(shared, &change.key),
-            Some(change) = streams.cluster_wide.recv() => binding_changed(shared, &change.key),
+            Some(change) = streams.namespaced.recv() => binding_changed(shared, pending, &change),
+            Some(change) = streams.cluster_wide.recv() => binding_changed(shared, pending, &change),
             else => return,
         };
         if !touched.is_empty() {
@@ -110,10 +110,11 @@ fn policy_changed(shared: &Shared, change: &Change<ClusterTaintPolicy>) -> Touch
     shared.index.lock().policy_changed()
 }
 
-fn binding_changed(shared: &Shared, key: &ObjectKey) -> Touched {
+fn binding_changed(shared: &Shared, pending: &Pending, change: &Change<Binding>) -> Touched {
+    pending.binding_changed(change.before.as_deref(), change.after.as_deref());
     let key = BindingKey {
-        namespace: key.namespace.clone(),
-        name: key.name.clone(),
+        namespace: change.key.namespace.clone(),
+        name: change.key.name.clone(),
     };
     shared.index.lock().binding_changed(&key)
 }

@@ -1,7 +1,11 @@
 //! What is held, why, and what releases it.
 
+use std::time::Duration;
+
 use eviction_queue_api::v1::{EntryState, HoldReason};
 use serde_json::{Value, json};
+
+use kube_sandbox::{EventEffect, Match};
 
 use super::scene::{NOT_READY, Scene};
 use test_bench::paused;
@@ -175,5 +179,51 @@ fn a_taint_that_is_about_to_go_moves_nobody() {
         scene.patch_policy(json!({"spec": {"suspended": true}})).await;
         scene.until(82).await;
         assert_eq!(scene.evicted(), 1, "a suspended policy removes no taint: it stands");
+    });
+}
+
+/// The news of the written condition is late, and comes after the cause has gone: the condition goes all the same.
+#[test]
+fn a_condition_that_is_known_late_is_cleared_then() {
+    paused(async {
+        let scene = Scene::new(&["m1"]);
+        scene.binding("web", &["m1"], json!({}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        let late = EventEffect::Delay(Duration::from_secs(7));
+        let bindings = Match::any().resource("resourcebindings");
+        scene.plane.faults().disturb_events(bindings, 0, u64::MAX, late);
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(22).await;
+        assert!(scene.get("default/web").await.condition("EvictionPending").is_some());
+        scene.taint("m1", &json!([])).await;
+        scene.until(26).await;
+        assert!(scene.entries().await.is_empty());
+        scene.until(40).await;
+        assert!(scene.get("default/web").await.condition("EvictionPending").is_none());
+        assert_eq!(scene.status_writes().len(), 2);
+    });
+}
+
+/// What a person takes away by mistake is said again.
+#[test]
+fn a_condition_that_somebody_else_removed_is_written_again() {
+    paused(async {
+        let scene = Scene::new(&["m1"]);
+        scene.binding("web", &["m1"], json!({}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(30).await;
+        let mut binding = scene
+            .plane
+            .get("work.karmada.io/v1alpha2", "ResourceBinding", Some("default"), "web")
+            .unwrap();
+        binding["status"] = json!({});
+        scene.plane.put(binding).unwrap();
+        scene.until(35).await;
+        assert!(scene.get("default/web").await.condition("EvictionPending").is_some());
     });
 }

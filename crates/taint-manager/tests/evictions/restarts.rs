@@ -150,3 +150,31 @@ fn a_crash_after_any_write_changes_nothing_but_time() {
         assert!(k > 25, "{k} writes");
     });
 }
+
+/// The queue's leader changes: what its successor hears from the producers again was told before.
+#[test]
+fn a_new_leader_of_the_queue_is_no_news() {
+    paused(async {
+        let scene = Scene::new(&["m1"]);
+        scene.cluster("full", &json!({}), &json!([{"key": "full", "effect": "NoSchedule"}]));
+        many(&scene, 2);
+        let queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(40).await;
+        let told = |scene: &Scene| {
+            let events = scene.plane.list("v1", "Event").into_iter();
+            events
+                .filter(|event| matches!(event["reason"].as_str(), Some("EvictionHeld" | "EvictionsQueued")))
+                .map(|event| event["count"].as_i64().unwrap())
+                .sum::<i64>()
+        };
+        assert_eq!(told(&scene), 3);
+        queue.crash();
+        let _queue = scene.queue("queue-1", 1.0).await;
+        scene.until(120).await;
+        assert_eq!(scene.entries().await.len(), 2);
+        assert_eq!(told(&scene), 3);
+    });
+}

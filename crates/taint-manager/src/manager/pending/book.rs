@@ -1,6 +1,8 @@
 //! What the queue holds, by binding, as far as it was heard; and what is worth telling about a step. Pure.
 //!
-//! Steps of a first watch say what is there, not what happens: they are told to nobody.
+//! Steps of a first watch say what is there, not what happens: they are told to nobody. A queue whose leader changed
+//! begins empty and hears from its producers again: for a while what was known before counts as still there, so that
+//! it is neither gone nor told a second time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,6 +68,8 @@ pub(crate) struct Noted {
 enum Phase {
     /// Everything known is being told; these were.
     Listing(BTreeSet<EntryKey>),
+    /// Changes as they happen; what was known before and is not among these may yet be published again.
+    Settling(BTreeSet<EntryKey>),
     /// Changes as they happen.
     Live,
 }
@@ -101,12 +105,19 @@ impl Book {
 
     /// Whether the whole queue has been told once.
     pub fn is_live(&self) -> bool {
-        self.phase == Phase::Live
+        !matches!(self.phase, Phase::Listing(_))
     }
 
-    /// Everything known was told: what was not is gone. Returns the bindings of what is gone.
-    pub fn synced(&mut self) -> BTreeSet<BindingKey> {
-        let Phase::Listing(listed) = std::mem::replace(&mut self.phase, Phase::Live) else {
+    /// Everything that the queue holds was told.
+    pub fn synced(&mut self) {
+        if let Phase::Listing(listed) = &mut self.phase {
+            self.phase = Phase::Settling(std::mem::take(listed));
+        }
+    }
+
+    /// Its producers had their time: what was not told is gone. Returns the bindings of what is gone.
+    pub fn settled(&mut self) -> BTreeSet<BindingKey> {
+        let Phase::Settling(listed) = std::mem::replace(&mut self.phase, Phase::Live) else {
             return BTreeSet::new();
         };
         let mut gone = BTreeSet::new();
@@ -160,6 +171,10 @@ impl Book {
                 // An earlier process has told it.
                 told = seen.hold.as_ref().map(|hold| hold.reason).or(told);
                 Vec::new()
+            }
+            Phase::Settling(listed) => {
+                listed.insert(key.clone());
+                news(before.as_ref(), &seen, &mut told)
             }
             Phase::Live => news(before.as_ref(), &seen, &mut told),
         };

@@ -35,6 +35,7 @@ fn live() -> Book {
     let mut book = Book::default();
     book.begin();
     book.synced();
+    book.settled();
     book
 }
 
@@ -110,8 +111,30 @@ fn what_a_new_watch_does_not_tell_is_gone_and_no_news() {
         happened(&mut book, Step::Changed(entry("web", v1::EntryState::Leased, None))),
         []
     );
-    assert_eq!(book.synced(), BTreeSet::from([BindingKey::namespaced("n", "other")]));
-    assert!(book.is_live() && book.of(&BindingKey::namespaced("n", "web")).is_some());
+    book.synced();
+    assert!(book.is_live());
+    assert_eq!(book.settled(), BTreeSet::from([BindingKey::namespaced("n", "other")]));
+    assert!(book.of(&BindingKey::namespaced("n", "web")).is_some());
+}
+
+// The queue's leader changes: its successor knows nothing until the producers have published again.
+#[test]
+fn what_a_new_term_of_the_queue_hears_again_is_no_news() {
+    let mut book = live();
+    let held = entry("web", v1::EntryState::Held, Some(v1::HoldReason::NoTarget));
+    happened(&mut book, Step::Changed(held.clone()));
+    happened(&mut book, Step::Changed(entry("other", v1::EntryState::Ready, None)));
+    book.begin();
+    book.synced();
+    let web = BindingKey::namespaced("n", "web");
+    assert!(book.of(&web).is_some(), "it may yet be published");
+    let waiting = entry("web", v1::EntryState::Ready, None);
+    assert_eq!(happened(&mut book, Step::Changed(waiting)), []);
+    assert_eq!(happened(&mut book, Step::Changed(held)), []);
+    let new = entry("new", v1::EntryState::Ready, None);
+    assert_eq!(happened(&mut book, Step::Changed(new)), [Happened::Queued]);
+    assert_eq!(book.settled(), BTreeSet::from([BindingKey::namespaced("n", "other")]));
+    assert!(book.of(&web).is_some());
 }
 
 #[test]

@@ -18,6 +18,7 @@ use controller_kit::{Context, Next, WorkQueue};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::v1::{WatchEntriesRequest, WatchEntriesResponse, watch_entries_response};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 use tonic::{Code, Status};
 use tracing::warn;
 
@@ -32,7 +33,7 @@ use told::Teller;
 
 /// What is leased at once needs no condition: an entry that stays for longer than this gets one.
 const SETTLE: Duration = Duration::from_millis(500);
-/// A queue that began anew has yet to hear from its producers: conditions are not cleared before that.
+/// A queue that began anew has yet to hear from its producers: what it does not hold is not gone before that.
 const CLEAR_AFTER: Duration = Duration::from_secs(10);
 /// Conditions that are written at the same time; the pace is set elsewhere.
 const WRITERS: usize = 4;
@@ -55,6 +56,8 @@ pub(crate) struct Pending {
 struct Position {
     revision: u64,
     queue_epoch: String,
+    /// When what the queue has not told counts as gone.
+    settles_at: Option<Instant>,
 }
 
 impl Pending {
@@ -74,6 +77,15 @@ impl Pending {
             client,
             book: Arc::default(),
             pace: Arc::new(Pace::per_second(writes_per_second)),
+        }
+    }
+
+    /// A binding changed. A look that was taken before its condition came to be known here, or before somebody else
+    /// changed it, is taken again.
+    pub fn binding_changed(&self, before: Option<&Binding>, after: Option<&Binding>) {
+        let Some(after) = after else { return };
+        if before.and_then(|before| before.condition(EVICTION_PENDING)) != after.condition(EVICTION_PENDING) {
+            self.look_at(&after.key());
         }
     }
 
@@ -181,16 +193,15 @@ impl Pending {
             Err(status) => return self.ended(position, &status),
         };
         loop {
-            let told = async {
-                match teller.due() {
-                    Some(at) => tokio::time::sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
             let step = tokio::select! {
                 biased;
                 step = steps.message() => step,
-                () = told => {
+                () = sleep_until(position.settles_at) => {
+                    position.settles_at = None;
+                    self.settled();
+                    continue;
+                }
+                () = sleep_until(teller.due()) => {
                     teller.tell(&self.ctx);
                     continue;
                 }
@@ -220,8 +231,9 @@ impl Pending {
             *position = Position {
                 revision,
                 queue_epoch: synced.queue_epoch,
+                settles_at: Some(Instant::now() + CLEAR_AFTER),
             };
-            self.synced();
+            self.book.lock().synced();
             return;
         }
         match self.book.lock().take(message) {
@@ -237,15 +249,22 @@ impl Pending {
         }
     }
 
-    /// The whole queue is known: conditions of what it does not hold go, but not before its producers had time.
-    fn synced(&self) {
-        let gone = self.book.lock().synced();
+    /// The whole queue is known, and its producers had time: conditions of what it does not hold go.
+    fn settled(&self) {
+        let gone = self.book.lock().settled();
         let stale = self
             .stores
             .bindings()
             .filter(|binding| binding.condition(EVICTION_PENDING).is_some());
         for key in stale.map(|binding| binding.key()).chain(gone) {
-            self.work.add_after(key, CLEAR_AFTER);
+            self.work.add(key);
         }
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }
