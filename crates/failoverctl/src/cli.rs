@@ -113,7 +113,7 @@ pub struct LintArgs {
     pub files: Vec<PathBuf>,
 
     /// Ask no control plane. Without this, one that is not named by --kubeconfig or --context is asked if it answers.
-    #[arg(long, conflicts_with_all = ["kubeconfig", "context"])]
+    #[arg(long)]
     pub offline: bool,
 
     /// Leave out findings of these codes; may be repeated, or a list with commas.

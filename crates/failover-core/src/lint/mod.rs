@@ -28,6 +28,8 @@ pub use finding::Finding;
 pub use known::{Known, StockKarmada};
 pub use similar::nearest;
 
+use crate::taint_policy::{PlannedTaint, Reading};
+
 /// An object to look at.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
@@ -46,7 +48,7 @@ pub fn lint(subjects: &[Subject], known: &Known<'_>) -> Vec<(usize, Finding)> {
         let of_this = match subject {
             Subject::TaintPolicy(policy) => {
                 let mut found = taint_policy::findings(policy, known, &around);
-                found.extend(pairs::findings(policy, &around.others(index)));
+                found.extend(pairs::findings(index, &around.policies));
                 found
             }
             Subject::Propagation(_, policy) => propagation::findings(policy, known, &around),
@@ -56,12 +58,37 @@ pub fn lint(subjects: &[Subject], known: &Known<'_>) -> Vec<(usize, Finding)> {
     findings
 }
 
+/// A ClusterTaintPolicy, read once for all comparisons.
+struct Neighbour<'a> {
+    /// Which subject it is; nothing for a stored one.
+    index: Option<usize>,
+    policy: &'a ClusterTaintPolicy,
+    reading: Reading<'a>,
+    /// Its taints; none when nothing can be done for it.
+    taints: Vec<PlannedTaint>,
+}
+
+impl<'a> Neighbour<'a> {
+    fn of(index: Option<usize>, policy: &'a ClusterTaintPolicy) -> Self {
+        let reading = Reading::of(policy);
+        let taints = if reading.invalid().is_none() {
+            reading.taints()
+        } else {
+            Vec::new()
+        };
+        Self {
+            index,
+            policy,
+            reading,
+            taints,
+        }
+    }
+}
+
 /// What stands beside an object: in the files, and on the control plane.
 struct Around<'a> {
-    /// ClusterTaintPolicies of the files, with their indices.
-    in_files: Vec<(usize, &'a ClusterTaintPolicy)>,
-    /// Stored ones that no file replaces.
-    stored: Vec<&'a ClusterTaintPolicy>,
+    /// ClusterTaintPolicies of the files, and stored ones that no file replaces.
+    policies: Vec<Neighbour<'a>>,
     /// Whether anybody has failover.cluster; nothing when no PropagationPolicy is known.
     somebody_opted_in: Option<bool>,
 }
@@ -77,11 +104,15 @@ impl<'a> Around<'a> {
             })
             .collect();
         let replaced = |name: &Option<String>| in_files.iter().any(|(_, policy)| policy.metadata.name == *name);
+        let mut policies: Vec<Neighbour<'_>> = in_files
+            .iter()
+            .map(|(index, policy)| Neighbour::of(Some(*index), policy))
+            .collect();
         let stored = known
             .taint_policies
             .iter()
-            .filter(|policy| !replaced(&policy.metadata.name))
-            .collect();
+            .filter(|policy| !replaced(&policy.metadata.name));
+        policies.extend(stored.map(|policy| Neighbour::of(None, policy)));
         let opted_in = subjects.iter().filter_map(|subject| match subject {
             Subject::Propagation(_, policy) => Some(propagation::opted_in(policy)),
             Subject::TaintPolicy(_) => None,
@@ -92,23 +123,8 @@ impl<'a> Around<'a> {
             (stored, files) => Some(stored == Some(true) || files.contains(&true)),
         };
         Self {
-            in_files,
-            stored,
+            policies,
             somebody_opted_in,
         }
-    }
-
-    /// All ClusterTaintPolicies but the subject of this index.
-    fn others(&self, index: usize) -> Vec<&'a ClusterTaintPolicy> {
-        let in_files = self.in_files.iter().filter(|(other, _)| *other != index);
-        in_files
-            .map(|(_, policy)| *policy)
-            .chain(self.stored.iter().copied())
-            .collect()
-    }
-
-    fn taint_policies(&self) -> impl Iterator<Item = &'a ClusterTaintPolicy> {
-        let in_files = self.in_files.iter().map(|(_, policy)| *policy);
-        in_files.chain(self.stored.iter().copied())
     }
 }

@@ -3,30 +3,28 @@
 use api_types::placement::ClusterAffinity;
 use api_types::taint_policy::ClusterTaintPolicy;
 
+use super::Neighbour;
 use super::code::Code;
 use super::finding::Finding;
 use crate::taint_policy::{PlannedTaint, Reading};
 
-/// What is found about `policy` beside `others`.
-pub(super) fn findings(policy: &ClusterTaintPolicy, others: &[&ClusterTaintPolicy]) -> Vec<Finding> {
-    let reading = Reading::of(policy);
-    if reading.invalid().is_some() {
+/// What is found about the policy that is subject `index`, beside the others.
+pub(super) fn findings(index: usize, policies: &[Neighbour<'_>]) -> Vec<Finding> {
+    let Some(own) = policies.iter().find(|neighbour| neighbour.index == Some(index)) else {
         return Vec::new();
-    }
-    let field = if policy.spec.taints_to_add.is_empty() {
+    };
+    let field = if own.policy.spec.taints_to_add.is_empty() {
         "spec.taints"
     } else {
         "spec.taintsToAdd"
     };
     let mut found = Vec::new();
-    for (index, taint) in reading.taints().iter().enumerate() {
-        for other in others.iter().copied().filter(|other| may_meet(policy, other)) {
-            let read = Reading::of(other);
-            if read.invalid().is_some() {
-                continue;
-            }
-            for theirs in read.taints().iter().filter(|theirs| theirs.id == taint.id) {
-                found.push(compare(&reading, taint, &read, theirs, &format!("{field}[{index}]")));
+    for (at, taint) in own.taints.iter().enumerate() {
+        for other in policies.iter().filter(|other| other.index != Some(index)) {
+            let same = other.taints.iter().find(|theirs| theirs.id == taint.id);
+            if let Some(theirs) = same.filter(|_| may_meet(own.policy, other.policy)) {
+                let field = format!("{field}[{at}]");
+                found.push(compare(&own.reading, taint, &other.reading, theirs, &field));
             }
         }
     }
@@ -66,12 +64,19 @@ fn compare(
         taint.add_after.min(theirs.add_after).as_secs(),
         taint.remove_after.max(theirs.remove_after).as_secs(),
     );
+    let never = if taint.add_after == theirs.add_after {
+        String::new()
+    } else {
+        let longer = taint.add_after.max(theirs.add_after).as_secs();
+        format!(", so that the window of {longer} s is never reached there")
+    };
     Finding::new(
         Code::SharedTaint,
         field,
         format!("policy {} adds taint {} too", other.name(), taint.id),
         format!(
-            "what any policy wants stands: it comes after {first} s where both match, and goes when the last has not matched for its removal window, {last} s at most"
+            "what any policy wants stands: where both match it comes after {first} s{never}, and it goes when none wants it \
+             any more, {last} s after the last has ceased to match at most"
         ),
         "nothing, if that is meant; else use another key",
     )

@@ -10,7 +10,6 @@ use super::finding::Finding;
 use super::known::Known;
 use super::target::{self, some};
 use super::tolerations;
-use crate::taint_policy::Reading;
 
 /// Whether the workload opts in to PreferNoExecute.
 pub(super) fn opted_in(policy: &Policy) -> bool {
@@ -84,19 +83,17 @@ fn not_opted_in(policy: &Policy, around: &Around<'_>) -> Option<Finding> {
     if opted_in(policy) {
         return None;
     }
-    let soft = around.taint_policies().find(|policy| {
-        let reading = Reading::of(policy);
-        reading.invalid().is_none()
-            && reading
-                .taints()
-                .iter()
-                .any(|taint| taint.id.effect == effect::PREFER_NO_EXECUTE)
+    let soft = around.policies.iter().find(|neighbour| {
+        neighbour
+            .taints
+            .iter()
+            .any(|taint| taint.id.effect == effect::PREFER_NO_EXECUTE)
     })?;
     Some(Finding::new(
         Code::NotOptedIn,
         "spec",
         "without failover.cluster, PreferNoExecute taints do not move the workload",
-        format!("ClusterTaintPolicy {} adds one", Reading::of(soft).name()),
+        format!("ClusterTaintPolicy {} adds one", soft.reading.name()),
         "add failover.cluster if the workload is to move, and nothing if it is to stay",
     ))
 }
