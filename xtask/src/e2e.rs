@@ -8,6 +8,17 @@ use xshell::cmd;
 use crate::run;
 use crate::workspace::Workspace;
 
+/// The scenario that every run of the tests tells.
+pub const WORKED_EXAMPLE: &str = "worked-example";
+
+/// The scenarios that only `--full` tells too, with the names of their stages.
+pub const OTHERS: [(&str, &str); 4] = [
+    ("e2e restarts", "restarts"),
+    ("e2e mass-failure", "mass-failure"),
+    ("e2e taint-policies", "taint-policies"),
+    ("e2e pull-member", "pull-member"),
+];
+
 const WITHIN: Duration = Duration::from_mins(10);
 
 /// Runs a scenario. The programs must have been built, ours ([`Workspace::build`]) and those of the control plane.

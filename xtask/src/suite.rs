@@ -62,11 +62,11 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<bool> {
         (false, _) => not_built(),
         (true, false) => Outcome::LeftOut("it needs the real control plane (see there)".to_owned()),
     };
-    report.stage("e2e worked-example", || scenario("worked-example"));
+    report.stage("e2e worked-example", || scenario(e2e::WORKED_EXAMPLE));
     if extent == Extent::Full {
-        report.stage("e2e restarts", || scenario("restarts"));
-        report.stage("e2e pull-member", || scenario("pull-member"));
-        report.stage("e2e taint-policies", || scenario("taint-policies"));
+        for (stage, name) in e2e::OTHERS {
+            report.stage(stage, || scenario(name));
+        }
         report.stage("benchmarks", || bench::stage(workspace));
         report.stage("advisories", || deny::advisories_stage(workspace));
     }

@@ -54,3 +54,18 @@ async fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What no run of the tests tells rots.
+    #[test]
+    fn the_suite_tells_every_scenario() {
+        let suite = include_str!("../../../xtask/src/e2e.rs");
+        for scenario in Scenario::value_variants() {
+            let name = scenario.to_possible_value().expect("none is hidden");
+            assert!(suite.contains(&format!("\"{}\"", name.get_name())), "{name:?}");
+        }
+    }
+}

@@ -31,7 +31,7 @@ use plan::Plan;
 use run::{Detail, Outcome};
 
 /// Seeds that once failed, and why.
-const ONCE_FAILED: [(u64, &str); 5] = [
+const ONCE_FAILED: [(u64, &str); 8] = [
     (
         6,
         "replicas by fixed weights were divided anew when tolerations changed",
@@ -49,6 +49,15 @@ const ONCE_FAILED: [(u64, &str); 5] = [
         179,
         "a ConfigMap was applied and its health not known when the task went",
     ),
+    (
+        204,
+        "a Work went on saying that it was not applied: execution did not see its own word in time",
+    ),
+    (
+        452,
+        "a condition stayed: the taint manager did not see its own word in time",
+    ),
+    (538, "two evictions were written together that had their turns apart"),
 ];
 
 fn simulated(seed: u64, detail: Detail) -> Outcome {

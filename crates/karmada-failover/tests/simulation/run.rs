@@ -67,6 +67,7 @@ impl Run {
         let names: Vec<&str> = plan.members.iter().map(|member| member.name.as_str()).collect();
         let settings = Settings {
             lag: lag(&plan),
+            write_delay: write_delay(&plan),
             ..Settings::exact(plan.evictions_per_second)
         };
         let world = World::watched(&names, settings);
@@ -262,6 +263,15 @@ fn lag(plan: &Plan) -> SignedDuration {
         _ => SignedDuration::ZERO,
     });
     late.fold(SignedDuration::from_secs(1), |sum, one| sum + one)
+}
+
+/// How much later than its turn an eviction may be written in this plan: a handful of requests lie between the two.
+fn write_delay(plan: &Plan) -> SignedDuration {
+    let slowest = plan.actions.iter().filter_map(|(_, action)| match action {
+        Action::Latency { at_most } => SignedDuration::try_from(*at_most * 8).ok(),
+        _ => None,
+    });
+    slowest.max().unwrap_or(SignedDuration::ZERO)
 }
 
 fn writes(server: &str, faults: &kube_sandbox::Faults) -> Vec<String> {

@@ -26,7 +26,15 @@ const RETRY: Duration = Duration::from_millis(200);
 const IN_ORDER: Duration = Duration::from_secs(1);
 
 /// Lists and watches `api` for ever and hands every change to `see`. Ends only by being dropped.
-pub async fn follow<K>(api: Api<K>, mut see: impl FnMut(Seen<K>))
+pub async fn follow<K>(api: Api<K>, see: impl FnMut(Seen<K>))
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    follow_telling(api, see, || {}).await;
+}
+
+/// The same; `listed` is called after each complete list.
+pub(super) async fn follow_telling<K>(api: Api<K>, mut see: impl FnMut(Seen<K>), listed: impl Fn())
 where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
@@ -49,6 +57,7 @@ where
             }
         }
         gone.into_values().for_each(|object| see(Seen::Gone(object)));
+        listed();
         while watch(&api, &mut version, &mut known, &mut see).await == Outcome::GoOn {}
     }
 }

@@ -1,11 +1,23 @@
 //! A second, plain writing of the rules that evictions and taints follow, independent of the code that is checked.
 
+use std::collections::BTreeSet;
+
 use api_types::cluster::{Cluster, effect};
+use api_types::names::annotation;
 use api_types::placement::{ReplicaDivisionPreference, ReplicaSchedulingType, SetOperator};
 use api_types::taint_policy::{ClusterTaintPolicy, MatchCondition};
 use api_types::work::Binding;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Taint, Toleration};
+use kube::ResourceExt;
+
+/// The taints, as `key:effect`, that the policy engine says it added to `cluster`.
+pub(super) fn recorded_taints(cluster: &Cluster) -> BTreeSet<String> {
+    let record = cluster.annotations().get(annotation::MANAGED_TAINTS);
+    let record: Option<serde_json::Value> = record.and_then(|text| serde_json::from_str(text).ok());
+    let taints = record.as_ref().and_then(|record| record["taints"].as_object());
+    taints.into_iter().flat_map(|taints| taints.keys().cloned()).collect()
+}
 
 /// The earliest time at which `binding` may be evicted from `cluster`; `None`: never, as things stand.
 pub(super) fn earliest_eviction(binding: &Binding, cluster: &Cluster) -> Option<Timestamp> {

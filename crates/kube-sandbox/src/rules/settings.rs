@@ -15,6 +15,9 @@ pub struct Settings {
     /// How old what a component acts on may be: zero where its watches and reads are at once, more where requests or
     /// watch events are made late. What was right by a version replaced less than this ago breaks no rule.
     pub lag: SignedDuration,
+    /// How much later than its turn an eviction may be written, where requests are made to take time. The rate is that
+    /// of the turns; what is seen are the writes.
+    pub write_delay: SignedDuration,
 }
 
 impl Settings {
@@ -26,6 +29,7 @@ impl Settings {
             slack: SignedDuration::from_millis(100),
             settle: SignedDuration::from_secs(10),
             lag: SignedDuration::ZERO,
+            write_delay: SignedDuration::ZERO,
         }
     }
 
@@ -37,6 +41,7 @@ impl Settings {
             slack: SignedDuration::from_millis(1500),
             settle: SignedDuration::from_secs(10),
             lag: SignedDuration::ZERO,
+            write_delay: SignedDuration::ZERO,
         }
     }
 }

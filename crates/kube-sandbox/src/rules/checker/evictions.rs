@@ -39,7 +39,7 @@ impl Checker {
     }
 
     fn check_rate(&mut self, now: Timestamp) {
-        let slack = self.settings.slack.as_secs_f64();
+        let slack = (self.settings.slack + self.settings.write_delay).as_secs_f64();
         let broken = self.eviction_times.iter().enumerate().find_map(|(index, start)| {
             let count = self.eviction_times.len() - index;
             let window = now.duration_since(*start).as_secs_f64() + slack;

@@ -27,7 +27,7 @@ use super::settings::Settings;
 /// A rule that was broken, with the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// Number of the rule, 1 to 8.
+    /// Number of the rule, 1 to 8; 0 when nobody could look.
     pub rule: u8,
     /// When it was seen.
     pub at: Timestamp,

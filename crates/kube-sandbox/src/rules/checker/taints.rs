@@ -1,8 +1,8 @@
 //! Rule 2, of taints: none before its window. Rule 7, of taints: what we did not add is left alone.
 
 use api_types::cluster::Cluster;
-use api_types::names::annotation;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::Taint;
 use kube::ResourceExt;
 
 use super::Checker;
@@ -12,19 +12,15 @@ impl Checker {
     /// Rule 2 (no taint before its window) and rule 7 (a taint that we did not add is left alone).
     pub(super) fn check_taints(&mut self, before: &Cluster, after: &Cluster, now: Timestamp) {
         let name = after.name_any();
-        let owned = |cluster: &Cluster, key: &str| {
-            cluster
-                .annotations()
-                .get(annotation::MANAGED_TAINTS)
-                .is_some_and(|owned| owned.contains(key))
-        };
+        let id = |taint: &Taint| format!("{}:{}", taint.key, taint.effect);
+        let (ours_before, ours_after) = (reference::recorded_taints(before), reference::recorded_taints(after));
         for taint in &after.spec.taints {
             let is_new = !before
                 .spec
                 .taints
                 .iter()
                 .any(|old| old.key == taint.key && old.effect == taint.effect);
-            if !is_new || !owned(after, &taint.key) {
+            if !is_new || !ours_after.contains(&id(taint)) {
                 continue;
             }
             let policies = self
@@ -47,7 +43,12 @@ impl Checker {
                 Some(_) => {}
             }
         }
-        for taint in before.spec.taints.iter().filter(|taint| !owned(before, &taint.key)) {
+        for taint in before
+            .spec
+            .taints
+            .iter()
+            .filter(|taint| !ours_before.contains(&id(taint)))
+        {
             let same = after
                 .spec
                 .taints

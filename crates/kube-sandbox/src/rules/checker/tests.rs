@@ -16,9 +16,14 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_000_000 + seconds).unwrap()
 }
 
+/// `owned`: the taint, as `key:effect`, that is recorded as ours; empty for none.
 fn cluster(taints: &Value, ready: &str, owned: &str) -> Cluster {
+    let record = match owned {
+        "" => json!({"taints": {}}),
+        owned => json!({"taints": {owned: {"policies": {"p": "u"}}}}),
+    };
     serde_json::from_value(json!({
-        "metadata": {"name": "m1", "annotations": {annotation::MANAGED_TAINTS: owned}},
+        "metadata": {"name": "m1", "annotations": {annotation::MANAGED_TAINTS: record.to_string()}},
         "spec": {"syncMode": "Push", "taints": taints},
         "status": {"conditions": [{"type": "Ready", "status": ready, "reason": "", "message": "", "lastTransitionTime": at(0).to_string()}]}
     }))
@@ -174,7 +179,10 @@ fn a_taint_waits_for_its_window(#[case] second: i64, #[case] expected: Vec<u8>) 
     let mut checker = Checker::new(Settings::exact(0.5));
     checker.see_policy(Seen::Stored(policy), at(0));
     checker.see_cluster(Seen::Stored(cluster(&json!([]), "False", "")), at(0));
-    checker.see_cluster(Seen::Stored(cluster(&json!([taint(second)]), "False", "k")), at(second));
+    checker.see_cluster(
+        Seen::Stored(cluster(&json!([taint(second)]), "False", "k:NoExecute")),
+        at(second),
+    );
     assert_eq!(rules(checker, at(60)), expected);
 }
 
@@ -226,6 +234,28 @@ fn what_was_read_a_moment_ago_may_be_acted_on(#[case] lag: SignedDuration, #[cas
     );
 }
 
+/// Two evictions that were let go ten seconds apart, each written within a second.
+#[rstest]
+#[case::known(SignedDuration::from_secs(1), vec![])]
+#[case::not_known(SignedDuration::ZERO, vec![1])]
+fn a_write_may_come_later_than_its_turn(#[case] write_delay: SignedDuration, #[case] expected: Vec<u8>) {
+    let mut checker = Checker::new(Settings {
+        write_delay,
+        ..Settings::exact(0.1)
+    });
+    let named = |mut b: Binding, name: &str| {
+        b.metadata.name = Some(name.to_owned());
+        Seen::Stored(b)
+    };
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "False", "")), at(0));
+    for name in ["a", "b"] {
+        checker.see_binding(named(binding(&["m1"], &json!([]), &[]), name), at(0));
+    }
+    checker.see_binding(named(binding(&[], &json!([task("m1")]), &[]), "a"), at(2));
+    checker.see_binding(named(binding(&[], &json!([task("m1")]), &[]), "b"), at(11));
+    assert_eq!(rules(checker, at(30)), expected);
+}
+
 /// Two evictions ten seconds apart, while the wall clock was set back by nine or forward by nine.
 #[rstest]
 #[case::back(-9, 2)]
@@ -246,10 +276,15 @@ fn a_stepped_clock_is_no_rate(#[case] step: i64, #[case] second: i64) {
     assert_eq!(rules(checker, at(30)), Vec::<u8>::new());
 }
 
-#[test]
-fn a_taint_of_a_person_is_left_alone() {
+/// What is recorded as ours is that key with that effect, and no other.
+#[rstest]
+#[case::ours("k:NoExecute", vec![])]
+#[case::another_effect("k:NoSchedule", vec![7])]
+#[case::a_longer_key("k2:NoExecute", vec![7])]
+#[case::nothing("", vec![7])]
+fn a_taint_of_a_person_is_left_alone(#[case] ours: &str, #[case] expected: Vec<u8>) {
     let mut checker = Checker::new(Settings::exact(0.5));
-    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
-    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(1));
-    assert_eq!(rules(checker, at(2)), [7]);
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", ours)), at(0));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", ours)), at(1));
+    assert_eq!(rules(checker, at(2)), expected);
 }
