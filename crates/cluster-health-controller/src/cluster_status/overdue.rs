@@ -169,6 +169,22 @@ mod tests {
         assert_eq!(split(&BTreeMap::new(), grace, now), (Vec::new(), None));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn only_who_is_to_be_probed_and_was_not_is_overdue() {
+        let overdue = Overdue::new(Duration::from_secs(40));
+        assert!(!overdue.is_overdue("m1"), "nobody asked for it");
+        overdue.begin("m1");
+        tokio::time::sleep(Duration::from_millis(39_999)).await;
+        assert!(!overdue.is_overdue("m1"));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(overdue.is_overdue("m1"));
+        overdue.probed("m1");
+        assert!(!overdue.is_overdue("m1"));
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        overdue.end("m1");
+        assert!(!overdue.is_overdue("m1"));
+    }
+
     #[test]
     fn a_list_fits_its_annotation() {
         assert_eq!(joined(&["a", "b"]), "a,b");
