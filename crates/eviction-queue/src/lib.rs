@@ -11,6 +11,7 @@ pub mod pauses;
 pub mod server;
 pub mod service;
 pub mod shell;
+mod standstill;
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Writes the status of FailoverPauses, at most once a second, and tells in events when one begins and ends.
+//! Writes the status of FailoverPauses, at most once a second, and tells in events when one begins and ends; as often it
+//! says on the Lease why nothing is released.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::shell::Shell;
+use crate::standstill::Standstill;
 
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
@@ -21,7 +23,10 @@ pub async fn report(ctx: &Context, shell: &Shell) {
         return;
     };
     let mut beats = shell.beats();
+    let mut standstill = Standstill::default();
     loop {
+        let verdict = shell.look(|queue, _| queue.verdict().clone());
+        standstill.say(ctx, &verdict);
         let wanted = shell.look(|queue, now| statuses(queue, now.wall));
         for (name, wanted) in &wanted {
             write(ctx, &store, name, wanted).await;

@@ -16,7 +16,8 @@ pub enum DeletionBy {
     /// The eviction queue: what runs there stays in the result until the evictor takes it away.
     #[default]
     Queue,
-    /// The scheduler, because nobody evicts (the gate `Failover` is off): deleting a cluster is a person's act.
+    /// The scheduler, because nobody evicts (the gate `Failover` is off, or no taint manager is at work): deleting a cluster
+    /// is a person's act.
     Scheduler,
 }
 

@@ -5,9 +5,10 @@ use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
 use binding_writer::OwnWrites;
 use controller_kit::informer::Stopped;
-use controller_kit::{Context, Gate, Next, RequiredKind, WorkQueue};
-use scheduler_filters::{DeletionBy, Plugins, Rules};
+use controller_kit::{Context, Next, RequiredKind, WorkQueue};
+use scheduler_filters::{Plugins, Rules};
 
+use crate::emptying::Emptying;
 use crate::flags::Flags;
 use crate::plan::{View, plan};
 use crate::store::{Informers, Stores};
@@ -28,14 +29,6 @@ pub(crate) async fn run(ctx: Context, flags: Flags, plugins: Plugins) -> anyhow:
         Ok(stores) => stores,
         Err(Stopped) => return Ok(()),
     };
-    let rules = Rules {
-        deletion: if ctx.gates.enabled(Gate::Failover) {
-            DeletionBy::Queue
-        } else {
-            DeletionBy::Scheduler
-        },
-        ..Rules::default()
-    };
     ctx.metrics.describe(
         "karmada_scheduler_schedule_attempts_total",
         "Tries to place a binding, by result: scheduled, or error when no cluster fits.",
@@ -43,11 +36,14 @@ pub(crate) async fn run(ctx: Context, flags: Flags, plugins: Plugins) -> anyhow:
     let queue: WorkQueue<BindingKey> = WorkQueue::new("scheduler", &ctx);
     informers.follow(&ctx, &queue, &stores);
     let workers = flags.concurrent_binding_schedules.max(1);
+    let emptying = Emptying::new(&ctx);
+    let watch = emptying.clone().watch(ctx.clone(), queue.clone(), stores.clone());
+    ctx.tasks.spawn("taint manager's lease", watch);
     let scheduler = Scheduler {
         ctx: ctx.clone(),
         stores,
         plugins,
-        rules,
+        emptying,
         name: flags.scheduler_name,
         own: OwnWrites::default(),
     };
@@ -65,7 +61,7 @@ struct Scheduler {
     ctx: Context,
     stores: Stores,
     plugins: Plugins,
-    rules: Rules,
+    emptying: Emptying,
     name: String,
     own: OwnWrites,
 }
@@ -109,7 +105,10 @@ impl Scheduler {
             fleet: &fleet,
             gone: &gone,
             plugins: &self.plugins,
-            rules: self.rules,
+            rules: Rules {
+                deletion: self.emptying.by(),
+                ..Rules::default()
+            },
             scheduler_name: &self.name,
             now,
         };

@@ -8,6 +8,7 @@
 //! when nothing fits; nothing is written and no event repeated when nothing changed.
 
 mod controller;
+mod emptying;
 mod flags;
 pub mod plan;
 mod store;

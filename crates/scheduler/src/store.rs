@@ -73,6 +73,17 @@ impl Stores {
         self.clusters.list().into_iter().collect()
     }
 
+    /// The bindings that are placed on a cluster that is being deleted.
+    pub(crate) fn on_clusters_that_go(&self) -> BTreeSet<BindingKey> {
+        let mut keys = BTreeSet::new();
+        for cluster in self.clusters.list().iter().filter(|cluster| cluster.is_being_deleted()) {
+            let name = cluster.cluster_name();
+            let holders = self.bindings.by_index(wake::HOLDERS, name.as_str());
+            keys.extend(holders.map(|binding| binding.key()));
+        }
+        keys
+    }
+
     fn concerned_by(&self, change: &Change<Cluster>) -> Vec<BindingKey> {
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
         let concerns = wake::concerns(before, after);

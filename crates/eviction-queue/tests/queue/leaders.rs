@@ -138,3 +138,28 @@ fn nobody_leads() {
         assert_eq!(error.to_string(), expected);
     });
 }
+
+// What releases nothing says so where those can read it who do not speak gRPC.
+#[test]
+fn a_standstill_stands_on_the_lease_for_as_long_as_it_lasts() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(1.0)).await;
+        let leases =
+            kube::Api::<k8s_openapi::api::coordination::v1::Lease>::namespaced(world.plane.observer(), "karmada-system");
+        let said = || async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            let lease = leases.get("eviction-queue").await.unwrap();
+            let annotations = lease.metadata.annotations.unwrap_or_default();
+            annotations.get("failover.karmada.io/standstill").cloned().unwrap_or_default()
+        };
+        assert_eq!(said().await, "");
+        world.fail("h1");
+        assert_eq!(
+            said().await,
+            "nothing is released: regime Halted, 3 of 5 clusters are faulty (60.0 %), more than 55.0 % of a fleet of at most 10"
+        );
+        world.heal("h1");
+        assert_eq!(said().await, "");
+    });
+}
