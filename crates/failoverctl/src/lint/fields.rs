@@ -152,3 +152,88 @@ fn places_of(schema: &Value, name: &str, path: &str, found: &mut Vec<String>) {
         places_of(child, name, &at, found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::kinds::{Kind, kind};
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn found(kind_name: &str, mut object: Value) -> Vec<(String, String)> {
+        let group = if kind_name.ends_with("Binding") {
+            "work.karmada.io/v1alpha2"
+        } else {
+            "policy.karmada.io/v1alpha1"
+        };
+        object["apiVersion"] = json!(group);
+        object["kind"] = json!(kind_name);
+        let Kind::Ours(crd) = kind(&object) else {
+            panic!("{kind_name} is ours")
+        };
+        let schema = json!(crd.spec.versions[0].schema)["openAPIV3Schema"].clone();
+        unknown(&object, &schema)
+            .into_iter()
+            .map(|finding| (finding.field, finding.fix))
+            .collect()
+    }
+
+    #[rstest]
+    #[case("PropagationPolicy", json!({"spec": {"failover": {"cluster": {"pureMode": "Never"}}}}), "spec.failover.cluster.pureMode", "did you mean purgeMode?")]
+    #[case("ClusterPropagationPolicy", json!({"spec": {"failover": {"application": {"pureMode": "Never"}}}}), "spec.failover.application.pureMode", "did you mean purgeMode?")]
+    #[case("ResourceBinding", json!({"spec": {"failoverBehavior": {}}}), "spec.failoverBehavior", "did you mean failover?")]
+    #[case("ResourceBinding", json!({"spec": {"ActionEvictionHistory": []}}), "spec.ActionEvictionHistory", "did you mean activeEvictionHistory?")]
+    #[case("ClusterResourceBinding", json!({"spec": {"gracefulEvictionTasks": [{"createTimestamp": "x"}]}}), "spec.gracefulEvictionTasks[0].createTimestamp", "did you mean creationTimestamp?")]
+    #[case("PropagationPolicy", json!({"spec": {"failover": {"application": {"decisionConditions": {"healthyState": "Healthy"}}}}}),
+        "spec.failover.application.decisionConditions.healthyState", "it belongs to spec.failover.application.preConditions")]
+    #[case("PropagationPolicy", json!({"metadata": {"lables": {}}}), "metadata.lables", "did you mean labels?")]
+    #[case("PropagationPolicy", json!({"spce": {}}), "spce", "did you mean spec?")]
+    fn what_was_meant_is_told(#[case] kind: &str, #[case] object: Value, #[case] field: &str, #[case] fix: &str) {
+        assert_eq!(found(kind, object), [(field.to_owned(), fix.to_owned())]);
+    }
+
+    #[test]
+    fn names_that_people_choose_are_no_fields() {
+        let labels = json!({
+            "metadata": {"labels": {"any": "x"}, "annotations": {"example.com/any": "y"}},
+            "spec": {"placement": {"clusterAffinity": {"labelSelector": {"matchLabels": {"any": "x"}}}}},
+        });
+        assert_eq!(found("PropagationPolicy", labels), []);
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            "[a-z]{0,4}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            let name = prop_oneof![
+                "[a-z.\\[\\]]{0,4}",
+                Just("spec".to_owned()),
+                Just("metadata".to_owned()),
+                Just("failover".to_owned()),
+                Just("taintsToAdd".to_owned())
+            ];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(name, inner, 0..4)
+                    .prop_map(|map| map.into_iter().collect::<Map<_, _>>().into()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_object_is_answered(object in value()) {
+            let Kind::Ours(crd) = kind(&json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy"})) else {
+                panic!("it is ours")
+            };
+            let schema = json!(crd.spec.versions[0].schema)["openAPIV3Schema"].clone();
+            let names: usize = unknown(&object, &schema).len();
+            prop_assert!(object.is_object() || names == 0);
+        }
+    }
+}

@@ -148,7 +148,7 @@ pub(super) fn something_is_coming(gathered: &Gathered, now: Timestamp) -> bool {
     let policies: Vec<&ClusterTaintPolicy> = gathered.policies.iter().collect();
     let settings = Settings::of(&controllers, now);
     let rows = Engine::look(&policies, &gathered.cluster, &settings).views(&policies);
-    !coming(&rows).is_empty()
+    !coming(&gathered.cluster, &rows).is_empty()
 }
 
 impl ClusterExplanation {

@@ -39,8 +39,9 @@ pub struct WouldLeave {
     pub staying: BTreeMap<String, usize>,
 }
 
-/// The taints that are coming and may move workloads, each once, the first one first.
-pub(super) fn coming(rows: &[PolicyOnCluster]) -> Vec<(TaintId, String, At)> {
+/// The taints that are coming, are not there in whatever form, and may move workloads; each once, the first one first.
+pub(super) fn coming(cluster: &Cluster, rows: &[PolicyOnCluster]) -> Vec<(TaintId, String, At)> {
+    let stands = |id: &TaintId| cluster.spec.taints.iter().any(|taint| TaintId::of(taint) == *id);
     let mut coming: Vec<(TaintId, String, At)> = Vec::new();
     for taint in rows.iter().flat_map(|row| &row.taints) {
         let is_coming = matches!(taint.state, TaintWord::PendingAdd | TaintWord::Due);
@@ -51,7 +52,7 @@ pub(super) fn coming(rows: &[PolicyOnCluster]) -> Vec<(TaintId, String, At)> {
             key: key.to_owned(),
             effect: effect.to_owned(),
         };
-        if is_coming && moves_workloads(&id) {
+        if is_coming && moves_workloads(&id) && !stands(&id) {
             match coming.iter_mut().find(|(known, ..)| *known == id) {
                 Some((_, _, first)) => *first = at.min(*first),
                 None => coming.push((id, taint.value.clone(), at)),
@@ -83,7 +84,7 @@ pub(super) fn would_leave(
         no_execute: NoExecuteEviction::On,
         default_purge_mode: PurgeMode::Gracefully,
     };
-    coming(rows)
+    coming(cluster, rows)
         .into_iter()
         .map(|(id, value, at)| {
             let mut tainted = cluster.clone();
