@@ -12,15 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::cluster::condition::DELETION_BLOCKED;
 use api_types::work::{Binding, Work};
 use api_types::{BindingKey, ClusterName};
 use controller_kit::{Change, Context, EventType, Next, WorkQueue};
-use jiff::Timestamp;
+use failover_core::graceful::placed::placed;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::Resource;
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use self::index::{Index, Sources, binding_key, binding_of};
-use self::reconcile::{Plan, Situation, is_placed, plan};
+use self::reconcile::{Plan, Situation, plan};
 use self::writer::Outcome;
 use crate::Flags;
 use crate::interpreter::{Interpreter, Native};
@@ -82,8 +85,8 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a change of a binding can mean other Works: of its status only whether it is placed counts, and only while
-/// a copy has to go first.
+/// Whether a change of a binding can mean other Works, or another word on what keeps it: of its status only that word
+/// counts, and whether it is placed, while a copy has to go first.
 fn changes_works(change: &Change<Binding>) -> bool {
     let (Some(before), Some(after)) = (&change.before, &change.after) else {
         return true;
@@ -91,7 +94,13 @@ fn changes_works(change: &Change<Binding>) -> bool {
     before.spec != after.spec
         || before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
         || before.metadata.labels != after.metadata.labels
-        || (!after.spec.graceful_eviction_tasks.is_empty() && is_placed(before) != is_placed(after))
+        || (!after.spec.graceful_eviction_tasks.is_empty() && placed(before).is_ok() != placed(after).is_ok())
+        || blocked(before) != blocked(after)
+}
+
+/// Our own word. Before we heard it we may have found, by what was said before, that there was nothing to say.
+fn blocked(binding: &Binding) -> Option<&Condition> {
+    binding.condition(DELETION_BLOCKED)
 }
 
 struct BindingController {
@@ -115,7 +124,7 @@ struct Written {
 
 #[derive(Clone, Copy)]
 struct Away {
-    since: Timestamp,
+    since: Instant,
     told: bool,
 }
 
@@ -125,28 +134,26 @@ impl BindingController {
             self.away.lock().remove(key);
             return self.remove_works_of_nothing(key).await;
         };
-        let now = self.ctx.clock.now();
         let template = self.index.template_of(&binding);
         let works = self.index.works_of(key);
-        let away_since = self
+        let away_for = self
             .away
             .lock()
             .get(key)
             .into_iter()
             .flatten()
-            .map(|(c, away)| (c.clone(), away.since))
+            .map(|(c, away)| (c.clone(), away.since.elapsed()))
             .collect();
         let situation = Situation {
             binding: &binding,
             template: template.as_ref(),
             works: &works,
             presence: &|cluster| self.index.presence(cluster),
-            away_since: &away_since,
+            away_for: &away_for,
             unreachable_wait: self.unreachable_wait,
-            now,
         };
         let plan = plan(&situation, self.interpreter.as_ref());
-        self.remember_away(key, &binding, &plan, now);
+        self.remember_away(key, &binding, &plan);
         let written = self.carry_out(key, &binding, &plan).await;
         self.tell(&binding, &plan, &written);
         match written {
@@ -155,7 +162,7 @@ impl BindingController {
             Ok(Written { outdated: 1.., .. }) => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
             Ok(_) => match plan.failures.first() {
                 Some((cluster, error)) => Err(anyhow::anyhow!("no Work for cluster {cluster}: {error}")),
-                None => Ok(plan.look_again.map_or(Next::Done, Next::At)),
+                None => Ok(plan.look_again.map_or(Next::Done, Next::After)),
             },
         }
     }
@@ -174,19 +181,22 @@ impl BindingController {
         if writer::bindings(&self.ctx, key).get_opt(&key.name).await?.is_some() {
             return Ok(Next::After(Duration::from_secs(1)));
         }
+        let mut next = Next::Done;
         for work in orphans {
-            writer::delete(&self.ctx, work).await?;
+            if writer::delete(&self.ctx, work).await? == Outcome::Outdated {
+                next = Next::After(AGAIN_WHEN_OUTDATED);
+            }
         }
-        Ok(Next::Done)
+        Ok(next)
     }
 
-    fn remember_away(&self, key: &BindingKey, binding: &Binding, plan: &Plan, now: Timestamp) {
+    fn remember_away(&self, key: &BindingKey, binding: &Binding, plan: &Plan) {
         let mut all = self.away.lock();
         let before = all.remove(key).unwrap_or_default();
         let mut current = BTreeMap::new();
         for cluster in &plan.away {
             let mut away = before.get(cluster).copied().unwrap_or(Away {
-                since: now,
+                since: Instant::now(),
                 told: false,
             });
             if plan.unconfirmed.contains(cluster) && !away.told {
@@ -236,14 +246,19 @@ impl BindingController {
             .iter()
             .flatten()
             .any(|name| name == key.kind().finalizer());
-        if plan.release && ours {
-            writer::release(&self.ctx, key, binding).await?;
+        let about_itself = if plan.release && ours {
+            writer::release(&self.ctx, key, binding).await?
         } else if !plan.blocking.is_empty() {
             let message = format!(
                 "waits for the copies on clusters that are not ready: {}",
                 names(&plan.blocking)
             );
-            writer::say_blocked(&self.ctx, key, binding, &message).await?;
+            writer::say_blocked(&self.ctx, key, binding, &message).await?
+        } else {
+            Outcome::Done
+        };
+        if about_itself == Outcome::Outdated {
+            written.outdated += 1;
         }
         Ok(written)
     }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use api_types::ClusterName;
 use api_types::names::cluster_of_execution_namespace;
 use api_types::policy::PurgeMode;
-use api_types::work::{Binding, TargetCluster, Work, condition};
-use jiff::Timestamp;
+use api_types::work::{Binding, TargetCluster, Work};
+use failover_core::graceful::placed::placed;
 use serde_json::Value;
 
 use super::render;
@@ -29,12 +29,11 @@ pub struct Situation<'a> {
     pub works: &'a [Arc<Work>],
     /// Whether each cluster is there and answers.
     pub presence: &'a (dyn Fn(&ClusterName) -> Presence + Sync),
-    /// Since when an old copy's cluster has been away while others waited for that copy to go.
-    pub away_since: &'a BTreeMap<ClusterName, Timestamp>,
+    /// For how long an old copy's cluster has been away while others waited for that copy to go; elapsed time, which
+    /// no clock that is set moves.
+    pub away_for: &'a BTreeMap<ClusterName, Duration>,
     /// How long they wait for it.
     pub unreachable_wait: Duration,
-    /// Now.
-    pub now: Timestamp,
 }
 
 /// What is to be done.
@@ -54,8 +53,8 @@ pub struct Plan {
     pub unconfirmed: BTreeSet<ClusterName>,
     /// Clusters that keep a binding which is being deleted.
     pub blocking: BTreeSet<ClusterName>,
-    /// When to look again, if nothing changes before.
-    pub look_again: Option<Timestamp>,
+    /// How soon to look again, if nothing changes before.
+    pub look_again: Option<Duration>,
     /// Clusters for which no Work could be made, and why.
     pub failures: Vec<(ClusterName, InterpretError)>,
 }
@@ -71,7 +70,7 @@ pub fn plan(situation: &Situation<'_>, interpreter: &dyn Interpreter) -> Plan {
     let targets = targets(situation.binding);
     let kept = kept_by_tasks(situation.binding);
     let leaving = leaving_directly(situation.binding);
-    let placed = is_placed(situation.binding);
+    let placed = placed(situation.binding).is_ok();
 
     let mut wait = false;
     for (cluster, work) in &works {
@@ -148,43 +147,23 @@ fn leaving_directly(binding: &Binding) -> BTreeSet<ClusterName> {
         .collect()
 }
 
-/// Whether the scheduler has found a place for all of the workload, and for its newest version.
-pub fn is_placed(binding: &Binding) -> bool {
-    let Some(status) = &binding.status else { return false };
-    let scheduled = binding
-        .condition(condition::SCHEDULED)
-        .is_some_and(|c| c.status == "True");
-    let divided =
-        binding.spec.placement.as_ref().is_some_and(|placement| {
-            placement.scheduling_type() == api_types::placement::ReplicaSchedulingType::Divided
-        });
-    let sum: i64 = binding
-        .spec
-        .clusters
-        .iter()
-        .map(|target| i64::from(target.replicas))
-        .sum();
-    let complete = !(divided && binding.spec.is_workload()) || sum == i64::from(binding.replicas());
-    scheduled
-        && status.scheduler_observed_generation == binding.metadata.generation
-        && !binding.spec.clusters.is_empty()
-        && complete
-}
-
 /// A copy that goes first is waited for while its cluster answers, and for a while after it stopped to.
 fn still_waited_for(situation: &Situation<'_>, cluster: &ClusterName, plan: &mut Plan) -> bool {
     match (situation.presence)(cluster) {
         Presence::Gone => false,
         Presence::Ready => true,
         Presence::NotReady => {
-            let since = situation.away_since.get(cluster).copied().unwrap_or(situation.now);
-            let until = since.checked_add(situation.unreachable_wait).unwrap_or(Timestamp::MAX);
+            let away_for = situation.away_for.get(cluster).copied().unwrap_or_default();
             plan.away.insert(cluster.clone());
-            if until <= situation.now {
+            let Some(left) = situation
+                .unreachable_wait
+                .checked_sub(away_for)
+                .filter(|left| !left.is_zero())
+            else {
                 plan.unconfirmed.insert(cluster.clone());
                 return false;
-            }
-            plan.look_again = Some(plan.look_again.map_or(until, |earlier| earlier.min(until)));
+            };
+            plan.look_again = Some(plan.look_again.map_or(left, |earlier| earlier.min(left)));
             true
         }
     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use api_types::BindingKey;
 use api_types::work::{AggregatedStatusItem, Binding, Work};
 use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
+use kube::core::DynamicObject;
 
 use self::writer::Outcome;
 use crate::Flags;
@@ -52,6 +53,12 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     queue.follow(&ctx, sources.clusters.changes(), move |change| {
         on_cluster.bindings_concerned_by(change)
     });
+    for (kind, templates) in &sources.templates {
+        let kind = *kind;
+        gather(&queue, &ctx, templates.changes(), move |change| {
+            changes_status(change).then(|| TemplateKey::new(kind, change.key.clone()).binding())
+        });
+    }
     let controller = Arc::new(BindingStatus {
         ctx: ctx.clone(),
         index,
@@ -66,12 +73,23 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Its own status is our word; which clusters should have a Work is not.
+/// Which clusters should have a Work, and what we said ourselves: before we heard it we may have found, by what was said
+/// before, that there was nothing to say.
 fn changes_expectation(change: &Change<Binding>) -> bool {
     let (Some(before), Some(after)) = (&change.before, &change.after) else {
         return true;
     };
-    before.spec != after.spec || before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
+    before.spec != after.spec
+        || before.metadata.deletion_timestamp != after.metadata.deletion_timestamp
+        || writer::ours(before) != writer::ours(after)
+}
+
+/// The status of templates is our word, too; that of a new one is said when its binding is.
+fn changes_status(change: &Change<DynamicObject>) -> bool {
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return false;
+    };
+    before.data.get("status") != after.data.get("status")
 }
 
 /// Adds the keys of changes a little later, the first of several in time.

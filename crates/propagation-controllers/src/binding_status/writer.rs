@@ -1,9 +1,10 @@
 //! Writes of bindingStatus: each for the version that was read, so that a conflict leads to a new look at all Works
 //! and never to an old picture over a newer one.
 
-use api_types::BindingKey;
-use api_types::work::{Binding, ResourceBindingStatus};
+use api_types::work::{AggregatedStatusItem, Binding, ResourceBindingStatus, condition};
+use api_types::{BindingKey, conditions};
 use controller_kit::{Context, api_errors};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -18,6 +19,14 @@ pub enum Outcome {
     Done,
     /// There is another version; what to write has to be worked out anew.
     Outdated,
+}
+
+/// The parts of a binding's status that we write: the copies, and whether all are applied.
+#[must_use]
+pub fn ours(binding: &Binding) -> Option<(&[AggregatedStatusItem], Option<&Condition>)> {
+    let status = binding.status.as_ref()?;
+    let fully_applied = conditions::get(&status.conditions, condition::FULLY_APPLIED);
+    Some((status.aggregated_status.as_slice(), fully_applied))
 }
 
 /// Writes the parts of a binding's status that are ours.

@@ -7,6 +7,7 @@
 mod conditions;
 pub mod index;
 mod member;
+mod memory;
 mod object;
 mod reconcile;
 mod writer;
@@ -22,8 +23,10 @@ use controller_kit::{Change, Context, Next, ObjectKey, RequiredKind, Store, Work
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
 
+use self::conditions::is_applied;
 use self::index::WorkIndex;
 use self::member::Member;
+use self::memory::Memory;
 use self::reconcile::{MemberExecution, Told};
 use crate::MemberFlags;
 use crate::binding::index::BY_NAMESPACE;
@@ -62,7 +65,8 @@ pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>
     }
 }
 
-/// Of a Work's status nothing matters here: it is our own word.
+/// Of a Work's status, our own word, only this matters: that Applied is taken back. We may have judged by a version from
+/// before we said that, found that all was said already, and have to say it again.
 fn changes_objects(change: &Change<Work>) -> bool {
     let parts = |work: &Option<Arc<Work>>| {
         work.as_ref().map(|work| {
@@ -73,7 +77,10 @@ fn changes_objects(change: &Change<Work>) -> bool {
             )
         })
     };
-    change.before.is_none() || parts(&change.before) != parts(&change.after)
+    let applied = |work: &Option<Arc<Work>>| work.as_ref().is_some_and(|work| is_applied(work));
+    change.before.is_none()
+        || parts(&change.before) != parts(&change.after)
+        || (applied(&change.before) && !applied(&change.after))
 }
 
 /// Works on one member until its group is stopped: deletions first, then everything.
@@ -87,9 +94,7 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, told: 
         works: works.clone(),
         interpreter: Arc::new(Native),
         told,
-        written: parking_lot::Mutex::default(),
-        released: parking_lot::Mutex::default(),
-        said: parking_lot::Mutex::default(),
+        memory: Memory::default(),
     });
     let going: Vec<Arc<Work>> = works
         .of(&cluster)

@@ -8,12 +8,12 @@ use api_types::ClusterName;
 use api_types::names::label;
 use api_types::work::{Manifest, Work};
 use controller_kit::{Context, EventType, Next, ObjectKey};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::conditions::{Applied, is_applied};
 use super::index::WorkIndex;
 use super::member::{Member, MemberFailure};
+use super::memory::{Memory, ObjectName};
 use super::object::{Look, Step, content, is_managed, step};
 use super::writer::{self, Spoken};
 use crate::interpreter::{InterpretError, Interpreter};
@@ -63,12 +63,7 @@ pub struct MemberExecution {
     pub(super) works: WorkIndex,
     pub(super) interpreter: Arc<dyn Interpreter>,
     pub(super) told: Told,
-    /// What each object looked like after our last write.
-    pub(super) written: Mutex<BTreeMap<(String, ObjectKey), Value>>,
-    /// What was said last on each Work, and onto which version of it: until the store shows a later one, it is said.
-    pub(super) said: Mutex<BTreeMap<ObjectKey, (Option<String>, Applied)>>,
-    /// UIDs of Works that were let go, until they are seen to be gone.
-    pub(super) released: Mutex<BTreeMap<ObjectKey, Option<String>>>,
+    pub(super) memory: Memory,
 }
 
 /// Why a Work could not be dealt with.
@@ -104,6 +99,7 @@ impl MemberExecution {
     /// [`Failure`]; the Work comes back after a while.
     pub async fn sync(&self, key: &ObjectKey) -> Result<Next, Failure> {
         let Some(work) = self.works.get(key) else {
+            self.memory.forget(key);
             return Ok(Next::Done);
         };
         if work.metadata.deletion_timestamp.is_some() {
@@ -118,8 +114,7 @@ impl MemberExecution {
     /// [`Failure`].
     pub async fn remove(&self, work: &Work) -> Result<Next, Failure> {
         let key = ObjectKey::of(work);
-        let done = self.released.lock().get(&key) == Some(&work.metadata.uid);
-        if done || !writer::is_ours(work) {
+        if self.memory.is_released(&key, work) || !writer::is_ours(work) {
             return Ok(Next::Done);
         }
         let mut removal = Removal::Gone;
@@ -139,7 +134,7 @@ impl MemberExecution {
             Removal::Gone => {
                 writer::release(&self.ctx, work).await?;
                 tracing::info!(cluster = %self.cluster, work = %key, "the Work is let go: what it brought is gone");
-                self.released.lock().insert(key, work.metadata.uid.clone());
+                self.memory.released(&key, work);
                 Ok(Next::Done)
             }
         }
@@ -216,7 +211,7 @@ impl MemberExecution {
             self.member.delete(&observed).await.map_err(failed)?;
             let kind = json::text(manifest, "/kind");
             tracing::info!(cluster = %self.cluster, work = %work, kind, object = %key_of(manifest), "removed");
-            self.forget(manifest);
+            self.memory.left(work, &memory_key(manifest));
             if self.member.live(manifest).await.map_err(failed)?.is_none() {
                 return Ok(Removal::Gone);
             }
@@ -257,6 +252,7 @@ impl MemberExecution {
             .patch(&observed, &kube::api::Patch::Merge(patch))
             .await
             .map_err(failed)?;
+        self.memory.left(work, &memory_key(manifest));
         Ok(Removal::Gone)
     }
 
@@ -294,14 +290,12 @@ impl MemberExecution {
         let observed = |manifest: &Value| present.get(&memory_key(manifest)).cloned();
         // What cannot be read is for workStatus to say.
         let first = statuses(key, work, observed, self.interpreter.as_ref()).unwrap_or_default();
-        if self.already_said(key, work).as_ref() != Some(&applied) {
+        if self.memory.already_said(key, work).as_ref() != Some(&applied) {
             let spoken = writer::say_applied(&self.ctx, work, &applied, &first).await?;
             if spoken == Spoken::News && applied == Applied::All {
                 self.tell_applied(key, work);
             }
-            self.said
-                .lock()
-                .insert(key.clone(), (work.metadata.resource_version.clone(), applied));
+            self.memory.said(key, work, applied);
         }
         match problem {
             None => Ok(Next::Done),
@@ -368,13 +362,9 @@ impl MemberExecution {
         manifest: &Value,
         observed: Option<&Value>,
     ) -> Result<Value, Trouble> {
-        let drifted = observed.is_some_and(|observed| {
-            self.written
-                .lock()
-                .get(&memory_key(manifest))
-                .is_some_and(|written| *written != content(observed))
-        });
-        let applied = is_applied(work) || self.already_said(key, work) == Some(Applied::All);
+        let name = memory_key(manifest);
+        let drifted = observed.is_some_and(|observed| self.memory.has_drifted(key, &name, &content(observed)));
+        let applied = is_applied(work) || self.memory.already_said(key, work) == Some(Applied::All);
         let look = match (applied, drifted) {
             (false, _) => Look::NewVersion,
             (true, true) => Look::Drifted,
@@ -386,19 +376,8 @@ impl MemberExecution {
             Step::Create(object) => self.member.create(&object).await?,
             Step::Replace(object) => self.member.replace(&object).await?,
         };
-        self.written.lock().insert(memory_key(manifest), content(&written));
+        self.memory.wrote(key, name, content(&written));
         Ok(written)
-    }
-
-    /// What was said on this very version of the Work, which the store still shows.
-    fn already_said(&self, key: &ObjectKey, work: &Work) -> Option<Applied> {
-        let said = self.said.lock();
-        let (version, applied) = said.get(key)?;
-        (*version == work.metadata.resource_version).then(|| applied.clone())
-    }
-
-    fn forget(&self, manifest: &Value) {
-        self.written.lock().remove(&memory_key(manifest));
     }
 
     fn failed(&self, manifest: &Value, failure: MemberFailure) -> Failure {
@@ -421,7 +400,7 @@ impl MemberExecution {
     }
 }
 
-fn memory_key(manifest: &Value) -> (String, ObjectKey) {
+fn memory_key(manifest: &Value) -> ObjectName {
     (json::text(manifest, "/kind").to_owned(), key_of(manifest))
 }
 

@@ -138,11 +138,15 @@ impl NamespaceController {
     }
 
     async fn remove(&self, name: &str) -> Result<Next, kube::Error> {
+        let mut next = Next::Done;
         for work in self.works.by_index(BY_CARRIED, name) {
-            if work.metadata.deletion_timestamp.is_none() {
-                writer::delete(&self.ctx, &work).await?;
+            // The version that got in between may differ in status only, which would not bring us back.
+            if work.metadata.deletion_timestamp.is_none()
+                && writer::delete(&self.ctx, &work).await? == Outcome::Outdated
+            {
+                next = Next::After(AGAIN_WHEN_OUTDATED);
             }
         }
-        Ok(Next::Done)
+        Ok(next)
     }
 }

@@ -59,9 +59,16 @@ pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>
 /// once are a conflict for one of them.
 const EXECUTION_SPEAKS_FIRST: Duration = Duration::from_millis(500);
 
+/// What is reported counts, too, although it is our own word: before we heard it we may have found, by what was reported
+/// before, that there was nothing to say.
 fn changes_objects(change: &Change<Work>) -> bool {
-    let versions = |work: &Option<Arc<Work>>| work.as_ref().map(|work| (work.metadata.generation, dealt_with(work)));
-    change.before.is_none() || versions(&change.before) != versions(&change.after)
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return true;
+    };
+    let reported = |work: &Arc<Work>| work.status.as_ref().map(|status| status.manifest_statuses.clone());
+    before.metadata.generation != after.metadata.generation
+        || dealt_with(before) != dealt_with(after)
+        || reported(before) != reported(after)
 }
 
 /// The version of the Work that execution has spoken of last.
@@ -108,6 +115,7 @@ struct MemberStatus {
 impl MemberStatus {
     async fn sync(&self, key: &ObjectKey) -> Result<Next, anyhow::Error> {
         let Some(work) = self.works.get(key) else {
+            self.waiting.lock().remove(key);
             return Ok(Next::Done);
         };
         if work.metadata.deletion_timestamp.is_some() {

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on fails, and its helpers are part of it"
 )]
 
+mod clocks;
 mod credentials;
 mod failures;
 mod interleavings;

@@ -7,10 +7,6 @@ use crate::interpreter::Native;
 
 const WAIT: Duration = Duration::from_secs(30);
 
-fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(second).unwrap()
-}
-
 fn template() -> Value {
     json!({"apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"namespace": "shop", "name": "web", "uid": "t", "generation": 2, "resourceVersion": "9", "labels": {"app": "web"}},
@@ -22,7 +18,7 @@ struct Scene {
     works: Vec<Arc<Work>>,
     away: Vec<&'static str>,
     gone: Vec<&'static str>,
-    away_since: BTreeMap<ClusterName, Timestamp>,
+    away_for: BTreeMap<ClusterName, Duration>,
 }
 
 impl Scene {
@@ -42,7 +38,7 @@ impl Scene {
             works: Vec::new(),
             away: Vec::new(),
             gone: Vec::new(),
-            away_since: BTreeMap::new(),
+            away_for: BTreeMap::new(),
         }
     }
 
@@ -70,7 +66,7 @@ impl Scene {
         self
     }
 
-    fn plan(&self, now: Timestamp) -> Plan {
+    fn plan(&self) -> Plan {
         let template = template();
         let presence = |cluster: &ClusterName| {
             if self.gone.contains(&cluster.as_str()) {
@@ -86,9 +82,8 @@ impl Scene {
             template: Some(&template),
             works: &self.works,
             presence: &presence,
-            away_since: &self.away_since,
+            away_for: &self.away_for,
             unreachable_wait: WAIT,
-            now,
         };
         plan(&situation, &Native)
     }
@@ -119,17 +114,17 @@ fn short(plan: &Plan) -> Vec<String> {
 fn a_work_for_each_cluster_and_nothing_when_they_are_as_they_should_be() {
     let clusters = json!([{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 2}]);
     assert_eq!(
-        short(&Scene::new(clusters.clone(), json!([])).plan(at(0))),
+        short(&Scene::new(clusters.clone(), json!([])).plan()),
         ["+m1:1", "+m2:2"]
     );
     let settled = Scene::new(clusters, json!([])).with_work("m1", 1).with_work("m2", 2);
-    assert!(short(&settled.plan(at(0))).is_empty());
+    assert!(short(&settled.plan()).is_empty());
 }
 
 #[test]
 fn a_work_is_as_stock_writes_it() {
     let scene = Scene::new(json!([{"name": "m1", "replicas": 3}]), json!([]));
-    let plan = scene.plan(at(0));
+    let plan = scene.plan();
     insta::assert_yaml_snapshot!(plan.create[0]);
 }
 
@@ -146,7 +141,7 @@ fn purge_modes(#[case] mode: &str, #[case] wanted: Vec<&str>) {
     let scene = Scene::new(json!([{"name": "m2", "replicas": 3}]), tasks)
         .with_work("m1", 1)
         .with_work("m2", 2);
-    assert_eq!(short(&scene.plan(at(0))), wanted);
+    assert_eq!(short(&scene.plan()), wanted);
 }
 
 #[test]
@@ -154,7 +149,7 @@ fn without_a_task_what_is_no_target_goes() {
     let scene = Scene::new(json!([{"name": "m2", "replicas": 3}]), json!([]))
         .with_work("m1", 1)
         .with_work("m2", 3);
-    assert_eq!(short(&scene.plan(at(0))), ["-m1"]);
+    assert_eq!(short(&scene.plan()), ["-m1"]);
 }
 
 fn directly() -> Value {
@@ -164,14 +159,21 @@ fn directly() -> Value {
 #[test]
 fn directly_deletes_nothing_before_there_is_a_place() {
     let mut scene = Scene::new(json!([]), directly()).with_work("m1", 3);
-    assert!(short(&scene.plan(at(0))).is_empty(), "no place at all");
+    assert!(short(&scene.plan()).is_empty(), "no place at all");
     scene = Scene::new(json!([{"name": "m2", "replicas": 2}]), directly()).with_work("m1", 3);
-    assert!(short(&scene.plan(at(0))).is_empty(), "no place for one of three");
+    assert!(short(&scene.plan()).is_empty(), "no place for one of three");
     scene = Scene::new(json!([{"name": "m2", "replicas": 3}]), directly()).with_work("m1", 3);
     scene.binding.metadata.generation = Some(5);
-    assert!(short(&scene.plan(at(0))).is_empty(), "a place for an older version");
+    assert!(short(&scene.plan()).is_empty(), "a place for an older version");
+    scene.binding.metadata.generation = None;
+    scene.binding.status.as_mut().unwrap().scheduler_observed_generation = None;
+    assert!(
+        short(&scene.plan()).is_empty(),
+        "that nothing was looked at is no place"
+    );
     scene.binding.metadata.generation = Some(4);
-    assert_eq!(short(&scene.plan(at(0))), ["-m1"]);
+    scene.binding.status.as_mut().unwrap().scheduler_observed_generation = Some(4);
+    assert_eq!(short(&scene.plan()), ["-m1"]);
 }
 
 #[test]
@@ -181,10 +183,10 @@ fn directly_waits_until_the_old_copy_is_gone() {
         .with_work("m1", 3)
         .deleting("m1");
     assert!(
-        short(&going.plan(at(1_000))).is_empty(),
+        short(&going.plan()).is_empty(),
         "however long a cluster that answers takes"
     );
-    assert_eq!(short(&Scene::new(clusters, directly()).plan(at(0))), ["+m2:3"]);
+    assert_eq!(short(&Scene::new(clusters, directly()).plan()), ["+m2:3"]);
 }
 
 #[test]
@@ -193,17 +195,28 @@ fn directly_waits_only_for_a_while_for_a_cluster_that_is_away() {
         .with_work("m1", 3)
         .deleting("m1");
     scene.away.push("m1");
-    let first = scene.plan(at(100));
-    assert_eq!((short(&first), first.look_again), (vec![], Some(at(130))));
-    scene.away_since = first.away.iter().map(|cluster| (cluster.clone(), at(100))).collect();
-    assert!(short(&scene.plan(at(129))).is_empty());
-    let late = scene.plan(at(130));
-    assert_eq!(short(&late), ["+m2:3"]);
+    let first = scene.plan();
+    assert_eq!((short(&first), first.look_again), (vec![], Some(WAIT)));
+    let away_for = |seconds| {
+        let clusters = first.away.iter();
+        clusters
+            .map(|cluster| (cluster.clone(), Duration::from_secs(seconds)))
+            .collect()
+    };
+    scene.away_for = away_for(29);
+    let second = scene.plan();
+    assert_eq!(
+        (short(&second), second.look_again),
+        (vec![], Some(Duration::from_secs(1)))
+    );
+    scene.away_for = away_for(30);
+    let late = scene.plan();
+    assert_eq!((short(&late), late.look_again), (vec!["+m2:3".to_owned()], None));
     assert_eq!(late.unconfirmed, BTreeSet::from(["m1".into()]));
     scene.away.clear();
     scene.gone.push("m1");
     assert_eq!(
-        short(&scene.plan(at(100))),
+        short(&scene.plan()),
         ["+m2:3"],
         "a cluster that is no more keeps nobody"
     );
@@ -213,7 +226,7 @@ fn directly_waits_only_for_a_while_for_a_cluster_that_is_away() {
 fn a_cluster_that_does_not_exist_gets_no_work() {
     let mut scene = Scene::new(json!([{"name": "m1", "replicas": 3}]), json!([]));
     scene.gone.push("m1");
-    assert!(short(&scene.plan(at(0))).is_empty());
+    assert!(short(&scene.plan()).is_empty());
 }
 
 #[test]
@@ -221,7 +234,7 @@ fn back_on_a_cluster_while_the_old_work_is_still_going() {
     let scene = Scene::new(json!([{"name": "m1", "replicas": 3}]), json!([]))
         .with_work("m1", 3)
         .deleting("m1");
-    assert!(short(&scene.plan(at(0))).is_empty());
+    assert!(short(&scene.plan()).is_empty());
 }
 
 // kubefed#603: those that are away do not keep the others, and are named.
@@ -231,14 +244,14 @@ fn a_deleted_binding_deletes_all_and_waits_for_all() {
     let mut scene = Scene::new(clusters, json!([])).with_work("m1", 1).with_work("m2", 2);
     scene.binding.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
     scene.away.push("m1");
-    let plan = scene.plan(at(0));
+    let plan = scene.plan();
     assert_eq!(
         (short(&plan), plan.release),
         (vec!["-m1".to_owned(), "-m2".to_owned()], false)
     );
     assert_eq!(plan.blocking, BTreeSet::from(["m1".into()]));
     scene.works.clear();
-    assert!(scene.plan(at(0)).release);
+    assert!(scene.plan().release);
 }
 
 #[test]
@@ -246,7 +259,7 @@ fn what_others_need_goes_where_they_are() {
     let mut scene = Scene::new(json!([]), json!([]));
     scene.binding.spec.required_by =
         serde_json::from_value(json!([{"name": "x", "clusters": [{"name": "m3"}]}])).unwrap();
-    assert_eq!(scene.plan(at(0)).create.len(), 1);
+    assert_eq!(scene.plan().create.len(), 1);
 }
 
 /// An interpreter whose rules do not load.
@@ -289,9 +302,8 @@ fn what_cannot_be_rendered_stays_as_it_is(#[case] template: Option<Value>, #[cas
         template: template.as_ref(),
         works: &scene.works,
         presence: &|_| Presence::Ready,
-        away_since: &BTreeMap::new(),
+        away_for: &BTreeMap::new(),
         unreachable_wait: WAIT,
-        now: at(0),
     };
     let plan = plan(&situation, &Broken);
     assert_eq!((short(&plan), plan.failures.len()), (vec![], failures));
