@@ -9,9 +9,11 @@
 //! workload must all find a place, on new clusters or on those that remain.
 
 use api_types::cluster::{Cluster, effect};
-use api_types::work::{Binding, GracefulEvictionTask, ResourceHealth, TargetCluster, condition};
+use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
 use api_types::{ClusterName, names};
 use failover_core::eviction::Cause;
+use failover_core::graceful::copies::works;
+use failover_core::graceful::placed::placed;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
 
@@ -253,20 +255,11 @@ fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasib
 
 /// Copies on their way out for which the scheduler has not looked yet: each wants one of the candidates.
 fn unreplaced(question: &Question<'_>) -> usize {
-    let binding = question.binding;
-    let observed = binding
-        .status
-        .as_ref()
-        .and_then(|status| status.scheduler_observed_generation);
-    let current = observed.is_some() && observed == binding.metadata.generation;
-    let placed = current
-        && binding
-            .condition(condition::SCHEDULED)
-            .is_some_and(|c| c.status == "True");
-    if placed {
+    if placed(question.binding).is_ok() {
         return 0;
     }
-    binding
+    question
+        .binding
         .spec
         .graceful_eviction_tasks
         .iter()
@@ -274,21 +267,16 @@ fn unreplaced(question: &Question<'_>) -> usize {
         .count()
 }
 
-/// A copy that is applied and healthy on another cluster of the result that is Ready.
+/// A copy that works on another cluster of the result, in the sense in which a task may end for it.
 fn fewer_copies(question: &Question<'_>) -> Option<Feasibility> {
     if question.fewer_copies == FewerCopies::Refused || is_divided(question.binding) {
         return None;
     }
     let elsewhere = question.binding.spec.clusters.iter().find(|target| {
+        let cluster = question.fleet.get(&target.name);
         target.name != question.leaving.as_str()
-            && question
-                .fleet
-                .get(&target.name)
-                .is_some_and(|cluster| cluster.is_ready() && !cluster.is_being_deleted())
-            && question
-                .binding
-                .status_on(&ClusterName::from(target.name.as_str()))
-                .is_some_and(|item| item.applied && item.health == Some(ResourceHealth::Healthy))
+            && cluster.is_some_and(|cluster| !cluster.is_being_deleted())
+            && works(question.binding, target, cluster).is_ok()
     })?;
     Some(Feasibility::fit(
         after_eviction(question.binding, question.leaving).spec.clusters,

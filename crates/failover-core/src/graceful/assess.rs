@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::cause::{self, CauseState};
 use super::copies;
 use super::freshness::Baseline;
+use super::placed::is_observed;
 use super::plugins::{Assessment, CLUSTER_IN_SCHEDULING_RESULT, EvictPlugins};
 
 /// Looks up, for the task of a cluster, what stood in the binding when the task was first seen, and for how long it has
@@ -246,12 +247,15 @@ fn in_result(binding: &Binding, task: &GracefulEvictionTask) -> bool {
         .any(|target| target.name == task.from_cluster)
 }
 
-/// The result is empty, or the scheduler says that it found no place.
+/// The result is empty, or the scheduler says of the stored generation that it found no place. What it said of an
+/// earlier one is no answer: the result that stands there may be the replacement that it has just found.
 fn nothing_replaces(binding: &Binding) -> bool {
-    binding.spec.clusters.is_empty()
-        || binding
+    let refused = || {
+        binding
             .condition(condition::SCHEDULED)
             .is_none_or(|c| c.status != "True")
+    };
+    binding.spec.clusters.is_empty() || (is_observed(binding) && refused())
 }
 
 fn grace(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, mut waiting: Waiting) -> Fate {

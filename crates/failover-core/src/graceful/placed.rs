@@ -34,17 +34,23 @@ impl fmt::Display for NotPlaced {
     }
 }
 
+/// Whether the scheduler has acted on the stored generation: its word on an earlier one is none on this.
+#[must_use]
+pub fn is_observed(binding: &Binding) -> bool {
+    let observed = binding
+        .status
+        .as_ref()
+        .and_then(|status| status.scheduler_observed_generation);
+    observed.is_some() && observed == binding.metadata.generation
+}
+
 /// Whether `binding` is placed: Scheduled is True, the scheduler has acted on the stored generation, the result is not
 /// empty and, where replicas are divided, holds all of them.
 ///
 /// # Errors
 /// What is missing.
 pub fn placed(binding: &Binding) -> Result<(), NotPlaced> {
-    let observed = binding
-        .status
-        .as_ref()
-        .and_then(|status| status.scheduler_observed_generation);
-    if observed.is_none() || observed != binding.metadata.generation {
+    if !is_observed(binding) {
         return Err(NotPlaced::NotObserved);
     }
     if binding

@@ -485,16 +485,20 @@ fn a_cluster_put_back_while_the_cause_stands_leaves_the_result_again() {
 
 // The document's table of recovery outcomes.
 #[rstest]
-#[case::no_result_and_recovered(json!([]), "True", "restored")]
-#[case::no_place_and_recovered(json!([{"name": "m2", "replicas": 2}]), "False", "restored")]
-#[case::placed_and_recovered(json!([{"name": "m2", "replicas": 3}]), "True", "goes on")]
-fn recovery(#[case] clusters: Value, #[case] scheduled: &str, #[case] expected: &str) {
+#[case::no_result_and_recovered(json!([]), "True", 4, "restored")]
+#[case::no_result_looked_at_yet(json!([]), "False", 3, "restored")]
+#[case::no_place_and_recovered(json!([{"name": "m2", "replicas": 2}]), "False", 4, "restored")]
+#[case::placed_and_recovered(json!([{"name": "m2", "replicas": 3}]), "True", 4, "goes on")]
+#[case::placed_and_not_said_so_yet(json!([{"name": "m2", "replicas": 3}]), "False", 3, "goes on")]
+fn recovery(#[case] clusters: Value, #[case] scheduled: &str, #[case] observed: i64, #[case] expected: &str) {
     let mut after = binding(
         clusters,
         json!([task("m1", json!({}))]),
         json!([copy("m1", "Healthy", 1)]),
     );
-    after.status.as_mut().unwrap().conditions[0].status = scheduled.to_owned();
+    let status = after.status.as_mut().unwrap();
+    status.conditions[0].status = scheduled.to_owned();
+    status.scheduler_observed_generation = Some(observed);
     let back = judged(&after, &all_up(), noon());
     assert_eq!(
         matches!(back, Fate::Restored { .. }),

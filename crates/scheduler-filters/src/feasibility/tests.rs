@@ -161,10 +161,14 @@ fn fewer_copies_where_that_is_accepted_and_one_is_healthy() {
         .fits()
     };
     assert!(!accepted(&binding), "nobody knows whether member2's copy runs");
-    binding.status = serde_json::from_value(json!({
-        "aggregatedStatus": [{"clusterName": "member2", "applied": true, "health": "Healthy"}],
-    }))
-    .unwrap();
+    let shows = |available: i64| {
+        let item = json!({"clusterName": "member2", "applied": true, "health": "Healthy",
+            "status": {"availableReplicas": available}});
+        serde_json::from_value(json!({"aggregatedStatus": [item]})).unwrap()
+    };
+    binding.status = shows(1);
+    assert!(!accepted(&binding), "1 of 3 replicas is no copy that works");
+    binding.status = shows(3);
     assert!(accepted(&binding));
     assert!(!asked(&binding, &member1_down()).fits(), "it was not accepted");
 
@@ -172,6 +176,23 @@ fn fewer_copies_where_that_is_accepted_and_one_is_healthy() {
         serde_json::from_value(json!({"clusterAffinity": {"clusterNames": ["member1"]}, "replicaScheduling": {}}))
             .unwrap();
     assert!(!accepted(&binding), "replicas are not copies");
+}
+
+// Beside stock, which says Unknown of what shows no status.
+#[test]
+fn a_copy_without_a_status_works_once_it_is_applied() {
+    let placement = duplicated(&["member1", "member2"], None);
+    let mut binding =
+        config_map(json!({"clusters": [{"name": "member1"}, {"name": "member2"}], "placement": placement}));
+    let item = json!({"clusterName": "member2", "applied": true, "health": "Unknown"});
+    binding.status = serde_json::from_value(json!({"aggregatedStatus": [item]})).unwrap();
+    let answer = asked_with(
+        &binding,
+        &member1_down(),
+        PreEvictionCheck::Affinity,
+        FewerCopies::AcceptedIfOneIsHealthy,
+    );
+    assert!(answer.fits(), "{answer:?}");
 }
 
 #[test]
