@@ -194,6 +194,39 @@ fn the_gate_is_off() {
 }
 
 #[test]
+fn nobody_reports() {
+    let gathered = Gathered {
+        leases: leases_without(&["cluster-status"]),
+        ..gathered(cluster("member1", "True"))
+    };
+    assert_eq!(explained(&gathered).exit_status(), ExitStatus::Problem);
+    assert_snapshot!(sentence(&gathered));
+}
+
+#[test]
+fn nobody_evicts() {
+    let gathered = Gathered {
+        leases: leases_without(&["taint-manager"]),
+        ..gathered(failed())
+    };
+    assert_eq!(explained(&gathered).exit_status(), ExitStatus::Problem);
+    assert_snapshot!(sentence(&gathered));
+}
+
+#[test]
+fn a_taint_that_evicts_comes_before_one_that_is_kept_away() {
+    let mut spec = not_ready("PreferNoExecute", 60, 180);
+    spec["suspended"] = json!(true);
+    let mut gathered = gathered(failed());
+    gathered.policies.push(policy("trial", &spec));
+    assert!(
+        sentence(&gathered).starts_with("member1 has "),
+        "{}",
+        sentence(&gathered)
+    );
+}
+
+#[test]
 fn a_taint_from_before_the_gate_was_switched_off() {
     assert_snapshot!(sentence(&Gathered {
         leases: gate_off(),

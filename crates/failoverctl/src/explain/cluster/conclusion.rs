@@ -4,6 +4,7 @@ use api_types::cluster::condition;
 use jiff::Timestamp;
 
 use super::report::ClusterExplanation;
+use super::reporter::ReporterState;
 use crate::controllers::Severity;
 use crate::explain::Conclusion;
 use crate::explain::taints::{PolicyOnCluster, TaintOfPolicy, TaintWord, join, lead, number};
@@ -14,8 +15,18 @@ struct Facts<'a> {
     now: Timestamp,
 }
 
-/// Concludes: the first that applies of deletion, policies that nobody carries out, a conflict, silence about the
-/// Cluster, a taint that comes, one that is kept away, one that goes, one that stands, and nothing.
+/// Which taints a conclusion is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taints {
+    /// Those that may move workloads: at least one stands.
+    ThatEvict,
+    /// Whatever stands.
+    Any,
+}
+
+/// Concludes: the first that applies of deletion, policies that nobody carries out, a conflict, doubt about the
+/// Cluster's health, a taint that comes, one that goes, one that stands and evicts, one that is kept away, one that
+/// stands, and nothing.
 pub(super) fn conclude(report: &ClusterExplanation, now: Timestamp) -> Conclusion {
     let facts = Facts { report, now };
     facts
@@ -24,9 +35,10 @@ pub(super) fn conclude(report: &ClusterExplanation, now: Timestamp) -> Conclusio
         .or_else(|| facts.conflict())
         .or_else(|| facts.unheard())
         .or_else(|| facts.coming())
-        .or_else(|| facts.kept_away())
         .or_else(|| facts.going())
-        .or_else(|| facts.tainted())
+        .or_else(|| facts.tainted(Taints::ThatEvict))
+        .or_else(|| facts.kept_away())
+        .or_else(|| facts.tainted(Taints::Any))
         .unwrap_or_else(|| facts.nothing())
 }
 
@@ -204,8 +216,9 @@ impl<'a> Facts<'a> {
         Some(Conclusion::new(None, summary, change))
     }
 
-    fn tainted(&self) -> Option<Conclusion> {
-        if self.report.taints.is_empty() {
+    fn tainted(&self, which: Taints) -> Option<Conclusion> {
+        let evicts = self.report.taints.iter().any(|taint| taint.taint.evicts());
+        if self.report.taints.is_empty() || (which == Taints::ThatEvict && !evicts) {
             return None;
         }
         let names: Vec<String> = self
@@ -219,7 +232,16 @@ impl<'a> Facts<'a> {
         if let Some(off) = &leaving.switched_off {
             return Some(Conclusion::new(Some(Severity::Note), format!("{lead}; {off}"), ""));
         }
-        let evicts = self.report.taints.iter().any(|taint| taint.taint.evicts());
+        if let Some(undone) = self
+            .undone(&["taintManager", "evictionQueue", "evictor"])
+            .filter(|_| evicts)
+        {
+            return Some(Conclusion::new(
+                Some(Severity::Problem),
+                format!("{lead}, but {undone}"),
+                "what has to leave leaves when that controller runs",
+            ));
+        }
         let moves = match (evicts, leaving.total) {
             (false, _) => "nothing leaves because of that".to_owned(),
             (true, Some(0)) if leaving.recent.iter().any(|moved| moved.outcome == "Evicted") => {
@@ -248,8 +270,26 @@ impl<'a> Facts<'a> {
         Some(Conclusion::new(severity, format!("{lead}; {moves}"), fate))
     }
 
+    /// The line about the first of these controllers that does not do its work.
+    fn undone(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| {
+            let subject = format!("controller/{name}");
+            let item = self.report.not_done.iter().find(|item| item.subject == subject);
+            item.map(|item| item.message.clone())
+        })
+    }
+
     fn nothing(&self) -> Conclusion {
         let name = &self.report.cluster;
+        if self.report.reporter.state == ReporterState::Silent {
+            let summary = format!(
+                "{name} has no taint; {}; but {}",
+                self.ready(),
+                self.report.reporter.message
+            );
+            let change = "start its reporter: nothing that happens to the cluster is noticed until then";
+            return Conclusion::new(Some(Severity::Problem), summary, change);
+        }
         let is_ready = self.report.ready().is_some_and(|ready| ready.status == "True");
         if is_ready {
             return Conclusion::new(None, format!("{name} is well and has no taint; {}", self.ready()), "");
