@@ -7,7 +7,7 @@ use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use controller_kit::leader::lease_name;
 use controller_kit::{Change, Changes, Context, EventType, ObjectKey, Store, WorkQueue, api_errors};
-use failover_core::cluster_health::standing::not_isolated_until;
+use failover_core::cluster_health::on_leases::not_isolated_until;
 use failover_core::cluster_health::watch::{Hearing, Rule, Voice};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;

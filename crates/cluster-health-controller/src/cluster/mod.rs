@@ -15,6 +15,7 @@ mod mark;
 mod monitor;
 mod operations;
 mod reconcile;
+mod series;
 mod writer;
 
 use std::sync::Arc;
@@ -55,7 +56,9 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     };
     let monitor = monitor(&ctx, &flags);
     let shown = monitor.clone();
-    let _metrics = ctx.metrics.guarded_collector("cluster", move || shown.families());
+    let _metrics = ctx
+        .metrics
+        .guarded_collector("cluster", move || series::families(&shown));
     let index = Index::new(
         cluster_store.clone(),
         namespace_store,

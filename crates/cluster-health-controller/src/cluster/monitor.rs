@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
-use controller_kit::metrics::Family;
 use failover_core::cluster_health::StoredReady;
+use failover_core::cluster_health::on_leases::probes_overdue;
 use failover_core::cluster_health::silence::{LeaseMark, ReadyMark, Sight};
-use failover_core::cluster_health::standing::{LeaseNames, Probed, ReportedBy, Standing, probes_overdue, standing};
+use failover_core::cluster_health::standing::{LeaseNames, Probed, ReportedBy, Standing, standing};
 use failover_core::cluster_health::watch::{Graces, Hearing, Noted, Rule, Seen, Source, Stake, Voice, Watch};
 use k8s_openapi::api::coordination::v1::Lease;
 use parking_lot::Mutex;
@@ -295,35 +295,15 @@ impl Monitor {
         all.fold(Trouble::default(), Trouble::or)
     }
 
-    /// Metrics; each series goes with its Cluster.
-    pub fn families(&self) -> Vec<Family> {
-        let Overall { reporter, hearing, .. } = self.overall();
-        let flag = |holds: bool| f64::from(u8::from(holds));
+    /// How long each agent has been silent.
+    pub fn silences(&self) -> Vec<(ClusterName, Duration)> {
         let now = self.now();
         let state = self.inner.state.lock();
-        let silence = Family::gauge(
-            "failover_lease_silence_seconds",
-            "How long the agent of a Pull cluster has given no sign of life, by the monitor's own time.",
-        );
-        let agents = state.clusters.keys().filter_map(|name| {
+        let sights = state.clusters.keys().filter_map(|name| {
             let sight = state.watch.sight(&Source::Agent(name.clone()))?;
-            Some((name, sight.silent_for(now).as_secs_f64()))
+            Some((name.clone(), sight.silent_for(now)))
         });
-        vec![
-            Family::gauge(
-                "failover_reporter_down",
-                "1 while clusterStatus does not renew its Lease although there are Push clusters: nobody probes them.",
-            )
-            .with(&[], flag(reporter == Some(Voice::GivenUp))),
-            Family::gauge(
-                "failover_monitor_isolated",
-                "1 while all leases are stale, so that the monitor marks nothing.",
-            )
-            .with(&[], flag(matches!(hearing, Hearing::Isolated { .. }))),
-            agents.fold(silence, |family, (name, seconds)| {
-                family.with(&[("member_cluster", name.as_str())], seconds)
-            }),
-        ]
+        sights.collect()
     }
 }
 

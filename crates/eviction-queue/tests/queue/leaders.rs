@@ -145,13 +145,18 @@ fn a_standstill_stands_on_the_lease_for_as_long_as_it_lasts() {
     paused(async {
         let world = World::new();
         let _queue = world.queue("q", world.flags(1.0)).await;
-        let leases =
-            kube::Api::<k8s_openapi::api::coordination::v1::Lease>::namespaced(world.plane.observer(), "karmada-system");
+        let leases = kube::Api::<k8s_openapi::api::coordination::v1::Lease>::namespaced(
+            world.plane.observer(),
+            "karmada-system",
+        );
         let said = || async {
             tokio::time::sleep(Duration::from_secs(2)).await;
             let lease = leases.get("eviction-queue").await.unwrap();
             let annotations = lease.metadata.annotations.unwrap_or_default();
-            annotations.get("failover.karmada.io/standstill").cloned().unwrap_or_default()
+            annotations
+                .get("failover.karmada.io/standstill")
+                .cloned()
+                .unwrap_or_default()
         };
         assert_eq!(said().await, "");
         world.fail("h1");

@@ -1,4 +1,4 @@
-//! What the monitor thinks of one cluster, and what it therefore says in the cluster's conditions.
+//! What the monitor thinks of one cluster, and why, in words.
 //!
 //! A Pull cluster stands by its agent's Lease. A Push cluster stands by the Lease of `clusterStatus`, which names in an
 //! annotation the clusters whose probes are overdue; that word counts only while its Lease is renewed. A reporter that is
@@ -8,16 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use api_types::ClusterName;
-use api_types::cluster::{ClusterSyncMode, condition};
-use api_types::conditions;
+use api_types::cluster::ClusterSyncMode;
 use api_types::names::annotation;
-use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use jiff::SignedDuration;
 
 use super::silence::{LeaseThere, ReadyMark, Sight, Sign};
 use super::watch::{Hearing, Source, Voice, Watch};
-use super::words;
 
 /// Where the Leases are, as `namespace/name`, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,37 +24,6 @@ pub struct LeaseNames {
     pub monitor: String,
     /// Namespace of the agents' Leases, each named as its cluster.
     pub agents: String,
-}
-
-/// The clusters that the reporter's Lease names as overdue.
-#[must_use]
-pub fn probes_overdue(lease: &Lease) -> BTreeSet<ClusterName> {
-    let annotations = lease.metadata.annotations.as_ref();
-    annotations
-        .and_then(|all| all.get(annotation::PROBES_OVERDUE))
-        .into_iter()
-        .flat_map(|names| names.split(','))
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .map(ClusterName::from)
-        .collect()
-}
-
-/// Until when a person said that the monitor is not isolated.
-///
-/// # Errors
-/// What is wrong with the annotation, and how it is written.
-pub fn not_isolated_until(lease: &Lease) -> Result<Option<Timestamp>, String> {
-    let annotations = lease.metadata.annotations.as_ref();
-    let Some(text) = annotations.and_then(|all| all.get(annotation::NOT_ISOLATED_UNTIL)) else {
-        return Ok(None);
-    };
-    text.trim().parse().map(Some).map_err(|error| {
-        format!(
-            "the annotation {} is not a time such as 2026-01-01T12:00:00Z and is not followed: {error}",
-            annotation::NOT_ISOLATED_UNTIL
-        )
-    })
 }
 
 /// What is known of Push clusters beside the reporter's own Lease.
@@ -247,95 +212,6 @@ impl Standing {
 fn shown(limit: Duration) -> String {
     let limit = SignedDuration::try_from(limit).unwrap_or(SignedDuration::MAX);
     format!("{limit:#}")
-}
-
-/// What one condition of a Cluster is to say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// Condition type.
-    pub type_: &'static str,
-    /// `True`, `False` or `Unknown`.
-    pub status: &'static str,
-    /// One word in CamelCase.
-    pub reason: &'static str,
-    /// A sentence for people.
-    pub message: String,
-}
-
-/// The conditions that have to change for a cluster of this standing; none when all is said.
-///
-/// Ready only ever becomes Unknown here. Conditions of trouble are False only on a Cluster that had the trouble.
-#[must_use]
-pub fn say(standing: &Standing, stored: &[Condition], cluster: &ClusterName, names: &LeaseNames) -> Vec<Said> {
-    let reason = standing.reason(cluster, names);
-    let mut all = Vec::new();
-    all.extend(ready(standing, stored, &reason));
-    let (reporter_down, isolated) = match standing {
-        Standing::NotKnown | Standing::InDoubt => (None, None),
-        Standing::Reported | Standing::Silent { .. } | Standing::Overdue => (Some(false), Some(false)),
-        Standing::ReporterDown { .. } => (Some(true), Some(false)),
-        // What was known of the reporter before is all that is known.
-        Standing::MonitorIsolated { .. } => (None, Some(true)),
-    };
-    let kinds = [
-        (
-            condition::REPORTER_DOWN,
-            reporter_down,
-            words::REPORTER_SILENT,
-            words::REPORTER_HEARD,
-        ),
-        (
-            condition::MONITOR_ISOLATED,
-            isolated,
-            words::ALL_SILENT,
-            words::SOMEBODY_HEARD,
-        ),
-    ];
-    for (type_, holds, trouble, over) in kinds {
-        let before = conditions::get(stored, type_);
-        let said = match holds {
-            Some(true) => Said {
-                type_,
-                status: "True",
-                reason: trouble,
-                message: reason.clone(),
-            },
-            Some(false) if before.is_some_and(|before| before.status != "False") => Said {
-                type_,
-                status: "False",
-                reason: over,
-                message: String::new(),
-            },
-            _ => continue,
-        };
-        if before.is_none_or(|before| before.status != said.status || before.message != said.message) {
-            all.push(said);
-        }
-    }
-    all
-}
-
-fn ready(standing: &Standing, stored: &[Condition], reason: &str) -> Option<Said> {
-    if !matches!(standing, Standing::Silent { .. } | Standing::Overdue) {
-        return None;
-    }
-    let before = conditions::get(stored, condition::READY)?;
-    let (word, message) = match (before.status.as_str(), before.reason.as_str()) {
-        ("Unknown", words::NEVER_UPDATED) => {
-            // Said once more, with what to look for.
-            let is_bare = before.message == words::NEVER_UPDATED_MESSAGE;
-            (words::NEVER_UPDATED, is_bare.then_some(words::NEVER_UPDATED_MESSAGE)?)
-        }
-        // Whoever says Unknown already says it for a reason of its own.
-        ("Unknown", _) => return None,
-        _ => (words::UNKNOWN, words::UNKNOWN_MESSAGE),
-    };
-    Some(Said {
-        type_: condition::READY,
-        status: "Unknown",
-        reason: word,
-        message: format!("{message} ({reason})"),
-    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,15 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use super::super::on_leases::{not_isolated_until, probes_overdue};
+use super::super::saying::say;
 use super::super::silence::LeaseMark;
 use super::super::watch::{Graces, Rule, Seen, Stake};
+use super::super::words;
 use super::*;
 
 fn names() -> LeaseNames {

@@ -313,7 +313,11 @@ fn without_a_taint_manager_at_work_the_scheduler_empties_a_cluster_that_is_delet
             renewed(&bench, "Failover=true");
         }
         bench.until(699).await;
-        assert_eq!(bench.placed().await, "member1:1 member2:2", "it may be away for five minutes");
+        assert_eq!(
+            bench.placed().await,
+            "member1:1 member2:2",
+            "it may be away for five minutes"
+        );
         bench.until(701).await;
         assert_eq!(bench.placed().await, "member2:3");
     });
@@ -338,7 +342,11 @@ fn without_a_taint_manager_at_work_the_scheduler_empties_a_cluster_that_is_delet
         assert_eq!(bench.placed().await, "member1:1 member2:2");
         renewed(&bench, "Failover=false");
         bench.until(4).await;
-        assert_eq!(bench.placed().await, "member2:3", "it says itself that it moves nothing");
+        assert_eq!(
+            bench.placed().await,
+            "member2:3",
+            "it says itself that it moves nothing"
+        );
     });
 }
 

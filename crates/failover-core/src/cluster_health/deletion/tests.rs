@@ -1,8 +1,13 @@
+use api_types::cluster::Cluster;
+use api_types::work::Binding;
 use rstest::rstest;
 use serde_json::{Value, json};
 
+use std::time::Duration;
+
 use super::*;
-use crate::eviction::queue::PauseScopeView;
+use crate::eviction::FailoverGate;
+use crate::eviction::queue::{PauseScopeView, PauseView};
 
 fn cluster(more: Value) -> Cluster {
     let mut object = json!({

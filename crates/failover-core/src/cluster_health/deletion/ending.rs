@@ -1,0 +1,67 @@
+//! How long a deletion waits, and what ends the wait.
+
+use std::time::Duration;
+
+use api_types::cluster::{Cluster, condition};
+use api_types::names::annotation;
+use jiff::{SignedDuration, Timestamp};
+
+/// Why a deletion waits no longer for the bindings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// A person said so by the annotation.
+    ByForce,
+    /// `--cluster-deletion-timeout` has passed, and the member is not Ready.
+    ByTimeout,
+}
+
+/// Whether a deletion waits, and for how long at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// It waits no longer.
+    Over(Ended),
+    /// It waits, and ends then if the member is not Ready; none: as long as it takes.
+    Until(Option<Timestamp>),
+}
+
+/// How long the deletion of `cluster` waits. The time counts from when our own condition `DeletionBlocked` became True;
+/// `timeout` zero is none.
+#[must_use]
+pub fn patience(cluster: &Cluster, timeout: Duration, now: Timestamp) -> Patience {
+    let annotations = cluster.metadata.annotations.as_ref();
+    let forced = annotations
+        .and_then(|all| all.get(annotation::FORCE_DELETE))
+        .is_some_and(|value| value == "true");
+    if forced {
+        return Patience::Over(Ended::ByForce);
+    }
+    if timeout.is_zero() {
+        return Patience::Until(None);
+    }
+    let blocked = cluster
+        .condition(condition::DELETION_BLOCKED)
+        .filter(|blocked| blocked.status == "True");
+    let timeout = SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX);
+    let ends_at = blocked.map(|blocked| {
+        let since = blocked.last_transition_time.0;
+        since.saturating_add(timeout).unwrap_or(Timestamp::MAX)
+    });
+    match ends_at {
+        Some(at) if at <= now && !cluster.is_ready() => Patience::Over(Ended::ByTimeout),
+        ends_at => Patience::Until(ends_at),
+    }
+}
+
+/// How a person, or time, ends a deletion that waits: the last words of `DeletionBlocked`.
+#[must_use]
+pub fn how_it_ends(timeout: Duration) -> String {
+    let by_hand = format!(
+        "to end this at once, annotate the Cluster with {}=true",
+        annotation::FORCE_DELETE
+    );
+    if timeout.is_zero() {
+        return by_hand;
+    }
+    let shown = SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX);
+    format!("{by_hand}; if the member is not Ready it ends by itself after {shown:#} (--cluster-deletion-timeout)")
+}
