@@ -2,8 +2,9 @@
 //!
 //! Guarantees: publishing never blocks and never fails the caller; equal events (object, source, type, reason, note) become
 //! one Event with a count; no object gets more than a burst of writes and then a trickle, however many are published:
-//! counts are late then, not lost; what cannot be written is dropped after a few tries and counted. Times are the
-//! injected clock's.
+//! counts are late then, not lost; what cannot be written is dropped after a few tries and counted. When thousands of
+//! different ones wait, because the API server takes none, further ones are dropped, counted, and one line says so. Times
+//! are the injected clock's.
 
 mod series;
 
@@ -127,7 +128,12 @@ impl EventRecorder {
         };
         match inner.state.lock().publish(&key, about, now, wall) {
             Room::Taken => inner.published.notify_one(),
-            Room::Full => inner.count("dropped_too_many"),
+            full => {
+                inner.count("dropped_too_many");
+                if full == Room::JustFull {
+                    tracing::warn!("too many different events wait to be written: further ones are dropped for now");
+                }
+            }
         }
     }
 

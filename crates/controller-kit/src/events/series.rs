@@ -1,7 +1,9 @@
 //! The book-keeping of events, without time of its own and without the network.
 //!
 //! Guarantees: equal events are one series with a count; a series has at most one write on its way and at most one
-//! that waits; an object has a budget of writes, and what goes beyond it waits instead of being lost.
+//! that waits; an object has a budget of writes, and what goes beyond it waits instead of being lost. What is bounded is
+//! what waits: series that are written make room for new ones, those not repeated for longest first. Nothing here takes
+//! longer the more is remembered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,10 +21,11 @@ const COUNT_EVERY: Duration = Duration::from_secs(10);
 const BURST: f64 = 25.0;
 /// Time for one more write once the burst is used up.
 const REFILL: Duration = Duration::from_secs(60);
-/// Different events remembered; beyond that new ones are dropped until old ones are forgotten.
+/// Different events remembered. Those that are written are forgotten when there are more, and the next one like them is
+/// then a new Event; when as many wait to be written, new ones are dropped.
 const MAX_SERIES: usize = 8192;
-/// An event not repeated for this long may be forgotten; the next one is then a new Event.
-const FORGET_AFTER: Duration = Duration::from_secs(3600);
+/// Budgets are looked through for full ones when there are this many, or twice as many as were left the last time.
+const MANY_BUDGETS: usize = 1024;
 /// Tries before what waits of a series is dropped.
 const MAX_TRIES: u32 = 5;
 
@@ -64,7 +67,21 @@ pub(crate) struct Written {
 pub(crate) struct State {
     series: BTreeMap<SeriesKey, Series>,
     due: BTreeSet<(Instant, SeriesKey)>,
+    /// Series of which everything is written, by when they were published last.
+    at_rest: BTreeSet<(Instant, SeriesKey)>,
     budgets: BTreeMap<ObjectId, Budget>,
+    /// Left of the last time that budgets were looked through.
+    budgets_left: usize,
+    dropping: Dropping,
+}
+
+/// Whether new events are being dropped, for want of room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Dropping {
+    #[default]
+    No,
+    /// And not only for a moment: until half of the room is free again.
+    Yes,
 }
 
 struct Budget {
@@ -76,6 +93,9 @@ struct Budget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
     Taken,
+    /// None, from now on.
+    JustFull,
+    /// None, still.
     Full,
 }
 
@@ -114,11 +134,10 @@ pub(crate) enum Verdict {
 impl State {
     /// Counts an event.
     pub(crate) fn publish(&mut self, key: &SeriesKey, about: &ObjectReference, now: Instant, wall: Timestamp) -> Room {
-        if !self.series.contains_key(key) && self.series.len() >= MAX_SERIES {
-            self.forget_old(now);
-            if self.series.len() >= MAX_SERIES {
-                return Room::Full;
-            }
+        if !self.series.contains_key(key)
+            && let Err(full) = self.make_room()
+        {
+            return full;
         }
         let series = self.series.entry(key.clone()).or_insert_with(|| Series {
             object: about.clone(),
@@ -133,6 +152,7 @@ impl State {
         });
         series.unwritten = series.unwritten.saturating_add(1);
         series.last = wall;
+        self.at_rest.remove(&(series.last_published, key.clone()));
         series.last_published = now;
         if series.due.is_none() {
             let due = series.write_not_before.max(now);
@@ -179,6 +199,8 @@ impl State {
         if series.unwritten > 0 {
             let due = series.write_not_before;
             self.schedule(key, due);
+        } else {
+            self.at_rest.insert((series.last_published, key.clone()));
         }
     }
 
@@ -215,6 +237,24 @@ impl State {
         }
     }
 
+    /// Forgets the series at rest that was published longest ago, if there is no room otherwise.
+    fn make_room(&mut self) -> Result<(), Room> {
+        if self.series.len() - self.at_rest.len() <= MAX_SERIES / 2 {
+            self.dropping = Dropping::No;
+        }
+        if self.series.len() < MAX_SERIES {
+            return Ok(());
+        }
+        if let Some((_, oldest)) = self.at_rest.pop_first() {
+            self.series.remove(&oldest);
+            return Ok(());
+        }
+        Err(match std::mem::replace(&mut self.dropping, Dropping::Yes) {
+            Dropping::No => Room::JustFull,
+            Dropping::Yes => Room::Full,
+        })
+    }
+
     fn schedule(&mut self, key: &SeriesKey, due: Instant) {
         let Some(series) = self.series.get_mut(key) else {
             return;
@@ -227,6 +267,7 @@ impl State {
 
     /// Takes one write out of the object's budget, or says when there will be one.
     fn spend(&mut self, object: &ObjectId, now: Instant) -> Result<(), Instant> {
+        self.forget_full_budgets(now);
         let budget = self.budgets.entry(object.clone()).or_insert(Budget {
             writes: BURST,
             counted_at: now,
@@ -243,12 +284,15 @@ impl State {
         Err(now + missing + Duration::from_millis(1))
     }
 
-    fn forget_old(&mut self, now: Instant) {
-        self.series
-            .retain(|_, series| series.due.is_some() || now.duration_since(series.last_published) < FORGET_AFTER);
+    /// A full budget is as good as none. Looked for once in a while only, so that it costs little for each write.
+    fn forget_full_budgets(&mut self, now: Instant) {
+        if self.budgets.len() < MANY_BUDGETS.max(self.budgets_left * 2) {
+            return;
+        }
         let full_after = REFILL.mul_f64(BURST);
         self.budgets
             .retain(|_, budget| now.duration_since(budget.counted_at) < full_after);
+        self.budgets_left = self.budgets.len();
     }
 }
 
@@ -267,35 +311,74 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn what_is_remembered_is_bounded_and_old_things_make_room() {
-        let mut state = State::default();
+    fn publish(state: &mut State, object: &str, note: &str) -> Room {
         let about = ObjectReference::default();
-        let publish = |state: &mut State, number: usize| {
-            state.publish(
-                &key(&number.to_string(), "x"),
-                &about,
-                Instant::now(),
-                Timestamp::UNIX_EPOCH,
-            )
-        };
-        for number in 0..MAX_SERIES {
-            assert_eq!(publish(&mut state, number), Room::Taken);
-        }
-        assert_eq!(publish(&mut state, MAX_SERIES), Room::Full);
-        assert_eq!(publish(&mut state, 0), Room::Taken, "a known one always counts");
+        state.publish(&key(object, note), &about, Instant::now(), Timestamp::UNIX_EPOCH)
+    }
+
+    /// Writes all that may be written now.
+    fn write_all(state: &mut State) -> usize {
+        let mut writes = 0;
         while let Turn::Write(key, count) = state.next(Instant::now(), Hurry::No) {
-            state.written(
-                &key,
-                Written {
-                    name: "e".to_owned(),
-                    count,
-                },
-                Instant::now(),
-            );
+            let name = "e".to_owned();
+            state.written(&key, Written { name, count }, Instant::now());
+            writes += 1;
         }
-        tokio::time::sleep(FORGET_AFTER).await;
-        assert_eq!(publish(&mut state, MAX_SERIES), Room::Taken);
-        assert_eq!((state.series.len(), state.budgets.len(), state.due.len()), (1, 0, 1));
+        writes
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_is_bounded_and_what_is_written_makes_room() {
+        let mut state = State::default();
+        for number in 0..MAX_SERIES {
+            assert_eq!(publish(&mut state, &number.to_string(), "x"), Room::Taken);
+        }
+        let more = |state: &mut State| publish(state, "more", "x");
+        assert_eq!(more(&mut state), Room::JustFull, "told once");
+        assert_eq!(more(&mut state), Room::Full);
+        assert_eq!(publish(&mut state, "0", "x"), Room::Taken, "a known one always counts");
+        let Turn::Write(first, count) = state.next(Instant::now(), Hurry::No) else {
+            panic!("something waits")
+        };
+        let name = "e".to_owned();
+        state.written(&first, Written { name, count }, Instant::now());
+        assert_eq!(publish(&mut state, "another", "x"), Room::Taken, "one was written");
+        assert_eq!(more(&mut state), Room::Full, "not over yet, so not told again");
+        assert_eq!(write_all(&mut state), MAX_SERIES);
+        assert_eq!(more(&mut state), Room::Taken);
+        assert_eq!(state.series.len(), MAX_SERIES);
+    }
+
+    // A storm: a thousand moves and more, eight different events for each, written as they come.
+    #[tokio::test(start_paused = true)]
+    async fn a_storm_that_is_written_as_it_comes_loses_nothing() {
+        let mut state = State::default();
+        let mut writes = 0;
+        for binding in 0..1_200 {
+            for note in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+                assert_eq!(publish(&mut state, &binding.to_string(), note), Room::Taken);
+            }
+            writes += write_all(&mut state);
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        }
+        assert_eq!(writes, 9_600);
+        assert_eq!((state.series.len(), state.due.len()), (MAX_SERIES, 0));
+        assert!(state.budgets.len() < MANY_BUDGETS, "full ones are forgotten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_said_longest_ago_is_forgotten_first() {
+        let mut state = State::default();
+        for number in 0..MAX_SERIES {
+            publish(&mut state, &number.to_string(), "x");
+            write_all(&mut state);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(COUNT_EVERY).await;
+        publish(&mut state, "0", "x");
+        write_all(&mut state);
+        publish(&mut state, "new", "x");
+        assert!(state.get(&key("0", "x")).is_some(), "repeated just now");
+        assert!(state.get(&key("1", "x")).is_none());
     }
 }
