@@ -6,4 +6,5 @@ pub mod cluster_health;
 pub mod eviction;
 pub mod graceful;
 pub mod lint;
+pub mod place;
 pub mod taint_policy;

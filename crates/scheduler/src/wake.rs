@@ -6,6 +6,7 @@ use api_types::cluster::{Cluster, condition};
 use api_types::placement::{Placement, ReplicaSchedulingType};
 use api_types::work::{self, Binding};
 use failover_core::affinity;
+use failover_core::place::Traits;
 use k8s_openapi::api::core::v1::Taint;
 
 /// Index of bindings by the clusters of their result.
@@ -87,29 +88,11 @@ pub fn concerns(before: Option<&Cluster>, after: Option<&Cluster>) -> Concerns {
 }
 
 fn may_take_more(before: &Cluster, after: &Cluster) -> bool {
-    let place = |cluster: &Cluster| {
-        (
-            cluster.metadata.labels.clone(),
-            cluster.spec.provider.clone(),
-            cluster.spec.region.clone(),
-            cluster.zones().into_iter().map(str::to_owned).collect::<Vec<_>>(),
-        )
-    };
-    let apis = |cluster: &Cluster| cluster.status.as_ref().map(|status| status.api_enablements.clone());
-    let room = |cluster: &Cluster| {
-        cluster
-            .status
-            .as_ref()
-            .and_then(|status| status.resource_summary.as_ref())
-            .map(|sum| sum.allocatable.clone())
-    };
     let reported = |cluster: &Cluster| cluster.condition(condition::READY).is_some();
-    place(before) != place(after)
+    Traits::of(before) != Traits::of(after)
         || lost_a_taint(&before.spec.taints, &after.spec.taints)
         || (!before.is_ready() && after.is_ready())
         || (!reported(before) && reported(after))
-        || apis(before) != apis(after)
-        || room(before) != room(after)
 }
 
 fn lost_a_taint(before: &[Taint], after: &[Taint]) -> bool {
@@ -174,12 +157,7 @@ mod tests {
     #[case::labels(json!({}), json!({"metadata": {"labels": {"a": "b"}}}), true)]
     #[case::region(json!({}), json!({"spec": {"region": "r"}}), true)]
     #[case::apis(json!({}), json!({"status": {"apiEnablements": [{"groupVersion": "v1", "resources": []}]}}), true)]
-    #[case::room(json!({}), json!({"status": {"resourceSummary": {"allocatable": {"cpu": "1"}}}}), true)]
-    #[case::use_of_room(
-        json!({"status": {"resourceSummary": {"allocated": {"cpu": "1"}}}}),
-        json!({"status": {"resourceSummary": {"allocated": {"cpu": "2"}}}}),
-        false
-    )]
+    #[case::a_node_more(json!({}), json!({"status": {"resourceSummary": {"allocatable": {"cpu": "1"}}}}), false)]
     fn seekers_wake_when_a_cluster_may_take_more(#[case] before: Value, #[case] after: Value, #[case] wakes: bool) {
         let concerns = concerns(Some(&cluster(&before)), Some(&cluster(&after)));
         assert_eq!(

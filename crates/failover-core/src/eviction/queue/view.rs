@@ -12,6 +12,7 @@ use super::entry::EntryKey;
 use crate::eviction::cause::to_the_second;
 use crate::eviction::regime::{Fault, fault};
 use crate::eviction::{Cause, CauseKind};
+use crate::place::Traits;
 
 /// A cluster as the queue needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,22 +69,14 @@ impl ClusterView {
     }
 }
 
-/// Taints, labels, provider, region, zones, deletion, readiness and API enablements, as one number. Not resources: they
-/// change all the time, and the pre-check does not judge them.
+/// Its traits, taints, deletion and readiness, as one number.
 fn as_a_place(cluster: &Cluster) -> u64 {
     let mut hasher = DefaultHasher::new();
     for taint in &cluster.spec.taints {
         (&taint.key, &taint.effect, &taint.value).hash(&mut hasher);
     }
-    cluster.metadata.labels.hash(&mut hasher);
-    (&cluster.spec.provider, &cluster.spec.region, cluster.zones()).hash(&mut hasher);
+    Traits::of(cluster).hash(&mut hasher);
     (cluster.is_being_deleted(), cluster.is_ready()).hash(&mut hasher);
-    for api in cluster.status.iter().flat_map(|status| &status.api_enablements) {
-        (&api.group_version, &api.resources.len()).hash(&mut hasher);
-        for resource in &api.resources {
-            (&resource.name, &resource.kind).hash(&mut hasher);
-        }
-    }
     hasher.finish()
 }
 
