@@ -41,6 +41,28 @@ impl OwnWrites {
         superseded
     }
 
+    /// Takes in a change that is no reason for a look: what it supersedes, or ends, is forgotten without one.
+    pub fn saw(&self, key: &BindingKey, after: Option<&Binding>) {
+        match after {
+            Some(after) => {
+                let _ = self.is_superseded(after);
+            }
+            None => self.forget(key),
+        }
+    }
+
+    /// How many bindings are remembered.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.superseded.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Forgets a binding that is gone.
     pub fn forget(&self, key: &BindingKey) {
         self.superseded
@@ -58,6 +80,20 @@ mod tests {
         let mut binding = Binding::new(&BindingKey::namespaced("n", "b"), Default::default());
         binding.metadata.resource_version = Some(version.to_owned());
         binding
+    }
+
+    #[test]
+    fn what_is_no_reason_for_a_look_is_forgotten_all_the_same() {
+        let own = OwnWrites::default();
+        let key = BindingKey::namespaced("n", "b");
+        own.wrote(&version("1"));
+        own.saw(&key, Some(&version("1")));
+        assert_eq!(own.len(), 1);
+        own.saw(&key, Some(&version("2")));
+        assert!(own.is_empty(), "the own write came back");
+        own.wrote(&version("2"));
+        own.saw(&key, None);
+        assert!(own.is_empty(), "the binding is gone");
     }
 
     #[test]

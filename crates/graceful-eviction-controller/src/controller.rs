@@ -1,4 +1,5 @@
-//! The wiring: informers, queue, workers.
+//! The wiring: informers, queue, workers. Rooms: `index` (what is known), `reconcile` (one binding: what is decided about its
+//! tasks is carried out), `writer` (the only place that writes bindings), `records` (how moves ended).
 
 use std::time::Duration;
 
@@ -6,30 +7,14 @@ use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::failover::FailoverRecord;
 use api_types::work::{Binding, BindingKind};
-use binding_writer::{BindingWriter, OwnWrites, WriteError, WriteOutcome};
+use binding_writer::{BindingWriter, OwnWrites};
 use controller_kit::informer::Stopped;
-use controller_kit::{Context, Next, RequiredKind, WorkQueue};
-use failover_core::graceful::{Assessed, End, Fate, Settings, View, assess};
-use jiff::Timestamp;
-use kube::Api;
+use controller_kit::{Context, RequiredKind, WorkQueue};
+use failover_core::graceful::Settings;
 
-use crate::index::{Index, Informers};
+use crate::index::Informers;
+use crate::reconcile::GracefulEviction;
 use crate::records::Records;
-use crate::writer;
-
-/// Tries against a binding that others write at the same time, before it waits its turn again.
-const TRIES: usize = 4;
-/// How long a binding waits whose cluster is not in the cache although the API server has it.
-const CACHE_LAG: Duration = Duration::from_secs(1);
-
-/// A binding that could not be judged or written.
-#[derive(Debug, thiserror::Error)]
-enum Failed {
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    #[error("cannot read: {0}")]
-    Read(#[from] kube::Error),
-}
 
 /// How much at a time, and for how long.
 #[derive(Clone, Copy)]
@@ -59,7 +44,8 @@ pub(crate) async fn run(ctx: Context, settings: Settings, limits: Limits) -> any
     );
     let queue: WorkQueue<BindingKey> = WorkQueue::new("gracefulEviction", &ctx);
     let records = Records::new(&ctx, limits.record_retention);
-    informers.follow(&ctx, &queue, &index, &records);
+    let own = OwnWrites::default();
+    informers.follow(&ctx, &queue, &index, &records, &own);
     let (keeper, known) = (records.clone(), index.clone());
     ctx.tasks.spawn("records", async move { keeper.run(known).await });
     let writer = BindingWriter::new(ctx.client.clone());
@@ -68,7 +54,7 @@ pub(crate) async fn run(ctx: Context, settings: Settings, limits: Limits) -> any
         index,
         settings,
         writer,
-        own: OwnWrites::default(),
+        own,
         records,
     };
     queue
@@ -78,105 +64,4 @@ pub(crate) async fn run(ctx: Context, settings: Settings, limits: Limits) -> any
         })
         .await;
     Ok(())
-}
-
-#[derive(Clone)]
-struct GracefulEviction {
-    ctx: Context,
-    index: Index,
-    settings: Settings,
-    writer: BindingWriter,
-    own: OwnWrites,
-    records: Records,
-}
-
-impl GracefulEviction {
-    async fn reconcile(&self, key: &BindingKey) -> Result<Next, Failed> {
-        let Some(known) = self.index.binding(key) else {
-            self.own.forget(key);
-            return Ok(Next::Done);
-        };
-        if self.own.is_superseded(&known) {
-            return Ok(Next::Done);
-        }
-        let mut binding = (*known).clone();
-        for _ in 0..TRIES {
-            if let Some(next) = self.settle(&binding).await? {
-                return Ok(next);
-            }
-            match self.read(key).await? {
-                Some(fresh) => binding = fresh,
-                None => return Ok(Next::Done),
-            }
-        }
-        // Whoever writes that often brings the binding here again by its own changes.
-        Ok(Next::After(CACHE_LAG))
-    }
-
-    /// Judges the tasks and writes what follows; nothing when the binding changed meanwhile.
-    async fn settle(&self, binding: &Binding) -> Result<Option<Next>, Failed> {
-        if binding.is_being_deleted() {
-            return Ok(Some(Next::Done));
-        }
-        let now = self.ctx.clock.now();
-        let assessed = self.assess(binding, now);
-        for assessed in &assessed {
-            if assessed.fate == Fate::Ends(End::NoCluster) && !writer::is_gone(&self.ctx, &assessed.cluster).await? {
-                return Ok(Some(Next::After(CACHE_LAG)));
-            }
-        }
-        let record_due = self.records.make_up(binding, &assessed, &self.index).await;
-        self.records.ending(binding, &assessed);
-        match self.writer.write(&writer::edit(binding, &assessed, now)).await? {
-            // The change comes back through the informer, and the condition with it.
-            WriteOutcome::Written(_) => {
-                self.own.wrote(binding);
-                writer::publish(&self.ctx, binding, &assessed);
-                return Ok(Some(Next::Done));
-            }
-            WriteOutcome::Conflict => return Ok(None),
-            WriteOutcome::Gone => return Ok(Some(Next::Done)),
-            WriteOutcome::NotNeeded => {}
-        }
-        match writer::say(&self.writer, binding, &assessed, now).await? {
-            WriteOutcome::Conflict => Ok(None),
-            WriteOutcome::Written(_) => {
-                self.own.wrote(binding);
-                Ok(Some(look_again(&assessed, record_due)))
-            }
-            WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(look_again(&assessed, record_due))),
-        }
-    }
-
-    fn assess(&self, binding: &Binding, now: Timestamp) -> Vec<Assessed> {
-        let key = binding.key();
-        let cluster = |name: &str| self.index.cluster(name);
-        let seen = |name: &str| self.index.seen.get(&key, name);
-        assess(
-            &View {
-                binding,
-                cluster: &cluster,
-                seen: &seen,
-                now,
-            },
-            &self.settings,
-        )
-    }
-
-    async fn read(&self, key: &BindingKey) -> Result<Option<Binding>, kube::Error> {
-        let client = self.ctx.client.clone();
-        let api: Api<Binding> = match &key.namespace {
-            Some(namespace) => Api::namespaced_with(client, namespace, &key.kind()),
-            None => Api::all_with(client, &key.kind()),
-        };
-        api.get_opt(&key.name).await
-    }
-}
-
-fn look_again(assessed: &[Assessed], record_due: Option<Timestamp>) -> Next {
-    let times = assessed.iter().filter_map(|assessed| match &assessed.fate {
-        Fate::Stays { look_again_at, .. } => *look_again_at,
-        Fate::Ends(_) | Fate::Restored { .. } | Fate::LeavesResult { .. } => None,
-    });
-    times.chain(record_due).min().map_or(Next::Done, Next::At)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, condition};
-use binding_writer::{BindingInformers, BindingStores};
+use binding_writer::{BindingInformers, BindingStores, OwnWrites};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use failover_core::graceful::Baseline;
@@ -108,14 +108,21 @@ impl Informers {
     }
 
     /// Puts every binding with tasks that a change concerns into the queue; first all that are there.
-    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, index: &Index, records: &Records) {
+    pub(crate) fn follow(
+        &self,
+        ctx: &Context,
+        queue: &WorkQueue<BindingKey>,
+        index: &Index,
+        records: &Records,
+        own: &OwnWrites,
+    ) {
         for informer in self.bindings.each() {
-            let (seen, records) = (index.seen.clone(), records.clone());
+            let (seen, records, own) = (index.seen.clone(), records.clone(), own.clone());
             queue.follow(ctx, informer.changes(), move |change| {
                 let key = key(&change.key);
                 seen.apply(&key, change.before.as_deref(), change.after.as_deref());
                 records.apply(change);
-                concerned(change).then_some(key)
+                to_look_at(change, key, &own)
             });
         }
         let index = index.clone();
@@ -158,6 +165,15 @@ fn clusters_that_matter(binding: &Binding) -> Vec<String> {
     leaving.chain(targets).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// The binding of a change that it concerns; of another one only what it ends is taken in.
+fn to_look_at(change: &Change<Binding>, key: BindingKey, own: &OwnWrites) -> Option<BindingKey> {
+    if concerned(change) {
+        return Some(key);
+    }
+    own.saw(&key, change.after.as_deref());
+    None
+}
+
 /// Bindings with tasks, and those whose condition still speaks of one.
 fn concerned(change: &Change<Binding>) -> bool {
     change.after.as_ref().is_some_and(|binding| {
@@ -184,5 +200,35 @@ fn key(object: &ObjectKey) -> BindingKey {
     BindingKey {
         namespace: object.namespace.clone(),
         name: object.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(version: &str) -> Arc<Binding> {
+        let mut binding = Binding::new(&BindingKey::namespaced("n", "b"), Default::default());
+        binding.metadata.resource_version = Some(version.to_owned());
+        Arc::new(binding)
+    }
+
+    // The last write says in the condition that there is no task any more: what comes back is no reason for a look.
+    #[test]
+    fn own_writes_are_forgotten_when_the_last_one_comes_back_or_the_binding_goes() {
+        let own = OwnWrites::default();
+        let look = |after: Option<Arc<Binding>>| {
+            let change = Change {
+                key: ObjectKey::namespaced("n", "b"),
+                before: Some(version("1")),
+                after,
+            };
+            to_look_at(&change, BindingKey::namespaced("n", "b"), &own)
+        };
+        for after in [Some(version("2")), None] {
+            own.wrote(&version("1"));
+            assert_eq!(look(after), None);
+            assert!(own.is_empty());
+        }
     }
 }

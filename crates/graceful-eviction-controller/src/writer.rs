@@ -1,4 +1,4 @@
-//! The only place that writes: one edit of the spec for all tasks judged, the condition, the events.
+//! The only place that writes bindings: one edit of the spec for all tasks judged, the condition, the events.
 
 use api_types::ClusterName;
 use api_types::cluster::Cluster;

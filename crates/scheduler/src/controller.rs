@@ -34,7 +34,8 @@ pub(crate) async fn run(ctx: Context, flags: Flags, plugins: Plugins) -> anyhow:
         "Tries to place a binding, by result: scheduled, or error when no cluster fits.",
     );
     let queue: WorkQueue<BindingKey> = WorkQueue::new("scheduler", &ctx);
-    informers.follow(&ctx, &queue, &stores);
+    let own = OwnWrites::default();
+    informers.follow(&ctx, &queue, &stores, &own);
     let workers = flags.concurrent_binding_schedules.max(1);
     let emptying = Emptying::new(&ctx);
     let watch = emptying.clone().watch(ctx.clone(), queue.clone(), stores.clone());
@@ -45,7 +46,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, plugins: Plugins) -> anyhow:
         plugins,
         emptying,
         name: flags.scheduler_name,
-        own: OwnWrites::default(),
+        own,
     };
     queue
         .run(&ctx, workers, move |key| {

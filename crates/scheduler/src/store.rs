@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::Binding;
-use binding_writer::{BindingInformers, BindingStores};
+use binding_writer::{BindingInformers, BindingStores, OwnWrites};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use scheduler_filters::Fleet;
@@ -45,11 +45,10 @@ impl Informers {
     }
 
     /// Puts every binding that a change concerns into the queue.
-    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, stores: &Stores) {
+    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, stores: &Stores, own: &OwnWrites) {
         for informer in self.bindings.each() {
-            queue.follow(ctx, informer.changes(), |change| {
-                concerned(change).then(|| key(&change.key))
-            });
+            let own = own.clone();
+            queue.follow(ctx, informer.changes(), move |change| to_look_at(change, &own));
         }
         // What is known now is looked at with the bindings themselves.
         let known: BTreeSet<ObjectKey> = stores.clusters.keys().into_iter().collect();
@@ -107,6 +106,16 @@ impl Stores {
     }
 }
 
+/// The binding of a change that it concerns; of another one only what it ends is taken in.
+fn to_look_at(change: &Change<Binding>, own: &OwnWrites) -> Option<BindingKey> {
+    let key = key(&change.key);
+    if concerned(change) {
+        return Some(key);
+    }
+    own.saw(&key, change.after.as_deref());
+    None
+}
+
 /// Statuses of copies change often and concern nobody here. What this scheduler itself writes always does: a look that
 /// waited for an own write to come back is taken then.
 fn concerned(change: &Change<Binding>) -> bool {
@@ -132,5 +141,26 @@ fn key(object: &ObjectKey) -> BindingKey {
     BindingKey {
         namespace: object.namespace.clone(),
         name: object.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binding_that_goes_after_its_last_write_leaves_nothing_behind() {
+        let own = OwnWrites::default();
+        let binding = Arc::new(Binding::new(&BindingKey::namespaced("n", "b"), Default::default()));
+        let mut written = (*binding).clone();
+        written.metadata.resource_version = Some("1".to_owned());
+        own.wrote(&written);
+        let gone = Change {
+            key: ObjectKey::namespaced("n", "b"),
+            before: Some(binding),
+            after: None,
+        };
+        assert_eq!(to_look_at(&gone, &own), None);
+        assert!(own.is_empty());
     }
 }

@@ -1,22 +1,28 @@
-//! What a FailoverRecord says, read off what is stored: how a move ended whose task is gone, and how one began whose
-//! evictor died before it wrote the record.
+//! What a FailoverRecord says: how a move began, how it ended, and for how long that is kept. Where nobody who knew wrote
+//! it down, it is read off what is stored: how a move ended whose task is gone, and how one began whose evictor died
+//! before it wrote the record.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api_types::cluster::Cluster;
-use api_types::failover::{CauseType, FailoverRecordSpec, RecordOutcome, RecordedBinding, RecordedCause};
+use api_types::failover::{
+    CauseType, FailoverRecord, FailoverRecordSpec, RecordOutcome, RecordedBinding, RecordedCause,
+};
 use api_types::names::failover_record_name;
 use api_types::policy::PurgeMode;
 use api_types::work::{Binding, GracefulEvictionTask, task as task_words};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::assess::{End, Fate};
 use super::copies;
 use super::placed::placed;
 use crate::eviction::{Cause, Switches, Verdict, cause_on_cluster};
 use crate::taint_policy::{ManagedTaints, TaintId};
 
-/// Who asks for evictions because of taints, as in the records that the evictor writes.
-const TAINT_MANAGER: &str = "taintManager";
+/// Who asks for evictions because of taints.
+pub const TAINT_MANAGER: &str = "taintManager";
 /// Stands for a cause that nothing stored tells any more.
 const UNKNOWN: &str = "unknown";
 
@@ -73,6 +79,73 @@ pub fn ended(
     ))
 }
 
+/// What is known of a move beside its task.
+#[derive(Clone, Copy, Debug)]
+pub struct Move<'a> {
+    /// Why the copy had to leave; nothing when nobody knows any more.
+    pub cause: Option<&'a Cause>,
+    /// The cluster that it left.
+    pub cluster: Option<&'a Cluster>,
+    /// Who asked for it.
+    pub requested_by: &'a str,
+    /// When it was due.
+    pub due_at: Option<Timestamp>,
+    /// When it entered the queue.
+    pub queued_at: Option<Timestamp>,
+    /// When the queue released it.
+    pub released_at: Option<Timestamp>,
+    /// When its task was written.
+    pub evicted_at: Timestamp,
+}
+
+/// The record of the move that `task` began.
+#[must_use]
+pub fn of_move(binding: &Binding, task: &GracefulEvictionTask, about: &Move<'_>) -> FailoverRecordSpec {
+    let key = binding.key();
+    FailoverRecordSpec {
+        binding: RecordedBinding {
+            namespace: key.namespace,
+            name: key.name,
+            uid: binding.metadata.uid.clone().unwrap_or_default(),
+        },
+        resource: binding.spec.resource.clone(),
+        from: task.from_cluster.clone(),
+        replicas: task.replicas,
+        cause: RecordedCause {
+            type_: match about.cause {
+                Some(Cause::Taint { .. }) | None => CauseType::Taint,
+                Some(Cause::Deletion { .. }) => CauseType::Deletion,
+                Some(Cause::Application { .. }) => CauseType::ApplicationFailure,
+            },
+            verdict: about.cause.map_or_else(|| UNKNOWN.to_owned(), Cause::identity),
+            policies: policies(about),
+            message: task.message.clone().unwrap_or_default(),
+        },
+        requested_by: about.requested_by.to_owned(),
+        affected_at: about.cause.map(|cause| Time(cause.began_at())),
+        due_at: about.due_at.map(Time),
+        queued_at: about.queued_at.map(Time),
+        released_at: about.released_at.map(Time),
+        evicted_at: Time(about.evicted_at),
+    }
+}
+
+/// Names of the policies behind the taint.
+fn policies(about: &Move<'_>) -> Vec<String> {
+    let (Some(Cause::Taint { key, effect, .. }), Some(cluster)) = (about.cause, about.cluster) else {
+        return Vec::new();
+    };
+    let id = TaintId {
+        key: key.clone(),
+        effect: effect.clone(),
+    };
+    let managed = ManagedTaints::read(cluster.metadata.annotations.as_ref()).unwrap_or_default();
+    let entry = managed.taints.get(&id);
+    entry
+        .map(|entry| entry.policies.keys().cloned().collect())
+        .unwrap_or_default()
+}
+
 /// The record of a move that has a task and no record, as far as it can be told from what is stored: when the entry was
 /// queued and released nobody knows any more. Nothing for tasks that are no moves of ours, and for one without a time.
 ///
@@ -86,58 +159,86 @@ pub fn of_task(
     if task.producer != task_words::TAINT_MANAGER {
         return None;
     }
-    let evicted_at = task.creation_timestamp.clone()?;
+    let evicted_at = task.creation_timestamp.as_ref()?.0;
+    binding.metadata.uid.as_ref()?;
     let stands = cluster.and_then(|cluster| {
         match cause_on_cluster(binding, cluster, &Switches::all_on(PurgeMode::Gracefully)) {
-            Verdict::Affected(affected) if affected.due_at <= evicted_at.0 => Some((affected, cluster)),
+            Verdict::Affected(affected) if affected.due_at <= evicted_at => Some(affected),
             Verdict::Affected(_) | Verdict::NotAffected(_) => None,
         }
     });
-    let (type_, verdict, policies) = match &stands {
-        Some((affected, cluster)) => match &affected.cause {
-            Cause::Taint { key, effect, .. } => {
-                let id = TaintId {
-                    key: key.clone(),
-                    effect: effect.clone(),
-                };
-                (CauseType::Taint, affected.cause.identity(), policies(cluster, &id))
-            }
-            Cause::Deletion { .. } => (CauseType::Deletion, affected.cause.identity(), Vec::new()),
-            Cause::Application { .. } => (CauseType::ApplicationFailure, affected.cause.identity(), Vec::new()),
-        },
-        None => (CauseType::Taint, UNKNOWN.to_owned(), Vec::new()),
-    };
-    let stands = stands.map(|(affected, _)| affected);
-    Some(FailoverRecordSpec {
-        binding: RecordedBinding {
-            namespace: binding.metadata.namespace.clone(),
-            name: binding.metadata.name.clone()?,
-            uid: binding.metadata.uid.clone()?,
-        },
-        resource: binding.spec.resource.clone(),
-        from: task.from_cluster.clone(),
-        replicas: task.replicas,
-        cause: RecordedCause {
-            type_,
-            verdict,
-            policies,
-            message: task.message.clone().unwrap_or_default(),
-        },
-        requested_by: TAINT_MANAGER.to_owned(),
-        affected_at: stands.as_ref().map(|affected| Time(affected.cause.began_at())),
-        due_at: stands.as_ref().map(|affected| Time(affected.due_at)),
+    let about = Move {
+        cause: stands.as_ref().map(|affected| &affected.cause),
+        cluster,
+        requested_by: TAINT_MANAGER,
+        due_at: stands.as_ref().map(|affected| affected.due_at),
         queued_at: None,
         released_at: None,
         evicted_at,
-    })
+    };
+    Some(of_move(binding, task, &about))
 }
 
-fn policies(cluster: &Cluster, taint: &TaintId) -> Vec<String> {
-    let managed = ManagedTaints::read(cluster.metadata.annotations.as_ref()).unwrap_or_default();
-    let entry = managed.taints.get(taint);
-    entry
-        .map(|entry| entry.policies.keys().cloned().collect())
-        .unwrap_or_default()
+/// How the move of a task with this fate ended, and whether the workload is known to be healthy elsewhere; nothing while
+/// it goes on.
+#[must_use]
+pub fn outcome(fate: &Fate) -> Option<(RecordOutcome, Healthy)> {
+    match fate {
+        Fate::Stays { .. } | Fate::LeavesResult { .. } => None,
+        Fate::Restored { .. } | Fate::Ends(End::StaysThere { .. }) => Some((RecordOutcome::Restored, Healthy::Unknown)),
+        Fate::Ends(End::Replaced { .. }) => Some((RecordOutcome::Completed, Healthy::Yes)),
+        Fate::Ends(End::GraceOver { .. } | End::NoCluster) => Some((RecordOutcome::Completed, Healthy::Unknown)),
+        Fate::Ends(End::AskedFor) => Some((RecordOutcome::RemovedByHand, Healthy::Unknown)),
+    }
+}
+
+/// Whether the workload of a move that ended is healthy where it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Healthy {
+    /// It is: a plugin said so.
+    Yes,
+    /// Nobody asked.
+    Unknown,
+}
+
+/// When a record was closed; nothing for one that is open.
+#[must_use]
+pub fn closed_at(record: &FailoverRecord) -> Option<Timestamp> {
+    let status = record.status.as_ref()?;
+    status.outcome.as_ref()?;
+    Some(
+        status
+            .cleaned_at
+            .as_ref()
+            .map_or(record.spec.evicted_at.0, |time| time.0),
+    )
+}
+
+/// How many records are kept at most.
+pub const MOST_RECORDS: usize = 10_000;
+
+/// What becomes of a closed record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// It is kept until then.
+    Until(Timestamp),
+    /// Its time is over.
+    Over,
+    /// There are too many: the oldest closed one goes, and this one is looked at again then.
+    OldestGoes(Timestamp),
+}
+
+/// Whether a record that was closed at `closed_at` is kept, of `records` in all.
+#[must_use]
+pub fn keeping(closed_at: Timestamp, retention: Duration, records: usize, now: Timestamp) -> Keeping {
+    let until = closed_at.saturating_add(retention).unwrap_or(Timestamp::MAX);
+    if until <= now {
+        Keeping::Over
+    } else if records > MOST_RECORDS {
+        Keeping::OldestGoes(until)
+    } else {
+        Keeping::Until(until)
+    }
 }
 
 #[cfg(test)]
@@ -232,5 +333,15 @@ mod tests {
             );
             assert_eq!(record.due_at.is_some(), verdict != Some("unknown"));
         }
+    }
+
+    #[rstest]
+    #[case::young(3_599, 1, Keeping::Until("2026-01-01T01:00:00Z".parse().unwrap()))]
+    #[case::old(3_600, 1, Keeping::Over)]
+    #[case::one_too_many(10, MOST_RECORDS + 1, Keeping::OldestGoes("2026-01-01T01:00:00Z".parse().unwrap()))]
+    fn closed_records_are_kept_for_a_time(#[case] age_seconds: u64, #[case] records: usize, #[case] expected: Keeping) {
+        let closed: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let now = closed + Duration::from_secs(age_seconds);
+        assert_eq!(keeping(closed, Duration::from_secs(3_600), records, now), expected);
     }
 }

@@ -30,7 +30,7 @@ use pending::Pending;
 use switched_off::SwitchedOff;
 
 /// Name under which entries are published.
-pub(crate) const PRODUCER: &str = "taintManager";
+pub(crate) const PRODUCER: &str = failover_core::graceful::record::TAINT_MANAGER;
 
 /// The index, and a bell for those who tell the queue.
 pub(crate) struct Shared {

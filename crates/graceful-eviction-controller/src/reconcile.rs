@@ -1,0 +1,133 @@
+//! One binding: its tasks are judged by the core, and what follows is written.
+
+use std::time::Duration;
+
+use api_types::BindingKey;
+use api_types::work::Binding;
+use binding_writer::{BindingWriter, OwnWrites, WriteError, WriteOutcome};
+use controller_kit::{Context, Next};
+use failover_core::graceful::{Assessed, End, Fate, Settings, View, assess};
+use jiff::Timestamp;
+use kube::Api;
+
+use crate::index::Index;
+use crate::records::Records;
+use crate::writer;
+
+/// Tries against a binding that others write at the same time, before it waits its turn again.
+const TRIES: usize = 4;
+/// How long a binding waits whose cluster is not in the cache although the API server has it.
+const CACHE_LAG: Duration = Duration::from_secs(1);
+
+/// A binding that could not be judged or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failed {
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error("cannot read: {0}")]
+    Read(#[from] kube::Error),
+}
+
+/// What it takes to judge bindings. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct GracefulEviction {
+    pub ctx: Context,
+    pub index: Index,
+    pub settings: Settings,
+    pub writer: BindingWriter,
+    pub own: OwnWrites,
+    pub records: Records,
+}
+
+impl GracefulEviction {
+    /// Judges the tasks of a binding, and writes what follows.
+    pub(crate) async fn reconcile(&self, key: &BindingKey) -> Result<Next, Failed> {
+        let Some(known) = self.index.binding(key) else {
+            self.own.forget(key);
+            return Ok(Next::Done);
+        };
+        if self.own.is_superseded(&known) {
+            return Ok(Next::Done);
+        }
+        let mut binding = (*known).clone();
+        for _ in 0..TRIES {
+            if let Some(next) = self.settle(&binding).await? {
+                return Ok(next);
+            }
+            match read(&self.ctx, key).await? {
+                Some(fresh) => binding = fresh,
+                None => return Ok(Next::Done),
+            }
+        }
+        // Whoever writes that often brings the binding here again by its own changes.
+        Ok(Next::After(CACHE_LAG))
+    }
+
+    /// Judges the tasks and writes what follows; nothing when the binding changed meanwhile.
+    async fn settle(&self, binding: &Binding) -> Result<Option<Next>, Failed> {
+        if binding.is_being_deleted() {
+            return Ok(Some(Next::Done));
+        }
+        let now = self.ctx.clock.now();
+        let assessed = self.assess(binding, now);
+        for assessed in &assessed {
+            if assessed.fate == Fate::Ends(End::NoCluster) && !writer::is_gone(&self.ctx, &assessed.cluster).await? {
+                return Ok(Some(Next::After(CACHE_LAG)));
+            }
+        }
+        let record_due = self.records.make_up(binding, &assessed, &self.index).await;
+        self.records.ending(binding, &assessed);
+        match self.writer.write(&writer::edit(binding, &assessed, now)).await? {
+            // The change comes back through the informer, and the condition with it.
+            WriteOutcome::Written(_) => {
+                self.own.wrote(binding);
+                writer::publish(&self.ctx, binding, &assessed);
+                return Ok(Some(Next::Done));
+            }
+            WriteOutcome::Conflict => return Ok(None),
+            WriteOutcome::Gone => return Ok(Some(Next::Done)),
+            WriteOutcome::NotNeeded => {}
+        }
+        match writer::say(&self.writer, binding, &assessed, now).await? {
+            WriteOutcome::Conflict => Ok(None),
+            WriteOutcome::Written(_) => {
+                self.own.wrote(binding);
+                Ok(Some(look_again(&assessed, record_due)))
+            }
+            WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(look_again(&assessed, record_due))),
+        }
+    }
+
+    fn assess(&self, binding: &Binding, now: Timestamp) -> Vec<Assessed> {
+        let key = binding.key();
+        let cluster = |name: &str| self.index.cluster(name);
+        let seen = |name: &str| self.index.seen.get(&key, name);
+        assess(
+            &View {
+                binding,
+                cluster: &cluster,
+                seen: &seen,
+                now,
+            },
+            &self.settings,
+        )
+    }
+}
+
+/// The binding as it is stored now.
+pub(crate) async fn read(ctx: &Context, key: &BindingKey) -> Result<Option<Binding>, kube::Error> {
+    let client = ctx.client.clone();
+    let api: Api<Binding> = match &key.namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &key.kind()),
+        None => Api::all_with(client, &key.kind()),
+    };
+    api.get_opt(&key.name).await
+}
+
+fn look_again(assessed: &[Assessed], record_due: Option<Timestamp>) -> Next {
+    let times = assessed.iter().filter_map(|assessed| match &assessed.fate {
+        Fate::Stays { look_again_at, .. } => *look_again_at,
+        Fate::Ends(_) | Fate::Restored { .. } | Fate::LeavesResult { .. } => None,
+    });
+    times.chain(record_due).min().map_or(Next::Done, Next::At)
+}
