@@ -8,4 +8,5 @@ mod queue;
 mod watching;
 
 pub use inspection::Inspection;
+pub(crate) use listing::Lists;
 pub use queue::Queue;

@@ -22,6 +22,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
+use crate::service::Lists;
+
 /// How often a leader whose renewal is old looks whether it is fresh again.
 const STALE_LOOK: Duration = Duration::from_secs(1);
 
@@ -62,6 +64,7 @@ pub struct Shell {
     again: Notify,
     closed: CancellationToken,
     lease_duration: Duration,
+    lists: Lists,
 }
 
 impl std::fmt::Debug for Shell {
@@ -102,6 +105,7 @@ impl Shell {
             beat: watch::Sender::new(0),
             again: Notify::new(),
             closed: CancellationToken::new(),
+            lists: Lists::default(),
         })
     }
 
@@ -209,8 +213,21 @@ impl Shell {
         answer
     }
 
-    /// Tells the queue about time until the term ends.
+    /// The lists that are being paged through.
+    pub(crate) fn lists(&self) -> &Lists {
+        &self.lists
+    }
+
+    /// Tells the queue about time, and forgets what nobody pages through, until the term ends.
     pub async fn run(&self) {
+        tokio::select! {
+            biased;
+            () = self.tick() => {}
+            () = self.lists.tidy() => {}
+        }
+    }
+
+    async fn tick(&self) {
         loop {
             let (wake, now) = self.look(|queue, now| (queue.next_wake(now), now));
             let elapsed = match (wake.elapsed, now.leading) {
@@ -231,6 +248,7 @@ impl Shell {
     /// Ends the term: all streams end.
     pub fn close(&self) {
         self.closed.cancel();
+        self.lists.clear();
         self.inner.lock().outlets.clear();
     }
 

@@ -10,10 +10,9 @@ use failover_core::eviction::queue::{
     Entry, LaneView, Moment, PauseScopeView, Place, Queue, RecentOutcome, State, Totals,
 };
 use failover_core::eviction::regime::{Regime, RegimeVerdict};
-use parking_lot::Mutex;
 use tonic::{Request, Response, Status};
 
-use super::listing::{Snapshot, Snapshots, select};
+use super::listing::{Snapshot, select};
 use super::queue::Down;
 use crate::server::Server;
 use crate::shell::Shell;
@@ -25,17 +24,13 @@ const LARGEST_RECENT: usize = 10_000;
 #[derive(Clone, Debug)]
 pub struct Inspection {
     server: Arc<Server>,
-    snapshots: Arc<Mutex<Snapshots>>,
 }
 
 impl Inspection {
     /// Answers for whom the server answers.
     #[must_use]
     pub fn new(server: Arc<Server>) -> Self {
-        Self {
-            server,
-            snapshots: Arc::default(),
-        }
+        Self { server }
     }
 }
 
@@ -53,16 +48,20 @@ impl QueueInspection for Inspection {
         request: Request<v1::ListEntriesRequest>,
     ) -> Result<Response<v1::ListEntriesResponse>, Status> {
         let shell = self.server.leader().await?;
-        let page = self
-            .snapshots
-            .lock()
-            .page(&request.into_inner(), shell.epoch(), |filter| {
-                shell.look(|queue, now| Snapshot {
-                    entries: Arc::new(select(queue, filter)),
-                    as_of: now.wall,
-                    revision: queue.changes().revision(),
-                })
-            })?;
+        let page = shell.lists().page(&request.into_inner(), shell.epoch(), |filter| {
+            let cluster = Some(filter.cluster.as_str())
+                .filter(|name| !name.is_empty())
+                .map(ClusterName::from);
+            let (lanes, as_of, revision) = shell.look(|queue, now| {
+                let lanes = queue.lane_entries(cluster.as_ref(), now.wall);
+                (lanes, now.wall, queue.changes().revision())
+            });
+            Snapshot {
+                entries: Arc::new(select(lanes, filter)),
+                as_of,
+                revision,
+            }
+        })?;
         Ok(Response::new(v1::ListEntriesResponse {
             entries: page.entries.iter().map(|entry| to_entry(entry)).collect(),
             next_page_token: page.next_page_token,

@@ -1,4 +1,5 @@
-//! Pages of one consistent snapshot: the first page keeps the entries that match, later ones read from it.
+//! Pages of one consistent snapshot: the first page keeps the entries that match, later ones read from it. What nobody
+//! pages through any more is forgotten, asked or not.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,9 +8,11 @@ use std::time::Duration;
 
 use eviction_queue_api::v1;
 use failover_core::eviction::CauseKind;
-use failover_core::eviction::queue::{Entry, Queue, State};
+use failover_core::eviction::queue::{Entry, LaneEntries, State};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use prost::Message;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tonic::Status;
 
@@ -20,15 +23,21 @@ const LARGEST_PAGE: usize = 1_000;
 
 /// A list that somebody pages through.
 #[derive(Clone, Debug)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     pub entries: Arc<Vec<Arc<Entry>>>,
     pub as_of: Timestamp,
     pub revision: u64,
 }
 
-/// The lists that are being paged through.
+/// The lists of one term that are being paged through.
 #[derive(Debug, Default)]
-pub(super) struct Snapshots {
+pub(crate) struct Lists {
+    snapshots: Mutex<Snapshots>,
+    kept_one: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Snapshots {
     kept: BTreeMap<u64, (Snapshot, u64, Instant)>,
     next: u64,
 }
@@ -43,15 +52,47 @@ struct Token {
 }
 
 /// One page.
-pub(super) struct Page {
+pub(crate) struct Page {
     pub snapshot: Snapshot,
     pub entries: Vec<Arc<Entry>>,
     pub next_page_token: String,
 }
 
-impl Snapshots {
+impl Lists {
     /// The page that is asked for; `take` makes the snapshot of a first page.
-    pub fn page(
+    pub(super) fn page(
+        &self,
+        request: &v1::ListEntriesRequest,
+        epoch: &str,
+        take: impl FnOnce(&v1::EntryFilter) -> Snapshot,
+    ) -> Result<Page, Status> {
+        let page = self.snapshots.lock().page(request, epoch, take)?;
+        self.kept_one.notify_one();
+        Ok(page)
+    }
+
+    /// Forgets what nobody pages through, for ever.
+    pub(crate) async fn tidy(&self) {
+        loop {
+            let ends = self.snapshots.lock().first_end();
+            match ends {
+                None => self.kept_one.notified().await,
+                Some(at) => {
+                    tokio::time::sleep_until(at).await;
+                    self.snapshots.lock().forget_old();
+                }
+            }
+        }
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&self) {
+        self.snapshots.lock().kept.clear();
+    }
+}
+
+impl Snapshots {
+    fn page(
         &mut self,
         request: &v1::ListEntriesRequest,
         epoch: &str,
@@ -63,7 +104,7 @@ impl Snapshots {
             0 => DEFAULT_PAGE,
             size => size.min(LARGEST_PAGE),
         };
-        self.kept.retain(|_, (_, _, used)| used.elapsed() < KEPT_FOR);
+        self.forget_old();
         let (id, snapshot, offset) = if request.page_token.is_empty() {
             self.next += 1;
             (self.next, take(&filter), 0)
@@ -101,6 +142,14 @@ impl Snapshots {
         })
     }
 
+    fn first_end(&self) -> Option<Instant> {
+        self.kept.values().map(|(_, _, used)| *used + KEPT_FOR).min()
+    }
+
+    fn forget_old(&mut self) {
+        self.kept.retain(|_, (_, _, used)| used.elapsed() < KEPT_FOR);
+    }
+
     fn drop_oldest(&mut self) {
         if let Some(oldest) = self
             .kept
@@ -113,35 +162,10 @@ impl Snapshots {
     }
 }
 
-/// The entries that match, by lane and there: leased, ready in order, waiting, held.
-pub(super) fn select(queue: &Queue, filter: &v1::EntryFilter) -> Vec<Arc<Entry>> {
-    let mut entries: Vec<_> = queue
-        .entries()
-        .filter(|entry| matches(entry, filter))
-        .cloned()
-        .collect();
-    entries.sort_by(|a, b| {
-        let rank = |entry: &Entry| match entry.state {
-            State::Leased(_) => 0,
-            State::Ready => 1,
-            State::Waiting => 2,
-            State::Held { .. } => 3,
-        };
-        let order = |entry: &Entry| {
-            let priority = if entry.state == State::Ready {
-                -i64::from(entry.published.priority)
-            } else {
-                0
-            };
-            (rank(entry), priority, entry.published.due_at)
-        };
-        a.key()
-            .cluster
-            .cmp(&b.key().cluster)
-            .then_with(|| order(a).cmp(&order(b)))
-            .then_with(|| a.key().cmp(b.key()))
-    });
-    entries
+/// The entries that match, by lane and there in its order.
+pub(super) fn select(lanes: Vec<LaneEntries>, filter: &v1::EntryFilter) -> Vec<Arc<Entry>> {
+    let entries = lanes.into_iter().flat_map(LaneEntries::into_order);
+    entries.filter(|entry| matches(entry, filter)).collect()
 }
 
 fn matches(entry: &Entry, filter: &v1::EntryFilter) -> bool {
@@ -194,6 +218,31 @@ fn read_token(text: &str) -> Option<Token> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_abandoned_list_is_forgotten_without_another() {
+        let lists = Lists::default();
+        let abandoned = async {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            let snapshot = Snapshot {
+                entries: Arc::default(),
+                as_of: Timestamp::UNIX_EPOCH,
+                revision: 1,
+            };
+            let kept = (snapshot, 0, Instant::now());
+            lists.snapshots.lock().kept.insert(1, kept);
+            lists.kept_one.notify_one();
+            tokio::time::sleep(Duration::from_secs(59)).await;
+            assert_eq!(lists.snapshots.lock().kept.len(), 1);
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            assert!(lists.snapshots.lock().kept.is_empty());
+        };
+        tokio::select! {
+            biased;
+            () = abandoned => {}
+            () = lists.tidy() => {}
+        }
+    }
 
     #[test]
     fn tokens_read_as_they_are_written() {

@@ -14,7 +14,7 @@ use controller_kit::informer::Stopped;
 use controller_kit::{Changes, Context, Informer, ObjectKey, Scope, Store};
 use failover_core::eviction::Switches;
 use failover_core::eviction::desired_entry::{Wanted, wanted, withdraw_reason};
-use failover_core::eviction::queue::{EntryKey, Published};
+use failover_core::eviction::queue::{EntryKey, Published, at_least_as_new};
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -326,15 +326,6 @@ fn is_new_enough(known: Option<&ObjectMeta>, uid: &str, asked: &str) -> bool {
         known.uid.as_deref() != Some(uid)
             || at_least_as_new(known.resource_version.as_deref().unwrap_or_default(), asked)
     })
-}
-
-/// Versions of an API server are numbers; of others only equality tells. What was asked for as gone, and is still
-/// known, is older.
-fn at_least_as_new(have: &str, asked: &str) -> bool {
-    match (have.parse::<u64>(), asked.parse::<u64>()) {
-        (Ok(have), Ok(asked)) => have >= asked,
-        _ => have == asked,
-    }
 }
 
 /// Whether anything on the Cluster can make a binding leave. Where nothing can, its bindings need not be asked.

@@ -65,16 +65,20 @@ pub struct BindingVersions {
 }
 
 impl BindingVersions {
-    /// Whether this was judged from a state at least as new as these versions, as somebody read them. Versions are
-    /// numbers that grow; what is none can only be equal. An empty one means that the object was gone: nothing that
-    /// still speaks of it is as new.
+    /// Whether this was judged from a state at least as new as these versions, as somebody read them.
     #[must_use]
     pub fn at_least_as_new(&self, binding: &str, cluster: &str) -> bool {
-        let newer = |judged: &str, read: &str| match (judged.parse::<u64>(), read.parse::<u64>()) {
-            (Ok(judged), Ok(read)) => judged >= read,
-            _ => !read.is_empty() && judged == read,
-        };
-        newer(&self.binding, binding) && newer(&self.cluster, cluster)
+        at_least_as_new(&self.binding, binding) && at_least_as_new(&self.cluster, cluster)
+    }
+}
+
+/// Whether version `known` of an object is at least as new as `read`. Versions are numbers that grow; of what is none
+/// only equality tells. An empty one means that the object was gone: nothing that still speaks of it is as new.
+#[must_use]
+pub fn at_least_as_new(known: &str, read: &str) -> bool {
+    match (known.parse::<u64>(), read.parse::<u64>()) {
+        (Ok(known), Ok(read)) => known >= read,
+        _ => !read.is_empty() && known == read,
     }
 }
 

@@ -18,6 +18,7 @@ mod event;
 mod inspect;
 mod lane;
 mod lease;
+mod listing;
 mod model;
 mod order;
 mod outcome;
@@ -28,12 +29,14 @@ mod view;
 pub use changes::{Change, Changes, Removed, TooFarBack};
 pub use entry::{
     BindingVersions, Entry, EntryKey, HoldReason, ProducerHold, Published, State, TemplateRef, WithdrawReason,
+    at_least_as_new,
 };
 pub use event::{
     CompleteResult, Completion, Effect, Event, GrantedLease, Leading, Moment, OutcomeKind, StreamId, Wake,
 };
 pub use inspect::{LaneView, PauseHeld, Place, ProducerView, StatusView, Totals};
 pub use lease::LeaseId;
+pub use listing::LaneEntries;
 pub use model::Queue;
 pub use outcome::{ClusterStats, RecentOutcome};
 pub use producer::{EpochCheck, ProducerEpoch};

@@ -550,6 +550,48 @@ fn a_pause_of_all_is_a_regime() {
     assert!(sim.queue.is_empty());
 }
 
+// What people see in a list is the order by which the queue releases, starvation and back-off included.
+#[test]
+fn a_list_has_the_order_of_the_lane() {
+    let mut sim = Sim::new(settings(1.0));
+    let urgent = |name: &str| Published {
+        priority: 5,
+        ..published("m1", name, 1_000)
+    };
+    sim.consumer(10, 2);
+    sim.publish(vec![published("m1", "failed", 0)]);
+    sim.run_until(1_000, |_| {});
+    let lease = sim.lease();
+    sim.publish(vec![published("m1", "out", 0)]);
+    sim.run_until(3_000, |_| {});
+    sim.publish(vec![
+        published("m1", "starving", 0),
+        urgent("urgent"),
+        published("m1", "young", 1_000),
+    ]);
+    sim.publish(vec![published("m1", "later", 5_000), published("m2", "other", 0)]);
+    sim.millis = 1_100_000;
+    sim.complete(lease, OutcomeKind::Failed);
+    let list = |sim: &Sim, cluster: Option<api_types::ClusterName>| -> Vec<String> {
+        let lanes = sim.queue.lane_entries(cluster.as_ref(), sim.now().wall);
+        let entries = lanes.into_iter().flat_map(LaneEntries::into_order);
+        entries.map(|entry| entry.key().binding.name.clone()).collect()
+    };
+    let m1 = list(&sim, Some("m1".into()));
+    let ready: Vec<_> = m1
+        .iter()
+        .filter_map(|name| {
+            let entry = sim
+                .queue
+                .entry_of(&api_types::BindingKey::namespaced("default", name), None)?;
+            Some((sim.queue.place(entry.key(), sim.now())?.position, name.clone()))
+        })
+        .collect();
+    assert!(ready.is_sorted() && ready.len() >= 3, "{ready:?}");
+    assert_eq!(m1.last().unwrap(), "later");
+    assert_eq!(list(&sim, None).len(), sim.queue.len());
+}
+
 // C48: a regime that changes while entries wait applies to them.
 #[test]
 fn the_regime_follows_the_fleet() {
