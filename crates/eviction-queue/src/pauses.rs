@@ -16,6 +16,8 @@ use crate::shell::Shell;
 use crate::standstill::Standstill;
 
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
+/// The longest wait after writes that failed.
+const RETRIED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Runs until the process stops.
 pub async fn report(ctx: &Context, shell: &Shell) {
@@ -24,18 +26,37 @@ pub async fn report(ctx: &Context, shell: &Shell) {
     };
     let mut beats = shell.beats();
     let mut standstill = Standstill::default();
+    let mut wait = AT_MOST_EVERY;
     loop {
         let verdict = shell.look(|queue, _| queue.verdict().clone());
         standstill.say(ctx, &verdict);
         let wanted = shell.look(|queue, now| statuses(queue, now.wall));
+        let mut all = Written::Yes;
         for (name, wanted) in &wanted {
-            write(ctx, &store, name, wanted).await;
+            if write(ctx, &store, name, wanted).await == Written::NotYet {
+                all = Written::NotYet;
+            }
         }
-        tokio::time::sleep(AT_MOST_EVERY).await;
+        tokio::time::sleep(wait).await;
+        if all == Written::NotYet {
+            // At rest nobody would bring it here again.
+            wait = (wait * 2).min(RETRIED_WITHIN);
+            continue;
+        }
+        wait = AT_MOST_EVERY;
         if beats.changed().await.is_err() {
             return;
         }
     }
+}
+
+/// Whether a status says what it should, as far as that is up to this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    /// It does, or the informer will tell of what is in the way.
+    Yes,
+    /// The write failed.
+    NotYet,
 }
 
 /// What the status of a pause should say.
@@ -65,11 +86,11 @@ fn statuses(queue: &Queue, now: Timestamp) -> BTreeMap<String, Wanted> {
     statuses
 }
 
-async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: &Wanted) {
+async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: &Wanted) -> Written {
     let Wanted { view, active, .. } = wanted;
     let active = *active;
     let Some(pause) = store.get(&ObjectKey::cluster_scoped(name)) else {
-        return;
+        return Written::Yes;
     };
     let before = pause.status.clone().unwrap_or_default();
     let held_entries = i64::try_from(wanted.held_entries).unwrap_or(i64::MAX);
@@ -79,7 +100,7 @@ async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: 
         conditions: before.conditions.clone(),
     };
     if pause.status.as_ref() == Some(&wanted) {
-        return;
+        return Written::Yes;
     }
     let pauses: Api<FailoverPause> = Api::all(ctx.client.clone());
     let patch = json!({
@@ -100,15 +121,17 @@ async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: 
                 let note = format!("{} are {what}: {}", scope(view), view.reason);
                 ctx.events.publish_for(pause.as_ref(), EventType::Normal, reason, note);
             }
+            Written::Yes
         }
         // Somebody else wrote it, or it is gone: the informer will tell.
-        Err(error) if api_errors::is_conflict(&error) || api_errors::is_not_found(&error) => {}
+        Err(error) if api_errors::is_conflict(&error) || api_errors::is_not_found(&error) => Written::Yes,
         Err(error) => {
             tracing::warn!(
                 pause = name,
                 error = api_errors::one_line(&error),
                 "cannot write the status of a pause"
             );
+            Written::NotYet
         }
     }
 }

@@ -3,6 +3,7 @@ use std::time::Duration;
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::watch_entries_response::Message;
 use failover_core::eviction::queue::WithdrawReason;
+use kube_sandbox::{Effect, Match, Verb};
 use tonic::Code;
 
 use crate::world::{Producer, World};
@@ -337,5 +338,41 @@ fn a_pause_shows_what_it_holds_back() {
                 ),
             ]
         );
+    });
+}
+
+// At rest nothing else would bring the status up again.
+#[test]
+fn the_status_of_a_pause_is_written_although_the_api_server_refused_it_for_a_while() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(1.0)).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let status = || {
+            let pause = world
+                .plane
+                .get("failover.karmada.io/v1alpha1", "FailoverPause", None, "freeze");
+            pause.unwrap()["status"].clone()
+        };
+        let away = Effect::Error {
+            code: 503,
+            reason: "ServiceUnavailable".into(),
+            message: "away".into(),
+        };
+        let the_write = Match::default()
+            .verb(Verb::Patch)
+            .resource("failoverpauses")
+            .subresource("status");
+        world.plane.faults().inject_times(the_write, 0, 3, away);
+        world.put(serde_json::json!({
+            "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "freeze"},
+            "spec": {"scope": "All", "reason": "change night"},
+        }));
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        assert_eq!(status(), serde_json::Value::Null);
+        tokio::time::sleep(Duration::from_secs(27)).await;
+        assert_eq!(status()["active"], true);
+        let events = world.plane.list("v1", "Event");
+        assert!(events.iter().any(|event| event["reason"] == "PauseBegan"), "{events:?}");
     });
 }
