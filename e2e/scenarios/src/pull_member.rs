@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, ensure};
 use api_types::cluster::Cluster;
@@ -22,6 +22,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use kube_sandbox::rules::{Settings, Watching};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::components::{components, furnish, start_components, stop_components};
 
