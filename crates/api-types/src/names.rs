@@ -76,8 +76,6 @@ pub mod annotation {
     pub const STAY: &str = "failover.karmada.io/stay";
     /// Ours, on a binding: since when a copy is unhealthy, per cluster, and its second home of `settled`.
     pub const HEALTH_CLOCK: &str = "failover.karmada.io/health-clock";
-    /// Ours, on a Lease: where the leader serves gRPC, as `host:port`.
-    pub const ADDRESS: &str = "failover.karmada.io/address";
     /// Ours, on the Lease of `clusterStatus`: names of the Push Clusters whose last completed probe is older than the
     /// grace period, in order, separated by commas; absent or empty for none.
     pub const PROBES_OVERDUE: &str = "failover.karmada.io/probes-overdue";

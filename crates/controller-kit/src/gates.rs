@@ -117,6 +117,24 @@ impl FeatureGates {
         }
     }
 
+    /// Reads what [`Display`](std::fmt::Display) wrote, maybe in another version of this program, which may have had more
+    /// gates: those that are not known here are left out.
+    ///
+    /// # Errors
+    /// [`GateError`] when what is said of a gate that is known here cannot be read.
+    pub fn parse_known(text: &str) -> Result<Self, GateError> {
+        let is_known = |item: &str| {
+            let name = item.split_once('=').map(|(name, _)| name.trim());
+            name.is_none_or(|name| Gate::ALL.iter().any(|gate| gate.name() == name))
+        };
+        let items: Vec<String> = text
+            .split(',')
+            .filter(|item| is_known(item))
+            .map(str::to_owned)
+            .collect();
+        Self::parse(&items).map(|(gates, _)| gates)
+    }
+
     /// Whether the gate is on.
     #[must_use]
     pub fn enabled(&self, gate: Gate) -> bool {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controller_kit::backoff::Backoff;
-use controller_kit::leader::lease_name;
+use controller_kit::leader::{lease_name, said};
 use controller_kit::random::Random;
 use hyper_util::rt::TokioIo;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -302,9 +302,7 @@ pub async fn leader_address(client: &Client, namespace: &str) -> Result<String, 
         source: Box::new(source),
     })?;
     let lease = lease.ok_or_else(|| no_leader("does not exist"))?;
-    let annotations = lease.metadata.annotations.unwrap_or_default();
-    annotations
-        .get(api_types::names::annotation::ADDRESS)
-        .cloned()
-        .ok_or_else(|| no_leader("has no annotation failover.karmada.io/address"))
+    said(&lease)
+        .address
+        .ok_or_else(|| no_leader("has no holder that says where it serves"))
 }

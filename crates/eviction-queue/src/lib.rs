@@ -43,7 +43,7 @@ async fn lead(ctx: Context, flags: Flags, server: Arc<Server>) -> anyhow::Result
     metrics::register(&ctx, &shell);
     let address = server.address().await;
     ctx.leadership
-        .set_annotation(api_types::names::annotation::ADDRESS, address);
+        .set_annotation(controller_kit::leader::ADDRESS_ANNOTATION, address);
     let _leading = server.lead(shell.clone()).await;
     tokio::select! {
         biased;

@@ -10,10 +10,12 @@
 
 mod elector;
 mod leadership;
+mod said;
 
 use std::time::Duration;
 
 pub use self::leadership::{Epoch, Leadership};
+pub use self::said::{NoGates, Said, said};
 
 pub(crate) use self::elector::{Elector, Held};
 

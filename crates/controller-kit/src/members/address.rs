@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    fn secret(data: Value) -> Secret {
+    fn secret(data: &Value) -> Secret {
         serde_json::from_value(json!({"data": data})).unwrap()
     }
 
@@ -192,7 +192,7 @@ mod tests {
         #[case] data: Option<Value>,
         #[case] expected: &str,
     ) {
-        let secret = data.map(secret);
+        let secret = data.as_ref().map(secret);
         let error = address(endpoint)
             .target(secret.as_ref(), LIMIT)
             .unwrap_err()
@@ -216,7 +216,7 @@ mod tests {
     #[case::line_end("dAo=")]
     #[case::windows("dA0K")]
     fn a_good_secret_makes_a_target(#[case] token: &str) {
-        let secret = secret(json!({"token": token, "caBundle": "Y2E="}));
+        let secret = secret(&json!({"token": token, "caBundle": "Y2E="}));
         let target = address(Some("https://m1")).target(Some(&secret), LIMIT).unwrap();
         assert_eq!(target.token.as_deref(), Some("t"), "a line end at the end is a slip");
         assert_eq!(target.ca_bundle.as_deref(), Some(&b"ca"[..]));
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn without_certificates_the_systems_own_count() {
         for data in [json!({"token": "dA=="}), json!({"token": "dA==", "caBundle": ""})] {
-            let target = address(Some("https://m1")).target(Some(&secret(data)), LIMIT).unwrap();
+            let target = address(Some("https://m1")).target(Some(&secret(&data)), LIMIT).unwrap();
             assert_eq!(target.ca_bundle, None);
         }
     }

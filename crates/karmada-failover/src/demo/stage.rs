@@ -11,7 +11,7 @@ use controller_kit::process::LogFormat;
 use controller_kit::{Clock, Ended, KitFlags, Process, Running};
 use eviction_queue_api::QueueClient;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::{Api, Client, Config, ResourceExt};
+use kube::{Api, Client, Config};
 use kube_sandbox::rules::{Settings, Watching};
 use kube_sandbox::{Fleet, Served};
 
@@ -214,9 +214,9 @@ async fn queue_address(client: Client) -> anyhow::Result<String> {
     let name = controller_kit::leader::lease_name("evictionQueue");
     for _ in 0..100 {
         if let Some(lease) = leases.get_opt(&name).await?
-            && let Some(address) = lease.annotations().get(api_types::names::annotation::ADDRESS)
+            && let Some(address) = controller_kit::leader::said(&lease).address
         {
-            return Ok(address.clone());
+            return Ok(address);
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
