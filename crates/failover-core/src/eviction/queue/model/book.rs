@@ -185,7 +185,14 @@ impl Queue {
         }
     }
 
-    /// A lease whose entry would be held, or was taken back, is over.
+    /// The pause of everything that is in effect. It holds no entry, since the rate is 0; a lease that is out ends by it.
+    fn pause_of_all(&self) -> Option<String> {
+        let active = self.active_pauses.iter().filter_map(|name| self.pauses.get(name));
+        let pause = active.into_iter().find(|pause| pause.scope == PauseScopeView::All)?;
+        Some(format!("FailoverPause {}: {}", pause.name, pause.reason))
+    }
+
+    /// A lease whose entry would be held, is paused, or was taken back, is over.
     pub(super) fn revoke_when_over(&mut self, entry: &Entry, now: Moment) {
         let Some(id) = entry.lease else { return };
         if self.leases.get(&id).is_none_or(|lease| lease.revoked.is_some()) {
@@ -195,7 +202,10 @@ impl Queue {
             // Most likely by this very lease.
             Some(WithdrawReason::Leaving) => None,
             Some(_) => Some("the producer took the entry back".to_owned()),
-            None => self.hold(entry, now).map(|(_, why, _)| why.to_string()),
+            None => self
+                .hold(entry, now)
+                .map(|(_, why, _)| why.to_string())
+                .or_else(|| self.pause_of_all()),
         };
         if let Some(reason) = over
             && let Some(lease) = self.leases.get_mut(&id)

@@ -592,6 +592,22 @@ fn a_list_has_the_order_of_the_lane() {
     assert_eq!(list(&sim, None).len(), sim.queue.len());
 }
 
+#[test]
+fn a_pause_of_all_ends_what_is_out() {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "a", 0)]);
+    sim.consumer(10, 1);
+    sim.run_until(1_000, |_| {});
+    let lease = sim.lease();
+    sim.tell(pause(PauseScopeView::All, None));
+    let revoked = |effect: &Effect| match effect {
+        Effect::Revoke { lease: id, reason, .. } if *id == lease => Some(reason.clone()),
+        _ => None,
+    };
+    let reasons: Vec<String> = sim.effects.iter().filter_map(revoked).collect();
+    assert_eq!(reasons, ["FailoverPause p: freeze"]);
+}
+
 // C48: a regime that changes while entries wait applies to them.
 #[test]
 fn the_regime_follows_the_fleet() {
