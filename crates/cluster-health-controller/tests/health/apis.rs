@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use kube_sandbox::{Effect, Match, Verb};
 
-use crate::bench::{Bench, paused};
+use crate::bench::Bench;
+use test_bench::paused;
 
 /// A member whose answers make no sense for a moment is healthy by its probe and offers nothing. Workloads find no place
 /// on it meanwhile, so it is asked again soon, not with the next look for news.

@@ -8,8 +8,9 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::json;
 
-use crate::bench::{Bench, paused};
+use crate::bench::Bench;
 use crate::said;
+use test_bench::paused;
 
 // C75; kueue#13238: a black hole, a deleted Secret, a useless address and refused connections.
 #[test]

@@ -9,9 +9,10 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, paused};
+use crate::bench::Bench;
 use crate::reporters::{Reporter, pass};
 use crate::said;
+use test_bench::paused;
 
 const ALL: &str = "failover.karmada.io/force-delete=true";
 

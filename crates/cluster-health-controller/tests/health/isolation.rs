@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, paused};
+use crate::bench::Bench;
 use crate::monitor::{count, ready, unknown};
 use crate::reporters::{Reporter, pass};
 use crate::said;
+use test_bench::paused;
 
 const OVERRIDE: &str = "override.failover.karmada.io/not-isolated-until";
 

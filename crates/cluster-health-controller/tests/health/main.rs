@@ -21,10 +21,11 @@ mod series;
 use std::time::Duration;
 
 use api_types::cluster::Cluster;
-use bench::{Bench, paused};
+use bench::Bench;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, DeleteParams};
 use serde_json::json;
+use test_bench::paused;
 
 fn said(status: &str, reason: &str) -> (String, String) {
     (status.to_owned(), reason.to_owned())

@@ -8,9 +8,10 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use kube_sandbox::{Effect, EventEffect, Match};
 use serde_json::json;
 
-use crate::bench::{Bench, paused};
+use crate::bench::Bench;
 use crate::reporters::{Reporter, pass};
 use crate::said;
+use test_bench::paused;
 
 pub fn unknown() -> (String, String) {
     said("Unknown", "ClusterStatusUnknown")

@@ -7,7 +7,8 @@ use kube::api::{Api, DeleteParams};
 use kube_sandbox::{Effect, Match, Verb};
 use serde_json::json;
 
-use crate::bench::{Bench, paused};
+use crate::bench::Bench;
+use test_bench::paused;
 
 async fn named(bench: &Bench) -> Option<String> {
     let leases = Api::<Lease>::namespaced(bench.plane().observer(), "karmada-system");

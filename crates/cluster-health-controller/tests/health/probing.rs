@@ -7,8 +7,9 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use kube_sandbox::{Effect, EventEffect, Match, Verb};
 use serde_json::json;
 
-use crate::bench::{Bench, paused};
+use crate::bench::Bench;
 use crate::said;
+use test_bench::paused;
 
 /// Seconds between the simulated start and each probe of the member.
 fn gaps(probes: &[Duration]) -> Vec<Duration> {

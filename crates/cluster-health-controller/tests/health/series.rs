@@ -3,7 +3,8 @@
 use api_types::cluster::Cluster;
 use kube::api::{Api, DeleteParams};
 
-use crate::bench::{Bench, paused};
+use crate::bench::Bench;
+use test_bench::paused;
 
 // C70; karmada#5839, karmada#5866: nothing in a scrape names a Cluster that is gone, and one that joins anew begins at
 // nothing.
