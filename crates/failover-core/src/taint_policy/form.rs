@@ -108,6 +108,8 @@ impl<'a> Form<'a> {
             Some("it names no taint: give taintsToAdd, or taints in stock's form".to_owned())
         } else if let Some(taint) = unknown_effect {
             Some(format!("effect {:?} is not known", taint.id.effect))
+        } else if let Some(why) = taints.iter().find_map(|t| selectors::taint_complaint(&t.id, &t.value)) {
+            Some(why)
         } else {
             spec.target_cluster
                 .as_ref()

@@ -1,10 +1,19 @@
-//! Whether a policy's target can be read at all.
+//! Whether a policy's target and taints make sense at all.
 //!
-//! The API server checks the shape of a selector, not its sense. One that makes no sense selects nothing, and silence
-//! about it would be worse than an error: a policy with such a target is invalid, says why, and leaves its taints.
+//! The API server checks the shape of a selector, not its sense, and one without our schemas checks the taints no
+//! better. A selector without sense selects nothing, and a taint that the Cluster's server refuses would take all other
+//! changes of that Cluster along: a policy with such a thing is invalid, says why, and leaves its taints as they are.
 
 use api_types::placement::{ClusterAffinity, ClusterField, SetOperator};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use super::records::TaintId;
+
+/// What is wrong with a taint; `None` when nothing is.
+pub(super) fn taint_complaint(id: &TaintId, value: &str) -> Option<String> {
+    let key = key_complaint(&id.key).map(|_| format!("{:?} is no taint key", id.key));
+    key.or_else(|| value_complaint(value).map(|_| format!("{value:?} is no taint value")))
+}
 
 /// What is wrong with the target; `None` when nothing is.
 pub(super) fn complaint(target: &ClusterAffinity) -> Option<String> {

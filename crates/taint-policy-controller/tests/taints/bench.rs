@@ -87,6 +87,16 @@ impl Bench {
         self.plane().apply_crd(crd).unwrap();
     }
 
+    /// Serves ClusterTaintPolicies as a stock Karmada does: they have no status.
+    pub fn serve_policies_like_stock(&self) {
+        let crds = api_types::crds();
+        let policies = crds.iter().find(|crd| crd.spec.names.plural == "clustertaintpolicies");
+        let mut crd = serde_json::to_value(policies.unwrap()).unwrap();
+        let version = crd.pointer_mut("/spec/versions/0").unwrap().as_object_mut().unwrap();
+        version.remove("subresources");
+        self.plane().apply_crd(crd).unwrap();
+    }
+
     /// Writes the conditions of a Cluster as they are given.
     pub async fn set_conditions(&self, name: &str, conditions: Value) {
         let api = Api::<Cluster>::all(self.plane().observer());

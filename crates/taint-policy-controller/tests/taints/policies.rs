@@ -140,3 +140,26 @@ fn a_status_follows_its_spec_and_says_of_which_generation_it_speaks() {
         assert_eq!((status.pending, status.tainted, status.next_change_at), (0, 1, None));
     });
 }
+
+#[test]
+fn policies_without_a_status_are_followed_all_the_same() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        bench.serve_policies_like_stock();
+        bench.put_policy("stock", &stock_spec());
+        bench.set_ready("m1", "False").await;
+        let _taints = bench.start_taints("taints-0").await;
+        bench.until(10).await;
+        assert_eq!(bench.taints("m1").await, ["stock:NoSchedule"]);
+        let before = bench.all_writes("taints").len();
+        bench.until(4000).await;
+        assert_eq!(
+            bench.all_writes("taints")[before..],
+            [""; 0],
+            "tried once, not again and again"
+        );
+        bench.set_ready("m1", "True").await;
+        bench.until(4001).await;
+        assert!(bench.taints("m1").await.is_empty());
+    });
+}

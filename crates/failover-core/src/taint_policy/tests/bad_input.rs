@@ -294,3 +294,25 @@ fn an_edited_forecast_is_put_right() {
     world.until(10);
     assert_eq!(world.annotation(annotation::TAINT_FORECAST), told.as_ref());
 }
+
+/// Only a server without our schemas lets such a policy in; the Cluster's would refuse the taint, and with it all else
+/// that is to be written there.
+#[test]
+fn a_taint_that_no_cluster_may_have_holds_up_nobody_elses() {
+    for (field, value) in [("key", "bad key!"), ("key", ""), ("value", "no value!")] {
+        let mut bad = not_ready_spec("", "NoSchedule");
+        bad["taintsToAdd"][0][field] = json!(value);
+        let mut world = World::new(&[policy("bad", 0, bad), not_ready("p", 1)]);
+        world.condition("Ready", "False");
+        world.look();
+        world.until(300);
+        assert_eq!(world.taints(), [TAINT], "{field} {value:?}");
+        let ready = world.policy_condition("bad", "Ready");
+        assert_eq!((ready.status.as_str(), ready.reason.as_str()), ("False", "Invalid"));
+        assert!(
+            ready.message.contains(&format!("{value:?} is no taint {field}")),
+            "{}",
+            ready.message
+        );
+    }
+}
