@@ -19,9 +19,10 @@ use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::names::{cluster_of_execution_namespace, execution_namespace};
 use api_types::work::Work;
-use controller_kit::{Change, Context, Next, ObjectKey, RequiredKind, Store, WorkQueue};
+use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, Store, WorkQueue};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
+use kube::Resource;
 
 use self::conditions::is_applied;
 use self::index::WorkIndex;
@@ -230,7 +231,20 @@ async fn release_if_gone(
     }
     writer::release(ctx, &work).await?;
     tracing::info!(%cluster, work = %key, "the Work is let go: its cluster is given up");
+    tell_released(ctx, &cluster);
     Ok(Next::Done)
+}
+
+/// One event for the Cluster, however many Works it had: a Work's own could not be kept in a namespace that goes.
+fn tell_released(ctx: &Context, cluster: &ClusterName) {
+    let about = k8s_openapi::api::core::v1::ObjectReference {
+        api_version: Some(Cluster::api_version(&()).into_owned()),
+        kind: Some(Cluster::kind(&()).into_owned()),
+        name: Some(cluster.to_string()),
+        ..Default::default()
+    };
+    let note = "Works are let go without a word from the member, which is given up; what they brought stays there";
+    ctx.events.publish(&about, EventType::Warning, "WorksReleased", note);
 }
 
 /// Whether nothing will come back from this member: its Cluster is gone; or it is being deleted, does not answer, and

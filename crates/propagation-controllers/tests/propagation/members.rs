@@ -213,6 +213,11 @@ async fn a_cluster_that_is_gone_for_good_releases_its_works() {
         world.delete("cluster.karmada.io/v1alpha1", "Cluster", None, "m1").await;
         world.settle().await;
         assert!(world.work("m1", "Deployment", "web").is_none());
+        let told = world
+            .events("m1")
+            .into_iter()
+            .filter(|reason| reason == "WorksReleased");
+        assert_eq!(told.count(), 1);
         let metrics = world.metrics();
         assert!(
             metrics.contains("member=\"m2\"") && !metrics.contains("m1"),
