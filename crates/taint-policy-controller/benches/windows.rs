@@ -16,9 +16,10 @@ mod bench;
 
 use std::time::Duration;
 
-use bench::{Bench, paused};
+use bench::Bench;
 use jiff::Timestamp;
 use serde_json::json;
+use test_bench::paused;
 
 const CLUSTERS: u64 = 100;
 const POLICIES: u64 = 10;

@@ -1,61 +1,31 @@
 //! A control plane on the sandbox, the controllers on it, and the correctness rules over it, under paused time.
 
-use std::future::Future;
-use std::sync::Arc;
-use std::time::Duration;
+use std::ops::Deref;
 
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
-use controller_kit::{Clock, Controller, KitFlags, MemberError, MemberTarget, Process, Running};
-use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Event;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use controller_kit::{Controller, KitFlags, Running};
+use kube::api::{Api, Patch, PatchParams};
 use kube_sandbox::rules::{Settings, Watching};
-use kube_sandbox::{Fleet, Now, Sandbox};
 use serde_json::{Value, json};
 
 pub struct Bench {
-    pub clock: Clock,
-    pub fleet: Fleet,
-    pub started: Timestamp,
+    bench: test_bench::Bench,
     rules: Option<Watching>,
 }
 
-/// Runs a test on a paused runtime, with a limit on simulated time against deadlocks.
-pub fn paused(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(864_000), test)
-            .await
-            .expect("stuck");
-    });
+impl Deref for Bench {
+    type Target = test_bench::Bench;
+
+    fn deref(&self) -> &Self::Target {
+        &self.bench
+    }
 }
 
 impl Bench {
     pub fn new(members: &[&str]) -> Self {
-        let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let clock = Clock::simulated(started);
-        let shown = clock.clone();
-        let now: Now = Arc::new(move || shown.now());
-        let fleet = Fleet::start(&now, members);
-        let plane = fleet.control_plane().clone();
-        for crd in api_types::crds() {
-            plane.apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
-        }
-        let rules = Some(Watching::start(&plane.observer(), Settings::exact(0.5), now));
-        let bench = Self {
-            clock,
-            fleet,
-            started,
-            rules,
-        };
-        for namespace in ["karmada-system", "karmada-cluster"] {
-            bench.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
-        }
+        let bench = test_bench::Bench::new(members);
+        let rules = Some(Watching::start(&bench.client(), Settings::exact(0.5), bench.now()));
         for name in members {
             bench.put(
                 json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "karmada-cluster"},
@@ -67,7 +37,7 @@ impl Bench {
                          "secretRef": {"namespace": "karmada-cluster", "name": name}}}),
             );
         }
-        bench
+        Self { bench, rules }
     }
 
     /// Serves Clusters as a stock Karmada does: what a condition has is not checked, nor how many taints there are.
@@ -121,18 +91,6 @@ impl Bench {
             .collect()
     }
 
-    pub fn member(&self, name: &str) -> kube_sandbox::Member {
-        self.fleet.member(name).unwrap()
-    }
-
-    pub fn plane(&self) -> &Sandbox {
-        self.fleet.control_plane()
-    }
-
-    pub fn put(&self, object: Value) {
-        self.plane().put(object).unwrap();
-    }
-
     pub fn put_policy(&self, name: &str, spec: &Value) {
         self.put(json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": name}, "spec": spec}));
     }
@@ -166,35 +124,11 @@ impl Bench {
         controllers: Vec<Controller>,
         gates: &str,
     ) -> Running {
-        let connector = self.fleet.member_connector();
-        let members = move |target: &MemberTarget| {
-            connector
-                .connect(&target.api_endpoint)
-                .map_err(|_| MemberError::Unknown {
-                    cluster: target.name.clone(),
-                    endpoint: target.api_endpoint.clone(),
-                })
-        };
-        Process::builder(component, self.plane().client_named(component))
-            .clock(self.clock.clone())
-            .identity(identity)
-            .flags(KitFlags::default().with_feature_gates(gates))
-            .members(Arc::new(members))
+        self.process(component, identity, KitFlags::default().with_feature_gates(gates))
             .controllers(controllers)
             .start()
             .await
             .unwrap()
-    }
-
-    /// Lets the time pass to `second` since the start, and one millisecond more: what is due then has been done.
-    /// Elapsed time, whatever the clock shows.
-    pub async fn until(&self, second: u64) {
-        self.until_millis(second * 1000 + 1).await;
-    }
-
-    pub async fn until_millis(&self, millis: u64) {
-        let due = self.started + Duration::from_millis(millis);
-        tokio::time::sleep(Duration::try_from(due.duration_since(self.clock.now())).unwrap_or_default()).await;
     }
 
     pub async fn cluster(&self, name: &str) -> Cluster {
@@ -243,15 +177,7 @@ impl Bench {
 
     /// Reason and note of the events on a Cluster.
     pub async fn events(&self, name: &str) -> Vec<(String, String)> {
-        let all = Api::<Event>::namespaced(self.plane().observer(), "default")
-            .list(&ListParams::default())
-            .await
-            .unwrap();
-        all.items
-            .into_iter()
-            .filter(|event| event.involved_object.name.as_deref() == Some(name))
-            .map(|event| (event.reason.unwrap_or_default(), event.message.unwrap_or_default()))
-            .collect()
+        self.bench.events("Cluster", name)
     }
 
     /// Writes of a component that are neither renewals of leases nor events.

@@ -17,9 +17,10 @@ mod writes;
 
 use std::time::Duration;
 
-use bench::{Bench, not_ready_spec, paused, stock_spec};
+use bench::{Bench, not_ready_spec, stock_spec};
 use jiff::SignedDuration;
 use kube_sandbox::{Effect, EventEffect, Match, Verb};
 use serde_json::json;
+use test_bench::paused;
 
 const TAINT: &str = "cluster.karmada.io/not-ready:NoExecute";
