@@ -5,7 +5,9 @@ use std::sync::Arc;
 use api_types::BindingKey;
 use api_types::work::{Binding, BindingKind};
 use controller_kit::informer::Stopped;
-use controller_kit::{Context, Informer, ObjectKey, Scope, Store};
+use controller_kit::{Context, Informer, Scope, Store};
+
+use crate::keys::object_key;
 
 /// The informers, before they have synced.
 #[derive(Clone)]
@@ -44,10 +46,7 @@ impl BindingStores {
     /// The binding of this key.
     #[must_use]
     pub fn get(&self, key: &BindingKey) -> Option<Arc<Binding>> {
-        let object = ObjectKey {
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        };
+        let object = object_key(key);
         // A namespaced object and one of cluster scope never have the same key.
         self.0.iter().find_map(|store| store.get(&object))
     }

@@ -10,10 +10,12 @@
 mod bindings;
 mod condition;
 mod edit;
+mod keys;
 mod own_writes;
 mod writer;
 
 pub use bindings::{BindingInformers, BindingStores};
 pub use edit::BindingEdit;
+pub use keys::{api, binding_key, object_key};
 pub use own_writes::OwnWrites;
 pub use writer::{BindingWriter, WriteError, WriteOutcome};

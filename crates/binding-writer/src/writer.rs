@@ -4,12 +4,13 @@ use api_types::ClusterName;
 use api_types::conditions::Say;
 use api_types::work::{Binding, GracefulEvictionTask};
 use jiff::Timestamp;
+use kube::Client;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
 use serde_json::Value;
 
 use crate::condition;
 use crate::edit::BindingEdit;
+use crate::keys::api;
 
 /// What became of a write.
 #[derive(Clone, Debug)]
@@ -166,10 +167,7 @@ impl BindingWriter {
         };
         let patch = serde_json::from_value(patch).map_err(|error| refused(kube::Error::SerdeError(error)))?;
         let patch: Patch<()> = Patch::Json(patch);
-        let api: Api<Binding> = match &key.namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &key.kind()),
-            None => Api::all_with(self.client.clone(), &key.kind()),
-        };
+        let api = api(&self.client, &key);
         let sent = match part {
             Part::Spec => api.patch(&key.name, &PatchParams::default(), &patch).await,
             Part::Status => api.patch_status(&key.name, &PatchParams::default(), &patch).await,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, condition};
-use binding_writer::{BindingInformers, BindingStores, OwnWrites};
+use binding_writer::{BindingInformers, BindingStores, OwnWrites, binding_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use failover_core::graceful::Baseline;
@@ -119,7 +119,7 @@ impl Informers {
         for informer in self.bindings.each() {
             let (seen, records, own) = (index.seen.clone(), records.clone(), own.clone());
             queue.follow(ctx, informer.changes(), move |change| {
-                let key = key(&change.key);
+                let key = binding_key(&change.key);
                 seen.apply(&key, change.before.as_deref(), change.after.as_deref());
                 records.apply(change);
                 to_look_at(change, key, &own)
@@ -194,13 +194,6 @@ fn matters(change: &Change<Cluster>) -> bool {
         )
     };
     change.before.as_deref().map(part) != change.after.as_deref().map(part)
-}
-
-fn key(object: &ObjectKey) -> BindingKey {
-    BindingKey {
-        namespace: object.namespace.clone(),
-        name: object.name.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use binding_writer::{BindingWriter, OwnWrites, WriteError, WriteOutcome};
 use controller_kit::{Context, Next};
 use failover_core::graceful::{Assessed, End, Fate, Settings, View, assess};
 use jiff::Timestamp;
-use kube::Api;
 
 use crate::index::Index;
 use crate::records::Records;
@@ -116,12 +115,7 @@ impl GracefulEviction {
 
 /// The binding as it is stored now.
 pub(crate) async fn read(ctx: &Context, key: &BindingKey) -> Result<Option<Binding>, kube::Error> {
-    let client = ctx.client.clone();
-    let api: Api<Binding> = match &key.namespace {
-        Some(namespace) => Api::namespaced_with(client, namespace, &key.kind()),
-        None => Api::all_with(client, &key.kind()),
-    };
-    api.get_opt(&key.name).await
+    binding_writer::api(&ctx.client, key).get_opt(&key.name).await
 }
 
 fn look_again(assessed: &[Assessed], record_due: Option<Timestamp>) -> Next {

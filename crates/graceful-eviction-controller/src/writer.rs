@@ -8,7 +8,6 @@ use binding_writer::{BindingEdit, BindingWriter, WriteError, WriteOutcome};
 use controller_kit::{Context, EventType};
 use failover_core::graceful::{Assessed, End, Fate, report};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Api, Resource};
 
 /// The edit that does what was decided; empty when all stay as they are.
@@ -75,7 +74,7 @@ pub(crate) async fn say(
 /// Events on the binding and its template for what was written.
 pub(crate) fn publish(ctx: &Context, binding: &Binding, assessed: &[Assessed]) {
     let kind: BindingKind = binding.key().kind();
-    let about = [binding.object_ref(&kind), template(binding)];
+    let about = [binding.object_ref(&kind), (&binding.spec.resource).into()];
     for Assessed { cluster, fate } in assessed {
         let why = fate.in_words();
         let (event_type, reason, note) = match fate {
@@ -121,17 +120,5 @@ fn outcome(fate: &Fate) -> &'static str {
         Fate::Ends(End::NoCluster) => "cluster_gone",
         Fate::Restored { .. } => "restored",
         Fate::LeavesResult { .. } => "left_result",
-    }
-}
-
-fn template(binding: &Binding) -> ObjectReference {
-    let resource = &binding.spec.resource;
-    ObjectReference {
-        api_version: Some(resource.api_version.clone()),
-        kind: Some(resource.kind.clone()),
-        namespace: resource.namespace.clone(),
-        name: Some(resource.name.clone()),
-        uid: resource.uid.clone(),
-        ..ObjectReference::default()
     }
 }

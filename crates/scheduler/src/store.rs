@@ -6,7 +6,7 @@ use std::sync::Arc;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::Binding;
-use binding_writer::{BindingInformers, BindingStores, OwnWrites};
+use binding_writer::{BindingInformers, BindingStores, OwnWrites, binding_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use scheduler_filters::Fleet;
@@ -108,7 +108,7 @@ impl Stores {
 
 /// The binding of a change that it concerns; of another one only what it ends is taken in.
 fn to_look_at(change: &Change<Binding>, own: &OwnWrites) -> Option<BindingKey> {
-    let key = key(&change.key);
+    let key = binding_key(&change.key);
     if concerned(change) {
         return Some(key);
     }
@@ -135,13 +135,6 @@ fn concerned(change: &Change<Binding>) -> bool {
         )
     };
     own(before) != own(after)
-}
-
-fn key(object: &ObjectKey) -> BindingKey {
-    BindingKey {
-        namespace: object.namespace.clone(),
-        name: object.name.clone(),
-    }
 }
 
 #[cfg(test)]

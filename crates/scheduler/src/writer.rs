@@ -8,7 +8,6 @@ use api_types::work::{Binding, BindingKind};
 use binding_writer::OwnWrites;
 use controller_kit::{Context, EventType, api_errors};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
 use kube::Resource;
 use kube::api::{Patch, PatchParams};
@@ -25,16 +24,9 @@ pub(crate) enum Outcome {
     Gone,
 }
 
-fn api(ctx: &Context, key: &BindingKey) -> Api<Binding> {
-    match &key.namespace {
-        Some(namespace) => Api::namespaced_with(ctx.client.clone(), namespace, &key.kind()),
-        None => Api::all_with(ctx.client.clone(), &key.kind()),
-    }
-}
-
 /// The binding as it is stored now.
 pub(crate) async fn read(ctx: &Context, key: &BindingKey) -> Result<Option<Binding>, kube::Error> {
-    api(ctx, key).get_opt(&key.name).await
+    binding_writer::api(&ctx.client, key).get_opt(&key.name).await
 }
 
 /// Those of `names` for which the API server has no Cluster. A cache may lag; taking a cluster out of a result wants
@@ -59,7 +51,7 @@ pub(crate) async fn write(
     now: Timestamp,
 ) -> Result<Outcome, kube::Error> {
     let key = read.key();
-    let api = api(ctx, &key);
+    let api = binding_writer::api(&ctx.client, &key);
     let params = PatchParams::default();
     let mut stored = read.clone();
     if let Some(change) = &plan.spec {
@@ -99,7 +91,7 @@ fn settle(written: Result<Binding, kube::Error>) -> Result<Result<Binding, Outco
 
 fn publish(ctx: &Context, binding: &Binding, plan: &Plan) {
     let kind: BindingKind = binding.key().kind();
-    let about = [binding.object_ref(&kind), template(binding)];
+    let about = [binding.object_ref(&kind), (&binding.spec.resource).into()];
     for said in &plan.events {
         let (event_type, reason, note) = match said {
             Said::Succeeded(note) => (EventType::Normal, "ScheduleBindingSucceed", note.clone()),
@@ -115,17 +107,5 @@ fn publish(ctx: &Context, binding: &Binding, plan: &Plan) {
         for object in &about {
             ctx.events.publish(object, event_type, reason, note.clone());
         }
-    }
-}
-
-fn template(binding: &Binding) -> ObjectReference {
-    let resource = &binding.spec.resource;
-    ObjectReference {
-        api_version: Some(resource.api_version.clone()),
-        kind: Some(resource.kind.clone()),
-        namespace: resource.namespace.clone(),
-        name: Some(resource.name.clone()),
-        uid: resource.uid.clone(),
-        ..ObjectReference::default()
     }
 }

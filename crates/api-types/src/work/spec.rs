@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::core;
 use k8s_openapi::api::core::v1::{NodeSelector, Toleration};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -296,6 +297,20 @@ pub struct EvictionHistoryItem {
     pub cluster_name: String,
     /// When.
     pub creation_timestamp: Time,
+}
+
+impl From<&ObjectReference> for core::v1::ObjectReference {
+    /// For an Event about the template.
+    fn from(template: &ObjectReference) -> Self {
+        Self {
+            api_version: Some(template.api_version.clone()),
+            kind: Some(template.kind.clone()),
+            namespace: template.namespace.clone(),
+            name: Some(template.name.clone()),
+            uid: template.uid.clone(),
+            ..Self::default()
+        }
+    }
 }
 
 impl ResourceBindingSpec {

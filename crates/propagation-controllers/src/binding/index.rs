@@ -193,12 +193,3 @@ pub fn binding_of(work: &Work) -> Option<BindingKey> {
         .get(annotation::CLUSTER_RESOURCE_BINDING_NAME)
         .map(BindingKey::cluster)
 }
-
-/// The key of a binding's change.
-#[must_use]
-pub fn binding_key(key: &ObjectKey) -> BindingKey {
-    BindingKey {
-        namespace: key.namespace.clone(),
-        name: key.name.clone(),
-    }
-}

@@ -15,6 +15,7 @@ use std::time::Duration;
 use api_types::cluster::condition::DELETION_BLOCKED;
 use api_types::work::{Binding, Work};
 use api_types::{BindingKey, ClusterName};
+use binding_writer::binding_key;
 use controller_kit::{Change, Context, EventType, Next, WorkQueue};
 use failover_core::graceful::placed::placed;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -22,7 +23,7 @@ use kube::Resource;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use self::index::{Index, Sources, binding_key, binding_of};
+use self::index::{Index, Sources, binding_of};
 use self::reconcile::{Plan, Situation, plan};
 use self::writer::Outcome;
 use crate::Flags;
@@ -178,7 +179,11 @@ impl BindingController {
         if orphans.is_empty() {
             return Ok(Next::Done);
         }
-        if writer::bindings(&self.ctx, key).get_opt(&key.name).await?.is_some() {
+        if binding_writer::api(&self.ctx.client, key)
+            .get_opt(&key.name)
+            .await?
+            .is_some()
+        {
             return Ok(Next::After(Duration::from_secs(1)));
         }
         let mut next = Next::Done;

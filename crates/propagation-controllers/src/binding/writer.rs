@@ -87,7 +87,7 @@ pub async fn release(ctx: &Context, key: &BindingKey, binding: &Binding) -> Resu
         return Ok(Outcome::Done);
     };
     outdated_or(
-        bindings(ctx, key)
+        binding_writer::api(&ctx.client, key)
             .patch(&key.name, &PatchParams::default(), &patch)
             .await
             .map(drop),
@@ -117,7 +117,7 @@ pub async fn say_blocked(
     }
     let patch = status_onto(binding, &json!({"conditions": all}));
     outdated_or(
-        bindings(ctx, key)
+        binding_writer::api(&ctx.client, key)
             .patch_status(&key.name, &PatchParams::default(), &patch)
             .await
             .map(drop),
@@ -137,12 +137,4 @@ fn works(ctx: &Context, work: &Work) -> Api<Work> {
         ctx.client.clone(),
         work.metadata.namespace.as_deref().unwrap_or_default(),
     )
-}
-
-/// Requests about bindings of the kind of `key`.
-pub fn bindings(ctx: &Context, key: &BindingKey) -> Api<Binding> {
-    match &key.namespace {
-        Some(namespace) => Api::namespaced_with(ctx.client.clone(), namespace, &key.kind()),
-        None => Api::all_with(ctx.client.clone(), &key.kind()),
-    }
 }

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::work::{AggregatedStatusItem, Binding, Work};
+use binding_writer::binding_key;
 use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
 use kube::core::DynamicObject;
 
 use self::writer::Outcome;
 use crate::Flags;
-use crate::binding::index::{Index, Sources, binding_key, binding_of};
+use crate::binding::index::{Index, Sources, binding_of};
 use crate::interpreter::{Interpreter, Native};
 use crate::objects::{TemplateKey, reference};
 

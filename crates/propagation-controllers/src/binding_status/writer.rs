@@ -8,7 +8,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::binding::writer::bindings;
 use crate::objects::{TemplateKey, api, to_value};
 use crate::patches::status_onto;
 
@@ -45,7 +44,7 @@ pub async fn say(
         &json!({"aggregatedStatus": wanted.aggregated_status, "conditions": wanted.conditions}),
     );
     outcome(
-        bindings(ctx, key)
+        binding_writer::api(&ctx.client, key)
             .patch_status(&key.name, &PatchParams::default(), &patch)
             .await
             .map(drop),
@@ -72,7 +71,7 @@ pub async fn say_on_template(
 
 /// The binding as it is stored now.
 pub async fn read(ctx: &Context, key: &BindingKey) -> Result<Option<Binding>, kube::Error> {
-    bindings(ctx, key).get_opt(&key.name).await
+    binding_writer::api(&ctx.client, key).get_opt(&key.name).await
 }
 
 /// The template as it is stored now.

@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 
 use super::matching::{Claim, id_label, kind_of, permanent_id};
 use super::reconcile::OWNED_FIELDS;
-use crate::binding::writer::bindings;
 use crate::objects::{TemplateKey, api};
 use crate::patches::Changes;
 
@@ -51,7 +50,7 @@ pub async fn claim(
 
 /// Creates a binding.
 pub async fn create(ctx: &Context, key: &BindingKey, binding: &Binding) -> Result<(), kube::Error> {
-    bindings(ctx, key)
+    binding_writer::api(&ctx.client, key)
         .create(&PostParams::default(), binding)
         .await
         .map(drop)
@@ -79,7 +78,7 @@ pub async fn update(ctx: &Context, key: &BindingKey, present: &Binding, changes:
     let Some(patch) = changes.onto(present) else {
         return Ok(());
     };
-    bindings(ctx, key)
+    binding_writer::api(&ctx.client, key)
         .patch(&key.name, &PatchParams::default(), &patch)
         .await
         .map(drop)
@@ -89,7 +88,7 @@ pub async fn update(ctx: &Context, key: &BindingKey, present: &Binding, changes:
 pub async fn delete(ctx: &Context, key: &BindingKey, binding: &Binding) -> Result<(), kube::Error> {
     let (uid, resource_version) = (binding.metadata.uid.clone(), binding.metadata.resource_version.clone());
     let params = DeleteParams::default().preconditions(Preconditions { uid, resource_version });
-    match bindings(ctx, key).delete(&key.name, &params).await {
+    match binding_writer::api(&ctx.client, key).delete(&key.name, &params).await {
         Err(error) if !api_errors::is_not_found(&error) => Err(error),
         _ => Ok(()),
     }

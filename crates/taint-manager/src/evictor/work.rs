@@ -24,7 +24,6 @@ use super::lease::{Lease, Over, Term};
 use super::plan;
 use super::reads::SharedReads;
 use super::writer::{Writer, Written};
-use crate::objects::binding_api;
 
 /// Tries against a binding that others write at the same time, before the lease goes back.
 const TRIES: usize = 5;
@@ -92,7 +91,7 @@ impl Bench {
         if let Err(fenced) = self.fence.check(&lease.queue_epoch).await {
             return Some(Done::failed("Fenced", fenced.to_string()));
         }
-        let api = binding_api(&self.ctx.client, &key.binding);
+        let api = binding_writer::api(&self.ctx.client, &key.binding);
         let (cluster, binding) = match tokio::try_join!(self.cluster(lease), api.get_opt(&key.binding.name)) {
             Ok(read) => read,
             Err(error) => return Some(Done::failed("ReadFailed", api_errors::one_line(&error))),

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{info, warn};
 
 use super::lease::Lease;
-use crate::objects::{binding_api, binding_reference, template_reference};
+use crate::objects::binding_reference;
 
 /// How long a record may take: the move is done, and graceful eviction makes up for a missing one.
 const RECORD_WITHIN: Duration = Duration::from_secs(5);
@@ -77,7 +77,7 @@ impl Writer {
     /// After a write with unknown result: what is stored now.
     async fn find_out(&self, read: &Binding, task: &GracefulEvictionTask, until: Instant, why: String) -> Written {
         let key = read.key();
-        let api = binding_api(&self.ctx.client, &key);
+        let api = binding_writer::api(&self.ctx.client, &key);
         // Reading is harmless, also when the lease is over.
         let until = until.max(Instant::now() + READ_FOR);
         let mut wait = Duration::from_millis(100);
@@ -135,6 +135,6 @@ impl Writer {
             .publish(&about, EventType::Normal, "Evicted", note.clone());
         self.ctx
             .events
-            .publish(&template_reference(binding), EventType::Normal, "Evicted", note);
+            .publish(&(&binding.spec.resource).into(), EventType::Normal, "Evicted", note);
     }
 }

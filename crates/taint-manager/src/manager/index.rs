@@ -10,6 +10,7 @@ use api_types::cluster::{Cluster, effect};
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
 use api_types::{BindingKey, ClusterName};
+use binding_writer::object_key;
 use controller_kit::informer::Stopped;
 use controller_kit::{Changes, Context, Informer, ObjectKey, Scope, Store};
 use failover_core::eviction::Switches;
@@ -20,7 +21,6 @@ use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::published::{Changed, PublishedSet, Resend};
-use crate::objects::store_key;
 
 const BY_CLUSTER: &str = "taint-manager/spec.clusters";
 
@@ -92,7 +92,7 @@ impl Stores {
             BindingKind::Namespaced => &self.namespaced,
             BindingKind::Cluster => &self.cluster_wide,
         };
-        store.get(&store_key(key))
+        store.get(&object_key(key))
     }
 
     pub fn cluster(&self, name: &ClusterName) -> Option<Arc<Cluster>> {

@@ -15,10 +15,10 @@ mod switched_off;
 use std::sync::Arc;
 
 use anyhow::Result;
-use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
+use binding_writer::binding_key;
 use controller_kit::metrics::Family;
 use controller_kit::{Change, Context, RequiredKind};
 use parking_lot::Mutex;
@@ -112,11 +112,7 @@ fn policy_changed(shared: &Shared, change: &Change<ClusterTaintPolicy>) -> Touch
 
 fn binding_changed(shared: &Shared, pending: &Pending, change: &Change<Binding>) -> Touched {
     pending.binding_changed(change.before.as_deref(), change.after.as_deref());
-    let key = BindingKey {
-        namespace: change.key.namespace.clone(),
-        name: change.key.name.clone(),
-    };
-    shared.index.lock().binding_changed(&key)
+    shared.index.lock().binding_changed(&binding_key(&change.key))
 }
 
 fn metrics(ctx: &Context, shared: &Arc<Shared>) {

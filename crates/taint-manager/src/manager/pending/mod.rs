@@ -25,7 +25,6 @@ use tracing::warn;
 use super::Shared;
 use super::index::Stores;
 use crate::link::Link;
-use crate::objects::binding_api;
 use book::Book;
 use conditions::Pace;
 use say::{Saying, saying};
@@ -124,7 +123,7 @@ impl Pending {
 
     /// What is known here was behind. Another conflict waits for its turn.
     async fn write_on_live_state(&self, key: &BindingKey) -> Result<Next, WriteError> {
-        let live = binding_api(&self.ctx.client, key).get_opt(&key.name).await;
+        let live = binding_writer::api(&self.ctx.client, key).get_opt(&key.name).await;
         let live = live.map_err(|source| WriteError::Unknown {
             binding: key.to_string(),
             source: Box::new(source),
