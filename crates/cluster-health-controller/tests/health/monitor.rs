@@ -25,7 +25,7 @@ pub fn count(events: &[(String, String)], reason: &str) -> usize {
     events.iter().filter(|(found, _)| found == reason).count()
 }
 
-// C68 (karmada#439, #2571), for a member that nobody here can probe.
+// C27 (karmada#2096), C68 (karmada#439, #2571), for a member that nobody here can probe.
 #[test]
 fn a_pull_cluster_whose_agent_is_silent_becomes_unknown_at_the_grace_period_once() {
     paused(async {

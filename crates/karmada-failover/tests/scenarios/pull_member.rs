@@ -132,6 +132,7 @@ fn at(clusters: &[(&str, i32)]) -> Vec<(String, i32)> {
         .collect()
 }
 
+// C27 (karmada#2096): a Pull member that is Unknown is failed over.
 #[test]
 fn a_silent_agent_moves_the_workload_and_its_return_ends_the_old_copy() {
     simulate(|| async {

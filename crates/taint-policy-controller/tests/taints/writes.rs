@@ -87,6 +87,7 @@ fn a_conflict_is_judged_again_on_the_newest_version() {
     });
 }
 
+// C34 (kubernetes#42733, #45342): a write that failed once is no taint that never comes.
 #[test]
 fn an_api_server_that_refuses_is_told_as_an_event_and_asked_again() {
     paused(async {
