@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
-use failover_core::cluster_health::StoredReady;
 use failover_core::cluster_health::on_leases::probes_overdue;
 use failover_core::cluster_health::silence::{LeaseMark, ReadyMark, Sight};
 use failover_core::cluster_health::standing::{LeaseNames, Probed, ReportedBy, Standing, standing};
 use failover_core::cluster_health::watch::{Graces, Hearing, Noted, Rule, Seen, Source, Stake, Voice, Watch};
+use failover_core::cluster_health::{StoredReady, words};
 use k8s_openapi::api::coordination::v1::Lease;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -68,10 +68,11 @@ pub(super) struct Trouble {
 
 impl Trouble {
     fn said_by(cluster: &Cluster) -> Self {
-        let says = |type_| cluster.condition(type_).is_some_and(|found| found.status == "True");
+        let says = |type_| cluster.condition(type_).filter(|found| found.status == "True");
         Self {
-            reporter_down: says(condition::REPORTER_DOWN),
-            monitor_isolated: says(condition::MONITOR_ISOLATED),
+            // One that can ask nobody renews its Lease all the same: the Lease has no end of a silence to tell then.
+            reporter_down: says(condition::REPORTER_DOWN).is_some_and(|found| found.reason != words::NOTHING_PROBED),
+            monitor_isolated: says(condition::MONITOR_ISOLATED).is_some(),
         }
     }
 

@@ -1,12 +1,15 @@
 //! Which members the push reporter has not looked at for too long, said on its Lease.
 //!
-//! Guarantees: the annotation names exactly the members whose last probe ended longer ago than the grace period, sorted;
-//! it is written when that list changes and at no other time; the Lease says the rest, namely that the reporter lives.
+//! Guarantees: the annotation names the members whose last probe ended longer ago than the grace period, sorted, as far
+//! as a probe of somebody else has ended since: what we can do for nobody is our own trouble and says nothing of the
+//! members. When for the grace period no probe at all has ended it says that, and names nobody. It is written when that
+//! list changes and at no other time; the Lease says the rest, namely that the reporter lives.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use controller_kit::Context;
+use failover_core::cluster_health::on_leases::NOTHING_PROBED;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -26,6 +29,10 @@ pub(super) struct Overdue {
 #[derive(Debug, Default)]
 struct State {
     probed: BTreeMap<String, Instant>,
+    /// When the last probe of anybody ended; none before the first.
+    last: Option<Instant>,
+    /// Somebody is overdue and not named, for want of a probe of somebody else.
+    holds_back: bool,
     /// The list that was said last.
     said: String,
 }
@@ -50,11 +57,13 @@ impl Overdue {
 
     /// A probe of the member has ended, whatever it found.
     pub fn probed(&self, member: &str) {
-        let mut state = self.state.lock();
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
         if let Some(last) = state.probed.get_mut(member) {
             let was_overdue = last.elapsed() >= self.grace;
             *last = Instant::now();
-            if was_overdue {
+            state.last = Some(*last);
+            if was_overdue || state.holds_back {
                 self.changed.notify_one();
             }
         }
@@ -101,13 +110,30 @@ impl Overdue {
 
     /// Returns when the next member is due to be named.
     fn say(&self, ctx: &Context) -> Option<Instant> {
-        let mut state = self.state.lock();
+        let mut guard = self.state.lock();
+        let state = &mut *guard;
         let now = Instant::now();
         let (overdue, next) = split(&state.probed, self.grace, now);
-        let list = joined(&overdue);
+        let finding = told(&overdue, state.last, self.grace, now);
+        let (list, holds_back) = match &finding {
+            Told::Named(names) => (joined(names), names.len() < overdue.len()),
+            Told::Nothing => (NOTHING_PROBED.to_owned(), true),
+        };
+        // The last probe of one that is gone counts as well, until it is too old.
+        let too_old_at = state
+            .last
+            .map(|last| last + self.grace)
+            .filter(|at| *at > now && !overdue.is_empty());
+        let next = next.into_iter().chain(too_old_at).min();
+        state.holds_back = holds_back;
         if list != state.said {
             if list.is_empty() {
                 tracing::info!("every member is probed in time again");
+            } else if finding == Told::Nothing {
+                warn!(
+                    "no probe of any member has ended within the grace period: this is taken for our own trouble, and no \
+                     member is named for it"
+                );
             } else {
                 warn!(members = list, "not probed within the grace period");
             }
@@ -119,14 +145,38 @@ impl Overdue {
     }
 }
 
-/// Who is overdue, and when the next one will be.
-fn split(probed: &BTreeMap<String, Instant>, grace: Duration, now: Instant) -> (Vec<&str>, Option<Instant>) {
+/// What is said of those who are overdue.
+#[derive(Debug, PartialEq, Eq)]
+enum Told<'a> {
+    /// These are named.
+    Named(Vec<&'a str>),
+    /// No probe has ended at all.
+    Nothing,
+}
+
+/// Who of `overdue` is named, when the last probe of anybody ended at `last`. Looks are not all at the same moment: when
+/// all end, the first is overdue before the last is. So one is named only when a probe ended after half of its grace
+/// period was over.
+fn told<'a>(overdue: &[(&'a str, Instant)], last: Option<Instant>, grace: Duration, now: Instant) -> Told<'a> {
+    match last.filter(|last| *last + grace > now) {
+        None if !overdue.is_empty() => Told::Nothing,
+        last => {
+            let named = overdue
+                .iter()
+                .filter(|(_, since)| last.is_some_and(|last| last > *since + grace / 2));
+            Told::Named(named.map(|(member, _)| *member).collect())
+        }
+    }
+}
+
+/// Who is overdue since which last probe, and when the next one will be.
+fn split(probed: &BTreeMap<String, Instant>, grace: Duration, now: Instant) -> (Vec<(&str, Instant)>, Option<Instant>) {
     let mut overdue = Vec::new();
     let mut next: Option<Instant> = None;
     for (member, last) in probed {
         let due = *last + grace;
         if due <= now {
-            overdue.push(member.as_str());
+            overdue.push((member.as_str(), *last));
         } else {
             next = Some(next.map_or(due, |next| next.min(due)));
         }
@@ -164,7 +214,7 @@ mod tests {
         ]);
         assert_eq!(
             split(&probed, grace, now),
-            (vec!["a", "c"], Some(now + Duration::from_secs(1)))
+            (vec![("a", ago(90)), ("c", ago(40))], Some(now + Duration::from_secs(1)))
         );
         assert_eq!(split(&BTreeMap::new(), grace, now), (Vec::new(), None));
     }
@@ -183,6 +233,18 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(60)).await;
         overdue.end("m1");
         assert!(!overdue.is_overdue("m1"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_named_without_a_probe_of_somebody_else() {
+        let (now, grace) = (Instant::now() + Duration::from_secs(200), Duration::from_secs(40));
+        let ago = |seconds| now - Duration::from_secs(seconds);
+        let found = |last: Option<u64>| told(&[("a", ago(90)), ("b", ago(45))], last.map(ago), grace, now);
+        assert_eq!(found(None), Told::Nothing, "nobody was ever probed");
+        assert_eq!(found(Some(40)), Told::Nothing);
+        assert_eq!(found(Some(39)), Told::Named(vec!["a"]), "of b it is not known yet");
+        assert_eq!(found(Some(3)), Told::Named(vec!["a", "b"]));
+        assert_eq!(told(&[], None, grace, now), Told::Named(Vec::new()));
     }
 
     #[test]

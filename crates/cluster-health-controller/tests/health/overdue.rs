@@ -86,3 +86,38 @@ fn a_new_leader_begins_with_a_clean_list() {
         assert_eq!(named(&bench).await.as_deref(), Some("m2"));
     });
 }
+
+/// What the reporter cannot do for anybody, as without the right to list secrets, is its own trouble.
+#[test]
+fn a_restarted_reporter_that_can_probe_nobody_makes_no_cluster_unknown() {
+    paused(async {
+        let bench = Bench::new(&["m1", "m2", "m3"]);
+        let process = bench.start("health-0").await;
+        bench.until(60).await;
+        process.stop().await;
+        let secrets = Match::any().verb(Verb::List).resource("secrets");
+        let forbidden = Effect::Error {
+            code: 403,
+            reason: "Forbidden".to_owned(),
+            message: "secrets is forbidden".to_owned(),
+        };
+        let refused = bench.plane().faults().inject(secrets, forbidden);
+        let process = bench.start("health-1").await;
+        bench.until(300).await;
+        assert_eq!(named(&bench).await.as_deref(), Some("*"));
+        for name in ["m1", "m2", "m3"] {
+            assert_eq!(bench.ready(name).await.0, "True");
+            let (status, message) = bench.said(name, "ReporterDown").await;
+            assert_eq!(status, "True");
+            assert!(message.contains("could ask no member at all"), "{message}");
+        }
+        bench.plane().faults().remove(refused);
+        bench.until(600).await;
+        assert_eq!(named(&bench).await.as_deref(), Some(""));
+        for name in ["m1", "m2", "m3"] {
+            assert_eq!(bench.said(name, "ReporterDown").await.0, "False");
+            assert_eq!(bench.ready(name).await.0, "True");
+        }
+        process.stop().await;
+    });
+}

@@ -48,6 +48,8 @@ pub mod words {
     pub const UNKNOWN_MESSAGE: &str = "Cluster status controller stopped posting cluster status.";
     /// Reason of the condition `ReporterDown` while it is True.
     pub const REPORTER_SILENT: &str = "LeaseNotRenewed";
+    /// Reason of the condition `ReporterDown` while the reporter lives and can ask no member at all.
+    pub const NOTHING_PROBED: &str = "NothingProbed";
     /// Reason of the condition `ReporterDown` when it is over.
     pub const REPORTER_HEARD: &str = "LeaseRenewed";
     /// Reason of the condition `MonitorIsolated` while it is True.

@@ -7,7 +7,10 @@ use api_types::names::annotation;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 
-/// The clusters that the reporter's Lease names as overdue.
+/// What stands in the list of clusters that are overdue while the reporter can ask none: no Cluster has such a name.
+pub const NOTHING_PROBED: &str = "*";
+
+/// The clusters that the reporter's Lease names as overdue; [`NOTHING_PROBED`] alone when none at all could be asked.
 #[must_use]
 pub fn probes_overdue(lease: &Lease) -> BTreeSet<ClusterName> {
     let annotations = lease.metadata.annotations.as_ref();

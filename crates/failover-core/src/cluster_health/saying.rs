@@ -32,10 +32,14 @@ pub fn say(standing: &Standing, stored: &[Condition], cluster: &ClusterName, nam
     let reason = standing.reason(cluster, names);
     let mut all = Vec::new();
     all.extend(ready(standing, stored, &reason));
+    let trouble_of_reporter = match standing {
+        Standing::NothingProbed => words::NOTHING_PROBED,
+        _ => words::REPORTER_SILENT,
+    };
     let (reporter_down, isolated) = match standing {
         Standing::NotKnown | Standing::InDoubt => (None, None),
         Standing::Reported | Standing::Silent { .. } | Standing::Overdue => (Some(false), Some(false)),
-        Standing::ReporterDown { .. } => (Some(true), Some(false)),
+        Standing::ReporterDown { .. } | Standing::NothingProbed => (Some(true), Some(false)),
         // What was known of the reporter before is all that is known.
         Standing::MonitorIsolated { .. } => (None, Some(true)),
     };
@@ -43,7 +47,7 @@ pub fn say(standing: &Standing, stored: &[Condition], cluster: &ClusterName, nam
         (
             condition::REPORTER_DOWN,
             reporter_down,
-            words::REPORTER_SILENT,
+            trouble_of_reporter,
             words::REPORTER_HEARD,
         ),
         (

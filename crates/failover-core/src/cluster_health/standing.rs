@@ -2,7 +2,7 @@
 //!
 //! A Pull cluster stands by its agent's Lease. A Push cluster stands by the Lease of `clusterStatus`, which names in an
 //! annotation the clusters whose probes are overdue; that word counts only while its Lease is renewed. A reporter that is
-//! silent itself says nothing of the clusters: nothing is marked then.
+//! silent itself, or that says that it can ask nobody, says nothing of the clusters: nothing is marked then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use api_types::cluster::ClusterSyncMode;
 use api_types::names::annotation;
 use jiff::SignedDuration;
 
+use super::on_leases::NOTHING_PROBED;
 use super::silence::{LeaseThere, ReadyMark, Sight, Sign};
 use super::watch::{Hearing, Source, Voice, Watch};
 
@@ -99,6 +100,8 @@ pub enum Standing {
     },
     /// The reporter, which is there, has no answer from it: it becomes Unknown.
     Overdue,
+    /// The reporter, which is there, can ask no member at all, which says nothing of any: nothing is marked.
+    NothingProbed,
     /// The reporter is silent: nothing is marked.
     ReporterDown {
         /// For at least this long.
@@ -139,6 +142,7 @@ pub fn standing(watch: &Watch, probed: &Probed, cluster: &ClusterName, by: Repor
         (Voice::GivenUp, ReportedBy::Agent) => Standing::Silent { limit, lease },
         (Voice::GivenUp, ReportedBy::Reporter) => Standing::ReporterDown { limit, lease },
         (Voice::Alive, ReportedBy::Agent) => Standing::Reported,
+        (Voice::Alive, ReportedBy::Reporter) if probed.overdue.contains(NOTHING_PROBED) => Standing::NothingProbed,
         (Voice::Alive, ReportedBy::Reporter) => {
             // A renewal that came after the reporter's last word on the cluster, and still names it.
             let said_at = probed.reported.get(cluster).map_or(now, Sight::quiet_since);
@@ -180,6 +184,11 @@ impl Standing {
             Self::Overdue => format!(
                 "no probe of it has come to an end in time, says Lease {reporter} in annotation {}",
                 annotation::PROBES_OVERDUE
+            ),
+            Self::NothingProbed => format!(
+                "clusterStatus renews Lease {reporter} and could ask no member at all, which is its own trouble: nobody \
+                 probes this cluster, its Ready condition may be out of date, and nothing is marked for that; see the log \
+                 of clusterStatus, which among others needs the right to list the members' secrets"
             ),
             Self::ReporterDown {
                 limit,

@@ -69,6 +69,8 @@ fn overdue(names: &str) -> Probed {
 #[case::spaces_do_not_matter(" m2 , m1 ", &[5], 12, Standing::Overdue)]
 #[case::not_named("m2", &[5, 10], 12, Standing::Reported)]
 #[case::nobody_is("", &[5, 10], 12, Standing::Reported)]
+#[case::nobody_could_be_asked("*", &[5, 10], 12, Standing::NothingProbed)]
+#[case::nobody_could_be_asked_by_one_that_is_silent("*", &[5], 45, Standing::ReporterDown { limit: at(40), lease: LeaseThere::Yes })]
 #[case::named_in_a_lease_of_which_nobody_knows_how_old_it_is("m1", &[], 12, Standing::NotKnown)]
 #[case::still_within_the_grace_period("m1", &[5], 44, Standing::Overdue)]
 #[case::by_one_that_is_silent("m1", &[5], 45, Standing::ReporterDown { limit: at(40), lease: LeaseThere::Yes })]
@@ -188,6 +190,21 @@ fn a_cluster_that_nobody_ever_reported_on_is_told_once_what_to_look_for() {
     assert_eq!(
         said(&NO_LEASE, json!([ready("Unknown", words::NEVER_UPDATED, &found[0].1)])),
         []
+    );
+}
+
+// What the reporter itself cannot do is not silence of the members.
+#[test]
+fn a_reporter_that_can_ask_nobody_is_in_trouble_itself_and_no_cluster_is_unknown() {
+    let stored = json!([ready("True", words::READY, "")]);
+    let found = said(&Standing::NothingProbed, stored);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].0, "ReporterDown=True/NothingProbed");
+    assert!(
+        found[0]
+            .1
+            .contains("could ask no member at all, which is its own trouble"),
+        "{found:?}"
     );
 }
 
