@@ -39,10 +39,17 @@ pub(super) struct Reporter {
     collector: Collector,
     /// What the collector's connections were made from.
     target: Option<MemberTarget>,
-    /// The Cluster before a write of which it is not known whether it was stored.
-    unsure: Option<Arc<Cluster>>,
+    /// A write of which it is not known whether it was stored.
+    unsure: Option<Unsure>,
     /// What keeps us from our work, as it was said last.
     trouble: Option<String>,
+}
+
+/// What was to be written, and the Cluster before.
+struct Unsure {
+    before: Arc<Cluster>,
+    observation: Observation,
+    held_for: Duration,
 }
 
 impl Reporter {
@@ -94,14 +101,7 @@ impl Reporter {
             self.started.elapsed(),
         );
         self.memory = Some(step.memory);
-        if let Some(before) = self.unsure.take()
-            && cluster
-                .condition(condition::READY)
-                .is_some_and(|c| c.status == observation.status())
-        {
-            // It was stored, only the answer was lost: its transition has not been told.
-            self.tell(&before, &observation, step.held_for);
-        }
+        self.tell_if_it_was_stored(&cluster);
         match client {
             Some(client) if observation.is_healthy() && step.verdict == Verdict::Follow => {
                 // What takes longer comes with the next look: neither the condition nor the next probe waits for it.
@@ -171,6 +171,7 @@ impl Reporter {
         let error = match timeout(self.pace.period(), writing).await {
             Ok(Ok(Outcome::Written { before })) => {
                 self.trouble = None;
+                self.unsure = None;
                 self.tell(&before, observation, held_for);
                 return;
             }
@@ -183,7 +184,24 @@ impl Reporter {
         };
         // The next look tries again: nothing is lost but a period.
         self.troubled(format!("status not written: {error}"));
-        self.unsure = Some(Arc::clone(cluster));
+        self.unsure = Some(Unsure {
+            before: Arc::clone(cluster),
+            observation: observation.clone(),
+            held_for,
+        });
+    }
+
+    /// Of a write that was stored only the answer was lost: its transition has not been told, whatever is seen by now.
+    fn tell_if_it_was_stored(&mut self, cluster: &Cluster) {
+        let status = |cluster: &Cluster| cluster.condition(condition::READY).map(|ready| ready.status.clone());
+        let now = status(cluster);
+        // Until it shows, it may still come.
+        let Some(unsure) = self.unsure.take_if(|unsure| status(&unsure.before) != now) else {
+            return;
+        };
+        if now.as_deref() == Some(unsure.observation.status()) {
+            self.tell(&unsure.before, &unsure.observation, unsure.held_for);
+        }
     }
 
     /// Said once, not with every look: a control plane that is away has as many reporters as it has members.

@@ -398,6 +398,38 @@ fn a_transition_whose_answer_was_lost_is_told_once() {
     });
 }
 
+#[test]
+fn a_transition_whose_answer_was_lost_is_told_although_the_member_came_back() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        let _process = bench.start("health-0").await;
+        bench.until(60).await;
+        bench.member("m1").stop();
+        let status = kube_sandbox::Match::writes().resource("clusters").subresource("status");
+        bench
+            .plane()
+            .faults()
+            .inject_times(status, 0, 1, kube_sandbox::Effect::AnswerLost);
+        let mut second = 60;
+        while bench.ready("m1").await.0 == "True" && second < 200 {
+            second += 1;
+            bench.until(second).await;
+        }
+        assert_eq!(bench.ready("m1").await, said("False", "ClusterNotReachable"));
+        bench.member("m1").resume();
+        bench.until(second + 60).await;
+        assert_eq!(bench.ready("m1").await.0, "True");
+        let told = bench.events("m1").await;
+        let notes: Vec<&str> = told
+            .iter()
+            .filter(|(reason, _)| reason == "ClusterNotReady")
+            .map(|(_, note)| note.as_str())
+            .collect();
+        assert_eq!(notes.len(), 1, "{told:?}");
+        assert!(notes[0].starts_with("Ready is False after "), "{notes:?}");
+    });
+}
+
 /// Every request meets latency and every tenth write a conflict: the same end, later.
 #[test]
 fn conflicts_and_latency_change_nothing() {
