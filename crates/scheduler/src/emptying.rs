@@ -112,12 +112,12 @@ impl Emptying {
     }
 }
 
-/// The gate as the holder of the Lease has it; none when it does not say.
+/// The gate as the holder of the Lease has it, or as the last one had it that released it: between two holders, as in a
+/// restart, it does not change. None when it does not say, or says what cannot be read: it may be on then.
 fn gate_of(lease: &Lease) -> Option<FailoverGate> {
-    let said = lease.metadata.annotations.as_ref()?.get(GATES_ANNOTATION)?;
-    let said: Vec<String> = said.split(',').map(str::to_owned).collect();
-    let (gates, _) = FeatureGates::parse(&said).ok()?;
-    Some(gate(&gates))
+    let annotations = lease.metadata.annotations.as_ref()?;
+    let said = annotations.get(GATES_ANNOTATION).filter(|said| !said.is_empty())?;
+    FeatureGates::parse_known(said).ok().map(|gates| gate(&gates))
 }
 
 fn gate(gates: &FeatureGates) -> FailoverGate {
@@ -125,5 +125,30 @@ fn gate(gates: &FeatureGates) -> FailoverGate {
         FailoverGate::On
     } else {
         FailoverGate::Off
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::off("Failover=false", "a", Some(FailoverGate::Off))]
+    #[case::on("Failover=true", "a", Some(FailoverGate::On))]
+    #[case::of_a_newer_process("Failover=false,Tomorrow=true", "a", Some(FailoverGate::Off))]
+    #[case::released("Failover=false", "", Some(FailoverGate::Off))]
+    #[case::unsaid("", "a", None)]
+    #[case::unreadable("Failover=perhaps", "a", None)]
+    fn a_gate_is_what_the_last_holder_says(
+        #[case] gates: &str,
+        #[case] holder: &str,
+        #[case] expected: Option<FailoverGate>,
+    ) {
+        let annotations = json!({GATES_ANNOTATION: gates});
+        let lease = json!({"metadata": {"annotations": annotations}, "spec": {"holderIdentity": holder}});
+        assert_eq!(gate_of(&serde_json::from_value(lease).unwrap()), expected);
     }
 }

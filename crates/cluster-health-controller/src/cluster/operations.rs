@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use api_types::failover::FailoverPause;
 use api_types::names::annotation;
-use controller_kit::leader::{GATES_ANNOTATION, lease_name};
+use controller_kit::leader::{lease_name, said};
 use controller_kit::{Context, FeatureGates, Gate, ObjectKey, api_errors};
 use failover_core::cluster_health::deletion::{Operations, controllers};
 use failover_core::eviction::FailoverGate;
@@ -53,22 +53,27 @@ pub(super) async fn operations(ctx: &Context, index: &Index) -> Result<Operation
         .filter(|name| held(ctx, index, name).is_some())
         .map(str::to_owned)
         .collect();
-    let failover = held(ctx, index, controllers::TAINT_MANAGER).map(|lease| {
-        let gates: Vec<String> = said(&lease, GATES_ANNOTATION)
-            .unwrap_or_default()
-            .split(',')
-            .map(str::to_owned)
-            .collect();
-        FeatureGates::parse(&gates).map_or(FailoverGate::Off, |(gates, _)| gate(&gates))
+    let failover = held(ctx, index, controllers::TAINT_MANAGER).map(|lease| failover_of(&lease));
+    let standstill = held(ctx, index, controllers::EVICTION_QUEUE).and_then(|lease| {
+        lease
+            .metadata
+            .annotations
+            .as_ref()?
+            .get(annotation::STANDSTILL)
+            .cloned()
     });
-    let standstill =
-        held(ctx, index, controllers::EVICTION_QUEUE).and_then(|lease| said(&lease, annotation::STANDSTILL));
     Ok(Operations {
         running,
         failover,
         standstill: standstill.filter(|why| !why.is_empty()),
         pauses,
     })
+}
+
+/// The gate as the holder of the taint manager's Lease has it. One that does not say, or says what cannot be read, is at
+/// work: only a gate that is said to be off hands the cluster to the scheduler, which reads it in the same way.
+fn failover_of(lease: &Lease) -> FailoverGate {
+    said(lease).gates.map_or(FailoverGate::On, |gates| gate(&gates))
 }
 
 fn gate(gates: &FeatureGates) -> FailoverGate {
@@ -95,10 +100,6 @@ fn held(ctx: &Context, index: &Index, controller: &str) -> Option<std::sync::Arc
     (silent_for <= limit).then_some(lease)
 }
 
-fn said(lease: &Lease, name: &str) -> Option<String> {
-    lease.metadata.annotations.as_ref()?.get(name).cloned()
-}
-
 async fn pauses(ctx: &Context) -> Result<Vec<FailoverPause>, kube::Error> {
     match Api::<FailoverPause>::all(ctx.client.clone())
         .list(&ListParams::default())
@@ -108,5 +109,25 @@ async fn pauses(ctx: &Context) -> Result<Vec<FailoverPause>, kube::Error> {
         // This control plane does not know the kind: nobody can have paused anything.
         Err(error) if api_errors::is_not_found(&error) => Ok(Vec::new()),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::off(json!({"failover.karmada.io/gates": "Failover=false"}), FailoverGate::Off)]
+    #[case::on(json!({"failover.karmada.io/gates": "Failover=true"}), FailoverGate::On)]
+    #[case::of_a_newer_process(json!({"failover.karmada.io/gates": "Failover=false,Tomorrow=true"}), FailoverGate::Off)]
+    #[case::on_in_a_newer_process(json!({"failover.karmada.io/gates": "Failover=true,Tomorrow=true"}), FailoverGate::On)]
+    #[case::unsaid(json!({}), FailoverGate::On)]
+    #[case::unreadable(json!({"failover.karmada.io/gates": "Failover=perhaps"}), FailoverGate::On)]
+    fn only_what_is_said_to_be_off_is_off(#[case] annotations: serde_json::Value, #[case] expected: FailoverGate) {
+        let lease = json!({"metadata": {"annotations": annotations}, "spec": {"holderIdentity": "a"}});
+        assert_eq!(failover_of(&serde_json::from_value(lease).unwrap()), expected);
     }
 }
