@@ -33,6 +33,7 @@ pub(super) async fn target(ctx: &Context, cluster: &Cluster, patience: Duration)
         },
     };
     let wrong = |error: controller_kit::members::AddressError| NoTarget::Wrong(error.to_string());
+    let address = address.without_proxy_header(&spec.proxy_header).map_err(wrong)?;
     let place = address.secret_place().map_err(wrong)?;
     let secrets = ctx.informers.get::<Secret>(Scope::namespace(place.namespace), &());
     let Ok(Ok(store)) = tokio::time::timeout(patience, secrets.synced()).await else {

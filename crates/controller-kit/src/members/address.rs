@@ -1,6 +1,7 @@
 //! From what a Cluster says and its Secret holds to something that can be connected to; or a sentence about what is
 //! wrong, where, and what to do.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -77,6 +78,15 @@ pub enum AddressError {
         /// Namespace and name.
         place: String,
     },
+    /// The Cluster's proxy wants headers.
+    #[error(
+        "cluster {cluster}: spec.proxyHeader is not supported: a proxy is asked without headers of its own; empty \
+         spec.proxyHeader, and let the proxy of spec.proxyURL do without it"
+    )]
+    ProxyHeader {
+        /// Cluster name.
+        cluster: String,
+    },
     /// The token is none that could be sent.
     #[error(
         "{TOKEN} in secret {place} (spec.secretRef of cluster {cluster}) {what}: put the member's bearer token there, \
@@ -93,6 +103,21 @@ pub enum AddressError {
 }
 
 impl MemberAddress<'_> {
+    /// Refuses `spec.proxyHeader`, which cannot be sent: ignored, its member would only seem not to answer. Without a
+    /// proxy it has no meaning.
+    ///
+    /// # Errors
+    /// [`AddressError::ProxyHeader`].
+    pub fn without_proxy_header(self, headers: &BTreeMap<String, String>) -> Result<Self, AddressError> {
+        if headers.is_empty() || not_empty(self.proxy_url).is_none() {
+            Ok(self)
+        } else {
+            Err(AddressError::ProxyHeader {
+                cluster: self.cluster.to_owned(),
+            })
+        }
+    }
+
     /// Where the credentials are.
     ///
     /// # Errors
@@ -209,6 +234,24 @@ mod tests {
         let error = nowhere.secret_place().unwrap_err();
         assert!(error.to_string().contains("has no spec.secretRef: name"), "{error}");
         assert_eq!(nowhere.target(None, LIMIT), Err(error));
+    }
+
+    #[test]
+    fn headers_for_a_proxy_are_refused_and_not_ignored() {
+        let headers = BTreeMap::from([("Proxy-Authorization".to_owned(), "secret".to_owned())]);
+        let direct = address(Some("https://m1"));
+        assert_eq!(direct.without_proxy_header(&headers), Ok(direct));
+        let proxied = MemberAddress {
+            proxy_url: Some("http://proxy:3128"),
+            ..direct
+        };
+        assert_eq!(proxied.without_proxy_header(&BTreeMap::new()), Ok(proxied));
+        let error = proxied.without_proxy_header(&headers).unwrap_err().to_string();
+        assert!(
+            error.starts_with("cluster m1: spec.proxyHeader is not supported"),
+            "{error}"
+        );
+        assert!(!error.contains("secret"), "{error}");
     }
 
     #[rstest]
