@@ -8,7 +8,7 @@ use api_types::conditions::Say;
 use api_types::names::execution_namespace;
 use api_types::work::{Binding, Work};
 use controller_kit::{Context, Next, ObjectKey};
-use failover_core::cluster_health::deletion::{Patience, Tally, hold, how_it_ends};
+use failover_core::cluster_health::deletion::{OtherPlace, Patience, Tally, hold, how_it_ends};
 use failover_core::eviction::Cause;
 use failover_core::eviction::cause::to_the_second;
 use kube::Api;
@@ -48,7 +48,11 @@ pub(super) async fn say_bindings(
         .enumerate()
         .map(|(number, binding)| {
             hold(binding, &cluster, &operations, || {
-                (number < DRY_RUNS).then(|| places.no_target(binding)).flatten()
+                if number < DRY_RUNS {
+                    places.elsewhere(binding)
+                } else {
+                    OtherPlace::NotLookedFor
+                }
             })
         })
         .collect();
@@ -165,8 +169,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Why the binding would find no other place, as the evictor's pre-check sees it with its default settings.
-    fn no_target(&self, binding: &Binding) -> Option<String> {
+    /// Whether the binding would find another place, as the evictor's pre-check sees it with its default settings.
+    fn elsewhere(&self, binding: &Binding) -> OtherPlace {
         let answer = feasibility(&Question {
             binding,
             leaving: &self.cluster.cluster_name(),
@@ -178,8 +182,8 @@ impl<'a> Places<'a> {
             now: self.now,
         });
         match answer.outcome {
-            Outcome::NoTarget { why } => Some(why),
-            Outcome::Fits { .. } => None,
+            Outcome::NoTarget { why } => OtherPlace::None(why),
+            Outcome::Fits { .. } => OtherPlace::Found,
         }
     }
 }

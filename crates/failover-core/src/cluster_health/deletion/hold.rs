@@ -48,6 +48,19 @@ pub enum HoldKind {
     BindingDeleted,
     /// Nothing stands in its way.
     Waiting,
+    /// Nothing is seen in its way, but it was not looked for another place for it.
+    NotLookedAt,
+}
+
+/// Whether a binding would find another place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OtherPlace {
+    /// It would.
+    Found,
+    /// It would not, for this reason.
+    None(String),
+    /// Nobody looked: that costs a dry run of the scheduler, and there are many bindings.
+    NotLookedFor,
 }
 
 /// Why one binding still names the cluster.
@@ -71,14 +84,14 @@ impl Hold {
     }
 }
 
-/// Why `binding` still names `cluster`, which is being deleted. `no_target` is asked last: why the binding would find no
-/// other place, none when it would.
+/// Why `binding` still names `cluster`, which is being deleted. `other_place` is asked last: whether the binding would
+/// find one.
 #[must_use]
 pub fn hold(
     binding: &Binding,
     cluster: &Cluster,
     operations: &Operations,
-    no_target: impl FnOnce() -> Option<String>,
+    other_place: impl FnOnce() -> OtherPlace,
 ) -> Hold {
     let name = cluster.cluster_name();
     let stopped =
@@ -141,12 +154,13 @@ pub fn hold(
     if let Some(why) = &operations.standstill {
         return Hold::new(HoldKind::Halted, why.as_str());
     }
-    match no_target() {
-        Some(why) => Hold {
+    match other_place() {
+        OtherPlace::None(why) => Hold {
             kind: HoldKind::NoTarget,
             what: String::new(),
             detail: format!("{}: {why}", binding.key()),
         },
-        None => Hold::new(HoldKind::Waiting, ""),
+        OtherPlace::Found => Hold::new(HoldKind::Waiting, ""),
+        OtherPlace::NotLookedFor => Hold::new(HoldKind::NotLookedAt, ""),
     }
 }

@@ -8,7 +8,7 @@ mod tally;
 
 pub use emptied::{Emptied, TaintManager, emptied_by, may_be_away};
 pub use ending::{Ended, Patience, how_it_ends, patience};
-pub use hold::{Hold, HoldKind, Operations, hold};
+pub use hold::{Hold, HoldKind, Operations, OtherPlace, hold};
 pub use tally::Tally;
 
 /// The controllers that matter here, by the names of `--controllers`.

@@ -76,6 +76,7 @@ fn part(kind: HoldKind, what: &str, count: usize, example: &str) -> String {
         HoldKind::Moving => format!("{count} moving, until the new copy is healthy"),
         HoldKind::BindingDeleted => format!("{count} being deleted"),
         HoldKind::Waiting => format!("{count} waiting for a turn"),
+        HoldKind::NotLookedAt => format!("{count} more not looked at"),
     }
 }
 

@@ -71,7 +71,7 @@ fn pause(scope: PauseScopeView) -> PauseView {
 
 fn held(binding: &Binding, operations: &Operations, no_target: Option<&str>) -> (HoldKind, String) {
     let hold = hold(binding, &cluster(json!({})), operations, || {
-        no_target.map(str::to_owned)
+        no_target.map_or(OtherPlace::Found, |why| OtherPlace::None(why.to_owned()))
     });
     (hold.kind, hold.what)
 }
@@ -135,13 +135,13 @@ fn the_message_counts_by_reason_and_names_the_way_out() {
     let shop = json!({"metadata": {"namespace": "shop"}});
     let tally: Tally = [
         hold(&binding(json!({"metadata": {"name": "b"}})), &cluster, &paused, || {
-            Some("no cluster fits".to_owned())
+            OtherPlace::None("no cluster fits".to_owned())
         }),
         hold(&binding(json!({"metadata": {"name": "a"}})), &cluster, &paused, || {
-            Some("0/1 clusters".to_owned())
+            OtherPlace::None("0/1 clusters".to_owned())
         }),
-        hold(&binding(shop), &cluster, &paused, || None),
-        hold(&binding(moving), &cluster, &paused, || None),
+        hold(&binding(shop), &cluster, &paused, || OtherPlace::Found),
+        hold(&binding(moving), &cluster, &paused, || OtherPlace::Found),
     ]
     .into_iter()
     .collect();
@@ -207,4 +207,23 @@ fn who_empties(
         silent_for: Duration::from_secs(seconds),
     });
     assert_eq!(emptied_by(gate, seen), expected);
+}
+
+// What nobody looked at is not said to wait for its turn.
+#[test]
+fn who_was_not_looked_at_is_counted_apart() {
+    let (cluster, operations) = (cluster(json!({})), operations(&[]));
+    let places = [
+        OtherPlace::None("no cluster fits".to_owned()),
+        OtherPlace::NotLookedFor,
+        OtherPlace::NotLookedFor,
+    ];
+    let holds = places.map(|place| hold(&binding(json!({})), &cluster, &operations, || place));
+    let tally = Tally::from_iter(holds);
+    assert_eq!(tally.of(HoldKind::Waiting), 0);
+    let message = tally.message("");
+    assert!(
+        message.contains("1 without a target (default/web: no cluster fits), 2 more not looked at. "),
+        "{message}"
+    );
 }
