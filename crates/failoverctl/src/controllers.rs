@@ -4,9 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use controller_kit::leader::{
-    ADDRESS_ANNOTATION, CONTROLLERS_ANNOTATION, GATES_ANNOTATION, VERSION_ANNOTATION, lease_name,
-};
+use controller_kit::leader::{CONTROLLERS_ANNOTATION, GATES_ANNOTATION, NoGates, lease_name, said};
 use controller_kit::{FeatureGates, Gate};
 use failover_core::eviction::FailoverGate;
 use jiff::{SignedDuration, Timestamp};
@@ -146,6 +144,9 @@ pub struct ControllerView {
     /// Where the holder serves gRPC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
+    /// The same, as far as they are known here.
+    #[serde(skip)]
+    gates: Result<FeatureGates, NoGates>,
     /// Whether it is needed here.
     #[serde(skip)]
     needed: bool,
@@ -166,8 +167,8 @@ pub enum Severity {
 pub struct NotDone {
     /// Problem or Note.
     pub severity: Severity,
-    /// What is responsible: `controller/NAME`, `gate/NAME`, `pause/NAME`, `producer/NAME`, `regime`, `queue`, `gates`
-    /// or `versions`.
+    /// What is responsible: `controller/NAME`, `gate/NAME`, `pause/NAME`, `producer/NAME`, `regime`, `queue`, `gates`,
+    /// `gates/NAME` (of a controller) or `versions`.
     pub subject: String,
     /// What is not done, and why, in one line.
     pub message: String,
@@ -238,19 +239,18 @@ fn view(name: &str, lease: Option<&Lease>, now: Timestamp) -> ControllerView {
         (Some(_), true) => Running::Running,
         (Some(_), false) => Running::Lapsed,
     };
-    // What a former holder said of itself says nothing now.
-    let said = |name| {
-        lease
-            .filter(|_| holder.is_some())
-            .and_then(|lease| annotation(lease, name))
-    };
+    let said = lease.map(said);
     ControllerView {
         name: name.to_owned(),
         state,
         renewed_at: renewed_at.map(At),
-        version: said(VERSION_ANNOTATION),
-        feature_gates: said(GATES_ANNOTATION),
-        address: said(ADDRESS_ANNOTATION),
+        version: said.as_ref().and_then(|said| said.version.clone()),
+        // As it is written, also where a part of it is not known here; a former holder's says nothing now.
+        feature_gates: lease
+            .filter(|_| holder.is_some())
+            .and_then(|lease| annotation(lease, GATES_ANNOTATION)),
+        address: said.as_ref().and_then(|said| said.address.clone()),
+        gates: said.map_or(Err(NoGates::Unsaid), |said| said.gates),
         holder,
         needed: false,
     }
@@ -293,12 +293,35 @@ pub fn not_done(controllers: &[ControllerView], system_namespace: &str, now: Tim
     }
     // Members' agents have Leases here too, and no part in what the gates govern.
     let governs = |view: &ControllerView| DUTIES.iter().any(|duty| duty.controller == view.name);
+    found.extend(
+        running
+            .iter()
+            .filter(|view| governs(view))
+            .filter_map(|view| gates_unreadable(view)),
+    );
+    // A gate that only a newer process has is no disagreement.
     found.extend(disagreement(&running, "gates", |view| {
-        view.feature_gates.clone().filter(|_| governs(view))
+        view.gates
+            .as_ref()
+            .ok()
+            .filter(|_| governs(view))
+            .map(ToString::to_string)
     }));
     found.extend(disagreement(&running, "versions", |view| view.version.clone()));
     found.sort_by_key(|item| item.severity);
     found
+}
+
+/// That what a controller says about its gates makes no sense, which leaves unknown whether Failover is on for it.
+fn gates_unreadable(view: &ControllerView) -> Option<NotDone> {
+    let Err(why @ NoGates::Unreadable { .. }) = &view.gates else {
+        return None;
+    };
+    let message = format!(
+        "whether feature gate Failover is on for {} is not known: in its Lease {why}",
+        view.name
+    );
+    Some(NotDone::problem(format!("gates/{}", view.name), message))
 }
 
 /// Adds what is not said yet about the same subject, and puts problems first.
@@ -311,26 +334,20 @@ pub fn add(known: &mut Vec<NotDone>, more: Vec<NotDone>) {
     known.sort_by_key(|item| item.severity);
 }
 
-/// The gate as the taint manager has it, which alone decides who is affected; nothing when it says nothing or does
-/// not run.
+/// The gate as the taint manager has it, which alone decides who is affected; nothing when it says nothing that can be
+/// read, or does not run: neither means that it is off.
 #[must_use]
 pub fn failover_gate(controllers: &[ControllerView]) -> Option<FailoverGate> {
     failover_gate_of(controllers, "taintManager")
 }
 
-/// The gate as this controller has it; nothing when it says nothing or does not run.
+/// The gate as this controller has it; nothing when it says nothing that can be read, or does not run.
 #[must_use]
 pub fn failover_gate_of(controllers: &[ControllerView], name: &str) -> Option<FailoverGate> {
     let controller = controllers
         .iter()
         .find(|view| view.name == name && view.state == Running::Running)?;
-    let items: Vec<String> = controller
-        .feature_gates
-        .as_deref()?
-        .split(',')
-        .map(str::to_owned)
-        .collect();
-    let (gates, _) = FeatureGates::parse(&items).ok()?;
+    let gates = controller.gates.as_ref().ok()?;
     Some(if gates.enabled(Gate::Failover) {
         FailoverGate::On
     } else {

@@ -6,7 +6,7 @@ use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::Clock;
 use failover_core::eviction;
-use failover_core::lint::{Known, StockKarmada};
+use failover_core::lint::{Code, Known, StockKarmada};
 use failover_core::taint_policy::FailoverGate;
 use jiff::SignedDuration;
 
@@ -45,6 +45,12 @@ impl Fleet {
                 Mode::Standalone | Mode::Unknown => StockKarmada::NotSeen,
             },
         })
+    }
+
+    /// Codes of rules that need what the control plane does not tell.
+    pub fn rules_left_out(&self) -> Vec<Code> {
+        let gate = self.gate.is_none().then_some(Code::GateOff);
+        gate.into_iter().collect()
     }
 
     /// How many clusters there are.

@@ -83,6 +83,7 @@ fn view(fleet: &Result<Fleet, String>) -> FleetView {
         Ok(fleet) => FleetView {
             asked: true,
             clusters: Some(fleet.clusters()),
+            rules_left_out: fleet.rules_left_out(),
             ..FleetView::default()
         },
         Err(why) => FleetView {

@@ -106,7 +106,8 @@ pub struct FleetView {
     /// Why it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
-    /// Codes whose rules were left out.
+    /// Codes whose rules were left out: those that need the control plane when it was not asked, `gate-off` when the
+    /// controller of the policies does not say how it has the gate.
     pub rules_left_out: Vec<Code>,
 }
 

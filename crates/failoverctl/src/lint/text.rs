@@ -87,18 +87,23 @@ fn ignored(report: &LintReport) -> String {
 
 fn fleet(report: &LintReport) -> String {
     let fleet = &report.fleet;
+    let left_out: Vec<String> = fleet.rules_left_out.iter().map(ToString::to_string).collect();
+    let left_out = left_out.join(", ");
     match (&fleet.why_not, fleet.clusters) {
         (Some(why), _) => {
-            let left_out: Vec<String> = fleet.rules_left_out.iter().map(ToString::to_string).collect();
-            format!(
-                "The control plane was not asked: {why}. Without it these rules are left out: {}.\n",
-                left_out.join(", ")
-            )
+            format!("The control plane was not asked: {why}. Without it these rules are left out: {left_out}.\n")
         }
-        (None, Some(clusters)) => format!(
-            "Compared with the control plane's {}, policies and gates.\n",
-            number(clusters, "cluster")
-        ),
+        (None, Some(clusters)) => {
+            let compared = format!("Compared with the control plane's {}", number(clusters, "cluster"));
+            if left_out.is_empty() {
+                format!("{compared}, policies and gates.\n")
+            } else {
+                format!(
+                    "{compared} and policies. Controller clusterTaintPolicy does not say how it has its gates; without \
+                     that these rules are left out: {left_out}.\n"
+                )
+            }
+        }
         (None, None) => String::new(),
     }
 }

@@ -14,6 +14,7 @@ use failoverctl::lint::{LintReport, Source, lint};
 use failoverctl::output::Format;
 use failoverctl::run::{Surroundings, run};
 use insta::assert_snapshot;
+use rstest::rstest;
 use serde_json::json;
 
 use crate::objects::{binding, cluster, fleet, lease, leases_without, now};
@@ -54,9 +55,14 @@ async fn offline(sources: &[Source]) -> LintReport {
 
 /// A control plane with three clusters, whose controllers have the gate off.
 fn with_the_gate_off() -> ControlPlane {
+    with_gates("Failover=false")
+}
+
+/// The same, with what the controller of the policies says of its gates.
+fn with_gates(gates: &str) -> ControlPlane {
     let leases: Vec<_> = leases_without(&["cluster-taint-policy"])
         .into_iter()
-        .chain([lease("cluster-taint-policy", -3, "Failover=false")])
+        .chain([lease("cluster-taint-policy", -3, gates)])
         .collect();
     let mut answers = control_plane(&fleet(cluster("member1", "True")), &leases, &[binding()]);
     answers.extend(crate::server::taint_policies(&[]));
@@ -96,6 +102,20 @@ async fn what_only_the_fleet_knows() {
     let report = checked(&[file("meanings.yaml")], &[], Ok(&with_the_gate_off())).await;
     assert_snapshot!("meanings_online", show(&report, Format::Table));
     assert_snapshot!("meanings_online_json", show(&report, Format::Json));
+}
+
+#[rstest]
+#[case::a_newer_program_has_a_gate_more("Failover=false,Telepathy=true", true)]
+#[case::nothing_is_said("", false)]
+#[case::nothing_that_makes_sense("Failover=perhaps", false)]
+#[tokio::test]
+async fn a_gate_that_is_not_known_leaves_its_rule_out(#[case] gates: &str, #[case] known: bool) {
+    let report = checked(&[file("meanings.yaml")], &[], Ok(&with_gates(gates))).await;
+    let found = report.findings.iter().any(|finding| finding.code == Code::GateOff);
+    let left_out = report.fleet.rules_left_out.contains(&Code::GateOff);
+    assert_eq!((found, left_out), (known, !known));
+    let text = show(&report, Format::Table);
+    assert_eq!(text.contains("does not say how it has its gates"), !known, "{text}");
 }
 
 #[tokio::test]

@@ -182,6 +182,35 @@ fn components_that_disagree() {
 }
 
 #[test]
+fn a_gate_that_only_a_newer_program_has_hides_nothing() {
+    let with = |gates| {
+        let mut leases = leases_without(&["taint-manager"]);
+        leases.push(lease("taint-manager", -3, gates));
+        report(&Gathered { leases, ..well() }, now()).unwrap().not_done
+    };
+    assert_eq!(with("Failover=true,Telepathy=true"), vec![], "no disagreement");
+    let off = with("Failover=false,Telepathy=true");
+    assert!(off.iter().any(|item| item.subject == "gate/Failover"), "{off:?}");
+}
+
+#[test]
+fn gates_that_cannot_be_read_are_told() {
+    let mut leases = leases_without(&["taint-manager"]);
+    leases.push(lease("taint-manager", -3, "Failover=perhaps"));
+    let report = report(&Gathered { leases, ..well() }, now()).unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    let told: Vec<&str> = report.not_done.iter().map(|item| item.subject.as_str()).collect();
+    assert_eq!(told, ["gates/taintManager"], "{:?}", report.not_done);
+    assert!(
+        report.not_done[0].message.starts_with(
+            "whether feature gate Failover is on for taintManager is not known: in its Lease \"Failover=perhaps\""
+        ),
+        "{:?}",
+        report.not_done
+    );
+}
+
+#[test]
 fn beside_stock_its_controllers_are_not_missed() {
     let ours = [
         "cluster-taint-policy",
