@@ -40,8 +40,8 @@ open_enum! {
     printcolumn = r#"{"name":"MATCHING","type":"integer","jsonPath":".status.matching","description":"Targets whose conditions match now."}"#,
     printcolumn = r#"{"name":"TAINTED","type":"integer","jsonPath":".status.tainted","description":"Targets that carry a taint of this policy."}"#,
     printcolumn = r#"{"name":"PENDING","type":"integer","jsonPath":".status.pending","description":"Targets whose window runs."}"#,
+    printcolumn = r#"{"name":"NEXT","type":"string","jsonPath":".status.nextChangeAt","description":"When the next taint is added or removed."}"#,
     printcolumn = r#"{"name":"AGE","type":"date","jsonPath":".metadata.creationTimestamp"}"#,
-    printcolumn = r#"{"name":"NEXT","type":"string","priority":1,"jsonPath":".status.nextChangeAt","description":"When the next taint is added or removed."}"#,
     printcolumn = r#"{"name":"READY","type":"string","priority":1,"jsonPath":".status.conditions[?(@.type==\"Ready\")].reason","description":"Whether the policy does what it says, in a word."}"#
 )]
 #[x_kube(

@@ -46,6 +46,23 @@ fn every_kind_is_there_under_karmadas_names() {
     );
 }
 
+/// What `kubectl get ctp` shows without being asked for more.
+#[test]
+fn a_list_of_taint_policies_says_when_the_next_window_ends() {
+    let crds = api_types::crds();
+    let policies = crds
+        .iter()
+        .find(|crd| crd.spec.names.kind == "ClusterTaintPolicy")
+        .unwrap();
+    let columns = policies.spec.versions[0].additional_printer_columns.as_ref().unwrap();
+    let shown: Vec<&str> = columns
+        .iter()
+        .filter(|column| column.priority.unwrap_or_default() == 0)
+        .map(|column| column.name.as_str())
+        .collect();
+    assert_eq!(shown, ["TARGETS", "MATCHING", "TAINTED", "PENDING", "NEXT", "AGE"]);
+}
+
 /// The API server refuses schemas that are not structural; the commonest slips are found here without one.
 #[test]
 fn schemas_are_structural() {
