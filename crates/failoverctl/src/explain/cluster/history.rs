@@ -5,16 +5,20 @@ use serde::Serialize;
 
 use crate::output::At;
 
-/// Reasons of Events that tell of health and taints; others are of no use here.
-const TOLD: [&str; 8] = [
+/// Reasons of Events about a Cluster that tell of its health, its taints and what leaves it because of them; others are
+/// of no use here.
+const TOLD: [&str; 11] = [
     "ClusterReady",
     "ClusterNotReady",
     "ClusterUnknown",
+    "ClusterNeverReported",
     "TaintClusterSucceed",
     "TaintClusterFailed",
     "TaintDismissed",
     "TaintRecordUnreadable",
-    "DeletionBlocked",
+    "EvictionSwitchedOff",
+    "EvictionsQueued",
+    "DeletionNotAwaited",
 ];
 /// How many are shown, the last ones.
 const SHOWN: usize = 12;
@@ -61,4 +65,74 @@ pub(super) fn history(events: &[Event]) -> Vec<Happened> {
     happened.sort_by_key(|happened| happened.at);
     happened.drain(..happened.len().saturating_sub(SHOWN));
     happened
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::{Path, PathBuf};
+
+    /// Who publishes Events about Clusters, and who words them.
+    const PUBLISHERS: [&str; 4] = [
+        "failover-core",
+        "cluster-health-controller",
+        "taint-policy-controller",
+        "taint-manager",
+    ];
+    /// Published, and neither about health nor about taints.
+    const OTHERS: [&str; 4] = [
+        "CreateExecutionSpaceSucceed",
+        "CreateExecutionSpaceFailed",
+        "RemoveExecutionSpaceSucceed",
+        "RemoveExecutionSpaceFailed",
+    ];
+
+    fn sources(folder: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(sources(&path));
+            } else {
+                found.push(path);
+            }
+        }
+        found.retain(|path| !path.to_string_lossy().contains("tests"));
+        found
+    }
+
+    /// The program text of the publishers, without their tests.
+    fn text() -> String {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        PUBLISHERS
+            .iter()
+            .flat_map(|name| sources(&crates.join(name).join("src")))
+            .map(|file| std::fs::read_to_string(file).unwrap())
+            .map(|text| text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_told_is_what_is_published() {
+        let text = text();
+        let never: Vec<&str> = TOLD
+            .into_iter()
+            .filter(|reason| !text.contains(&format!("\"{reason}\"")))
+            .collect();
+        assert!(never.is_empty(), "nobody publishes {never:?}");
+
+        let calls = text.split(".publish_for(").skip(1);
+        let published: Vec<&str> = calls
+            .filter_map(|call| call.split(';').next()?.split('"').nth(1))
+            .collect();
+        assert!(
+            published.len() > 5,
+            "only {published:?}: has the form of calls changed?"
+        );
+        let untold: Vec<&&str> = published
+            .iter()
+            .filter(|reason| !TOLD.contains(reason) && !OTHERS.contains(reason))
+            .collect();
+        assert!(untold.is_empty(), "{untold:?} are not told");
+    }
 }

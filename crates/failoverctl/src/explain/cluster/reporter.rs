@@ -1,8 +1,9 @@
 //! Who reports on a Cluster's health, and whether he is still heard. Pure.
 
 use api_types::cluster::{Cluster, ClusterSyncMode};
-use api_types::names::{annotation, namespace};
+use api_types::names::namespace;
 use controller_kit::leader::lease_name;
+use failover_core::cluster_health::on_leases::probes_overdue;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use serde::Serialize;
@@ -140,10 +141,9 @@ fn of_controller(
 
 /// Whether the reporter's Lease names the Cluster among those that it could not look at.
 fn is_overdue(cluster: &Cluster, leases: &[Lease], lease_name: &str) -> bool {
-    let named = leases
+    let name = cluster.cluster_name();
+    leases
         .iter()
         .find(|lease| lease.metadata.name.as_deref() == Some(lease_name))
-        .and_then(|lease| lease.metadata.annotations.as_ref()?.get(annotation::PROBES_OVERDUE));
-    let name = cluster.cluster_name();
-    named.is_some_and(|list| list.split(',').any(|item| item.trim() == name.as_str()))
+        .is_some_and(|lease| probes_overdue(lease).contains(&name))
 }
