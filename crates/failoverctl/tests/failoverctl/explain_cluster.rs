@@ -115,6 +115,24 @@ fn a_window_runs() {
 }
 
 #[test]
+fn the_history_tells_what_moves_workloads_and_what_keeps_them() {
+    let reasons = [
+        "ClusterNeverReported",
+        "EvictionSwitchedOff",
+        "EvictionsQueued",
+        "DeletionNotAwaited",
+    ];
+    let times = [-100, -90, -80, -70];
+    let events = reasons.iter().zip(times).map(|(reason, at)| event(reason, "", at));
+    let report = explained(&Gathered {
+        events: events.collect(),
+        ..gathered(failing())
+    });
+    let told: Vec<&str> = report.history.iter().map(|happened| happened.reason.as_str()).collect();
+    assert_eq!(told, reasons);
+}
+
+#[test]
 fn tainted_and_workloads_leave() {
     let leaving = EntryView::of(&entry("nginx-deployment", 30, v1::EntryState::Waiting));
     let report = explained(&Gathered {
@@ -346,9 +364,8 @@ fn it_was_deleted() {
     assert_snapshot!("it_was_deleted_and_is_blocked", sentence(&gathered(cluster)));
 }
 
-#[test]
-fn its_health_is_not_known() {
-    let mut cluster = cluster("member1", "True");
+/// What the monitor says of a Cluster whose reporter is silent.
+fn reporter_down(mut cluster: Cluster) -> Cluster {
     let down = json!({
         "type": "ReporterDown", "status": "True", "reason": "LeaseNotRenewed", "message": "Lease cluster-status was last renewed 12:00",
         "lastTransitionTime": after(-60),
@@ -359,9 +376,63 @@ fn its_health_is_not_known() {
         .unwrap()
         .conditions
         .push(serde_json::from_value(down).unwrap());
-    let report = explained(&gathered(cluster));
+    cluster
+}
+
+#[test]
+fn its_health_is_not_known() {
+    let report = explained(&gathered(reporter_down(cluster("member1", "True"))));
     assert_eq!(report.exit_status(), ExitStatus::Problem);
     assert_snapshot!(show(&report, Format::Table));
+}
+
+#[test]
+fn a_window_runs_on_although_nobody_is_heard() {
+    let coming = gathered(reporter_down(failing()));
+    assert_eq!(explained(&coming).exit_status(), ExitStatus::Problem);
+    assert_snapshot!(sentence(&coming));
+    let going = gathered(reporter_down(recovering()));
+    assert_eq!(explained(&going).exit_status(), ExitStatus::Problem);
+    assert_snapshot!("a_removal_window_runs_on_although_nobody_is_heard", sentence(&going));
+}
+
+#[test]
+fn a_conflict_does_not_hide_what_comes() {
+    let mut other = not_ready("NoSchedule", 1, 1);
+    other["taintsToAdd"][0]["value"] = json!("a");
+    let cluster = since(cluster("member1", "False"), -100);
+    let windows = [NO_EXECUTE, NO_SCHEDULE, "other"].map(|policy| window(&cluster, policy, true, -100));
+    let taints = vec![ours("NoSchedule", NO_SCHEDULE, -99)];
+    let mut gathered = gathered(recorded(cluster, windows.to_vec(), taints));
+    gathered.policies.push(policy("other", &other));
+    let said = sentence(&gathered);
+    assert!(said.starts_with("policies disagree about member1: "), "{said}");
+    assert!(
+        said.contains("member1 gets taint cluster.karmada.io/not-ready:NoExecute of policy not-ready-no-execute at "),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_assumed_about_what_would_leave_is_said() {
+    let with = |leases| {
+        explained(&Gathered {
+            leases,
+            bindings: Some(workloads()),
+            ..gathered(failing())
+        })
+    };
+    let gate = "feature gate Failover is on for the taint manager";
+    let known = with(leases());
+    assert!(!known.conclusion.summary.contains(gate), "{:?}", known.conclusion);
+    let rest = leases_without(&["taint-manager"]).into_iter();
+    let unreadable = with(rest.chain([lease("taint-manager", -3, "Failover=perhaps")]).collect());
+    for report in [with(leases_without(&["taint-manager"])), unreadable] {
+        let expected = format!("have to leave, if {gate} and --enable-no-execute-taint-eviction is on");
+        assert!(report.conclusion.summary.contains(&expected), "{:?}", report.conclusion);
+        let text = show(&report, Format::Table);
+        assert!(text.contains(&format!("Would leave it (if {gate} and ")), "{text}");
+    }
 }
 
 #[rstest]

@@ -24,18 +24,18 @@ enum Taints {
     Any,
 }
 
-/// Concludes: the first that applies of deletion, policies that nobody carries out, a conflict, doubt about the
-/// Cluster's health, a taint that comes, one that goes, one that stands and evicts, one that is kept away, one that
-/// stands, and nothing.
+/// Concludes: the first that applies of deletion, policies that nobody carries out, a conflict, a taint that comes, one
+/// that goes, doubt about the Cluster's health, a taint that stands and evicts, one that is kept away, one that stands,
+/// and nothing. Neither a conflict nor doubt stops a window that runs: what comes is told with them.
 pub(super) fn conclude(report: &ClusterExplanation, now: Timestamp) -> Conclusion {
     let facts = Facts { report, now };
     facts
         .deleted()
         .or_else(|| facts.unattended())
         .or_else(|| facts.conflict())
-        .or_else(|| facts.unheard())
         .or_else(|| facts.coming())
         .or_else(|| facts.going())
+        .or_else(|| facts.unheard())
         .or_else(|| facts.tainted(Taints::ThatEvict))
         .or_else(|| facts.kept_away())
         .or_else(|| facts.tainted(Taints::Any))
@@ -124,7 +124,14 @@ impl<'a> Facts<'a> {
 
     fn conflict(&self) -> Option<Conclusion> {
         let conflict = self.report.policies.iter().find_map(|row| row.conflict.as_ref())?;
-        let summary = format!("policies disagree about {}: {conflict}", self.report.cluster);
+        let mut coming = self.in_state(&[TaintWord::PendingAdd, TaintWord::Due]);
+        // What is due and in conflict is what the conflict is about.
+        coming.retain(|(row, taint)| taint.state == TaintWord::PendingAdd || row.conflict.is_none());
+        let coming = self
+            .comes(&coming)
+            .map(|comes| format!("; {comes}"))
+            .unwrap_or_default();
+        let summary = format!("policies disagree about {}: {conflict}{coming}", self.report.cluster);
         Some(Conclusion::new(
             Some(Severity::Problem),
             summary,
@@ -132,47 +139,76 @@ impl<'a> Facts<'a> {
         ))
     }
 
-    /// What is said of its health is not to be relied on.
-    fn unheard(&self) -> Option<Conclusion> {
+    /// Why what is said of its health is not to be relied on.
+    fn doubt(&self) -> Option<String> {
         let doubt = [condition::MONITOR_ISOLATED, condition::REPORTER_DOWN]
             .iter()
             .find_map(|type_| self.report.condition(type_).filter(|doubt| doubt.status == "True"))?;
-        let summary = format!(
-            "whether {} is well is not known: {} since {}: {}",
-            self.report.cluster,
+        Some(format!(
+            "{} since {}: {}",
             doubt.type_,
             self.when(Some(doubt.since)).trim_start_matches("at "),
             doubt.message
+        ))
+    }
+
+    fn unheard(&self) -> Option<Conclusion> {
+        let summary = format!(
+            "whether {} is well is not known: {}",
+            self.report.cluster,
+            self.doubt()?
         );
         let change = "until then nothing is marked and no policy begins to match because of it";
         Some(Conclusion::new(Some(Severity::Problem), summary, change))
     }
 
+    /// `; but …`, for a window that runs on the word of somebody who is not heard any more, with how bad that is.
+    fn in_doubt(&self) -> (Option<Severity>, String) {
+        self.doubt().map_or_else(Default::default, |doubt| {
+            let but = format!("; but whether it is so now is not known: {doubt}; the window runs on all the same");
+            (Some(Severity::Problem), but)
+        })
+    }
+
     fn coming(&self) -> Option<Conclusion> {
-        let coming = self.in_state(&[TaintWord::PendingAdd, TaintWord::Due]);
+        let summary = self.comes(&self.in_state(&[TaintWord::PendingAdd, TaintWord::Due]))?;
+        let change = "to stop it: let the conditions cease to match before then, or set spec.suspended of the policy";
+        Some(Conclusion::new(self.in_doubt().0, summary, change))
+    }
+
+    /// The first of these taints that are coming, when, why, what follows, and whether that can be relied on.
+    fn comes(&self, coming: &[(&PolicyOnCluster, &TaintOfPolicy)]) -> Option<String> {
         let (row, taint) = coming.first()?;
-        let more = more(coming.len() - 1);
-        let summary = format!(
-            "{} {}: {}{more}{}",
+        Some(format!(
+            "{} {}: {}{}{}{}",
             of_policy(row, "gets", taint),
             self.when(taint.at),
             because(row),
-            self.then(taint)
-        );
-        let change = "to stop it: let the conditions cease to match before then, or set spec.suspended of the policy";
-        Some(Conclusion::new(None, summary, change))
+            more(coming.len() - 1),
+            self.then(taint),
+            self.in_doubt().1
+        ))
     }
 
-    /// `; then 3 of its 12 workloads have to leave`
+    /// `; then 3 of its 12 workloads have to leave, if …`
     fn then(&self, taint: &TaintOfPolicy) -> String {
         let would = self.report.would_leave.iter().find(|would| would.taint == taint.taint);
         would.map_or_else(String::new, |would| {
             let have = if would.leaving == 1 { "has" } else { "have" };
+            let assuming: Vec<String> = would.assuming.iter().map(ToString::to_string).collect();
+            let provided = if assuming.is_empty() {
+                String::new()
+            } else {
+                format!(", if {}", join(&assuming))
+            };
             match (would.leaving, would.workloads) {
                 (_, 0) => "; no workload is there that could leave".to_owned(),
-                (1, 1) => "; then its only workload has to leave".to_owned(),
+                (1, 1) => format!("; then its only workload has to leave{provided}"),
                 (0, all) => format!("; none of its {} has to leave then", number(all, "workload")),
-                (some, all) => format!("; then {some} of its {} {have} to leave", number(all, "workload")),
+                (some, all) => format!(
+                    "; then {some} of its {} {have} to leave{provided}",
+                    number(all, "workload")
+                ),
             }
         })
     }
@@ -200,8 +236,9 @@ impl<'a> Facts<'a> {
     fn going(&self) -> Option<Conclusion> {
         let going = self.in_state(&[TaintWord::PendingRemove, TaintWord::Leaving]);
         let (row, taint) = going.first()?;
+        let (severity, in_doubt) = self.in_doubt();
         let summary = format!(
-            "{} {} if it still does not match: {}{}",
+            "{} {} if it still does not match: {}{}{in_doubt}",
             of_policy(row, "loses", taint),
             self.when(taint.at),
             because(row),
@@ -213,7 +250,7 @@ impl<'a> Facts<'a> {
         } else {
             ""
         };
-        Some(Conclusion::new(None, summary, change))
+        Some(Conclusion::new(severity, summary, change))
     }
 
     fn tainted(&self, which: Taints) -> Option<Conclusion> {

@@ -32,7 +32,8 @@ pub struct Leaving {
     pub queue_error: Option<String>,
 }
 
-/// Puts it together. `gate` is the taint manager's; nothing when it does not run.
+/// Puts it together. `gate` is the taint manager's; nothing when it does not tell: a switch is said to be off only when
+/// that is known.
 pub(super) fn leaving(cluster: &Cluster, queue: Result<&FromQueue, &Failure>, gate: Option<FailoverGate>) -> Leaving {
     let switches = Switches {
         failover: gate.unwrap_or(FailoverGate::On),

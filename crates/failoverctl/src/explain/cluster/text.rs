@@ -37,7 +37,7 @@ impl Report for ClusterExplanation {
             taints::grid(&self.policies, Subject::Policy, view),
             "none: nothing happens to this Cluster by itself",
         );
-        section("Would leave it", would_leave(self, view), "");
+        section(&would_leave_if(self), would_leave(self, view), "");
         section("Leaving it", leaving(self, view), &nothing_leaves(self));
         section("Left it lately", left(self, view), "");
         let tone = match self.conclusion.severity {
@@ -172,6 +172,21 @@ fn standing(report: &ClusterExplanation, view: &View) -> Grid {
         ]);
     }
     grid
+}
+
+/// `Would leave it (if …)`, with all that is assumed in the lines below.
+fn would_leave_if(report: &ClusterExplanation) -> String {
+    let mut assuming: Vec<String> = Vec::new();
+    for assumed in report.would_leave.iter().flat_map(|would| &would.assuming) {
+        if !assuming.iter().any(|known| known == assumed) {
+            assuming.push((*assumed).to_owned());
+        }
+    }
+    if assuming.is_empty() {
+        "Would leave it".to_owned()
+    } else {
+        format!("Would leave it (if {})", join(&assuming))
+    }
 }
 
 fn would_leave(report: &ClusterExplanation, view: &View) -> Grid {

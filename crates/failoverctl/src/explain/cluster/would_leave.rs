@@ -1,9 +1,10 @@
 //! What would leave a Cluster when a taint comes whose window runs. Pure: the verdicts are those that the taint manager
-//! would give on the Cluster with that taint.
+//! would give on the Cluster with that taint. Of its switches the Lease tells one, the gate; what it does not tell is
+//! taken as on, and that is said.
 
 use std::collections::BTreeMap;
 
-use api_types::cluster::Cluster;
+use api_types::cluster::{Cluster, effect};
 use api_types::policy::PurgeMode;
 use api_types::work::Binding;
 use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches, Verdict, verdict};
@@ -15,6 +16,10 @@ use serde::Serialize;
 use crate::explain::taints::{PolicyOnCluster, TaintWord};
 use crate::output::At;
 
+/// What is assumed when the taint manager does not say how it has the gate.
+const GATE_ON: &str = "feature gate Failover is on for the taint manager";
+/// What is assumed of a switch that nothing tells.
+const NO_EXECUTE_ON: &str = "--enable-no-execute-taint-eviction is on, as by default";
 /// How many bindings are named.
 const NAMED: usize = 10;
 
@@ -37,6 +42,8 @@ pub struct WouldLeave {
     pub bindings: Vec<String>,
     /// How many stay, by the word for why.
     pub staying: BTreeMap<String, usize>,
+    /// What is taken for granted about the taint manager's switches, because nothing tells.
+    pub assuming: Vec<&'static str>,
 }
 
 /// The taints that are coming, are not there in whatever form, and may move workloads; each once, the first one first.
@@ -70,6 +77,13 @@ fn moves_workloads(id: &TaintId) -> bool {
         ..Taint::default()
     };
     crate::status::TaintView::of(&taint).evicts()
+}
+
+/// What has to be so for anything to leave because of this taint, and is not known.
+fn assuming(id: &TaintId, gate: Option<FailoverGate>) -> Vec<&'static str> {
+    let gate = gate.is_none().then_some(GATE_ON);
+    let switch = (id.effect == effect::NO_EXECUTE).then_some(NO_EXECUTE_ON);
+    gate.into_iter().chain(switch).collect()
 }
 
 /// What each of them would do to the bindings that are on the Cluster.
@@ -117,6 +131,7 @@ pub(super) fn would_leave(
                 first_due_at: leaving.first().map(|(due, _)| *due),
                 bindings: leaving.into_iter().take(NAMED).map(|(_, binding)| binding).collect(),
                 staying,
+                assuming: assuming(&id, gate),
             }
         })
         .collect()
