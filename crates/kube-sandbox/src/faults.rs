@@ -274,6 +274,21 @@ impl Faults {
         self.levers.lock().writes.iter().cloned().collect()
     }
 
+    /// Whether a client made this version by one of the writes of [`Self::writes`]. What an observer writes stands there
+    /// not: it is the test's own.
+    #[must_use]
+    pub fn wrote(&self, resource_version: &str) -> bool {
+        let Ok(version) = resource_version.parse::<u64>() else {
+            return false;
+        };
+        let levers = self.levers.lock();
+        levers
+            .writes
+            .iter()
+            .rev()
+            .any(|write| write.resource_version == Some(version))
+    }
+
     /// Starts counting and logging afresh.
     pub fn reset_counts(&self) {
         let mut levers = self.levers.lock();

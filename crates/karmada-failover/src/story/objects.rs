@@ -26,6 +26,39 @@ pub async fn create(client: &Client, object: Value) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Creates an object, or replaces what is wanted of it: `spec` or `data`. Read again when somebody else was faster.
+///
+/// # Errors
+/// When it has no kind, or the server refuses it.
+pub async fn put(client: &Client, object: &Value) -> anyhow::Result<()> {
+    let wanted: DynamicObject = serde_json::from_value(object.clone())?;
+    let types = wanted
+        .types
+        .clone()
+        .ok_or_else(|| anyhow!("an object without a kind"))?;
+    let (kind, name) = (types.kind.clone(), wanted.name_any());
+    let api = api_of(client, &types, wanted.namespace().as_deref())?;
+    loop {
+        let stored = api
+            .get_opt(&name)
+            .await
+            .with_context(|| format!("cannot read {kind} {name}"))?;
+        let Some(mut stored) = stored else {
+            return create(client, object.clone()).await;
+        };
+        for part in ["spec", "data"] {
+            if let Some(value) = wanted.data.get(part) {
+                stored.data[part] = value.clone();
+            }
+        }
+        match api.replace(&name, &PostParams::default(), &stored).await {
+            Ok(_) => return Ok(()),
+            Err(error) if controller_kit::api_errors::is_conflict(&error) => {}
+            Err(error) => return Err(error).with_context(|| format!("cannot change {kind} {name}")),
+        }
+    }
+}
+
 /// Changes an object by a merge patch.
 ///
 /// # Errors

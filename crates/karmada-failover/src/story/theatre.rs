@@ -65,14 +65,25 @@ pub async fn perform(theatre: &mut impl Theatre, action: &Action) -> anyhow::Res
         Action::Create(object) => objects::create(&theatre.control_plane().await?, object.clone()).await,
         Action::Patch { object, patch } => objects::patch(&theatre.control_plane().await?, object, patch).await,
         Action::Delete(object) => objects::delete(&theatre.control_plane().await?, object).await,
-        Action::Taint { cluster, key, effect } => {
+        Action::Put(object) => objects::put(&theatre.control_plane().await?, object).await,
+        Action::Taint {
+            cluster,
+            key,
+            value,
+            effect,
+            time_added,
+        } => {
+            let mut added = json!({"key": key, "value": value, "effect": effect});
+            if let Some(time) = time_added {
+                added["timeAdded"] = json!(time);
+            }
             let client = theatre.control_plane().await?;
             objects::edit_taints(&client, cluster, |taints| {
                 if !taints
                     .iter()
                     .any(|taint| taint["key"] == **key && taint["effect"] == **effect)
                 {
-                    taints.push(json!({"key": key, "effect": effect}));
+                    taints.push(added.clone());
                 }
             })
             .await

@@ -86,6 +86,9 @@ impl World {
             }
         }
         let rules = Watching::start(&bench.client(), settings, bench.now());
+        // What no process wrote is the test's own.
+        let faults = bench.plane().faults();
+        rules.by_hand(move |version| !faults.wrote(version));
         Self {
             bench,
             network: MemoryNetwork::default(),

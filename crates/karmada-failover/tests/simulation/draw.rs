@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use api_types::names::taint;
+use karmada_failover::story::scenario::{self, MemberState};
 use kube_sandbox::Reachability;
 use serde_json::{Value, json};
 
-use crate::plan::{Action, Kind, MemberPlan, Packaging, Plan, Stamped, Workload, WriteFault};
+use crate::objects;
+use crate::plan::{Action, Kind, MemberPlan, Packaging, Plan, Workload, WriteFault};
 use crate::random::Random;
 
 /// How long actions go on.
@@ -201,10 +203,7 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
         "propagationpolicies",
         "deployments",
     ]);
-    let reach = |how| Action::Reach {
-        member: member.clone(),
-        how,
-    };
+    let reach = |how| reach(&member, how);
     let broken = *random.pick(&[
         Reachability::Stopped,
         Reachability::Stopped,
@@ -227,14 +226,7 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
             others.truncate(plan.members.len() / 2);
             let all = others.into_iter().map(|other| other.name).chain([member]);
             all.flat_map(|member| {
-                let fails = Action::Reach {
-                    member: member.clone(),
-                    how: broken,
-                };
-                let up = Action::Reach {
-                    member,
-                    how: Reachability::Up,
-                };
+                let (fails, up) = (self::reach(&member, broken), self::reach(&member, Reachability::Up));
                 [Some((at, fails)), returns.then_some((long, up))]
             })
             .flatten()
@@ -250,37 +242,25 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
                 ]
             })
             .collect(),
-        6 => vec![(
-            at,
-            Action::Relabel {
-                member,
-                group: random.one_of(&GROUPS),
-            },
-        )],
+        6 => vec![(at, Action::Story(objects::group(&member, random.one_of(&GROUPS))))],
         7 | 8 => {
             let (key, effect) = (random.one_of(&KEYS), random.one_of(&EFFECTS));
-            let stamped = *random.pick(&[Stamped::WithTime, Stamped::WithoutTime]);
-            vec![
-                (
-                    at,
-                    Action::AddTaint {
-                        member: member.clone(),
-                        key,
-                        effect,
-                        stamped,
-                    },
-                ),
-                (end, Action::RemoveTaint { member, key, effect }),
-            ]
+            let is_stamped = *random.pick(&[true, false]);
+            let added = if is_stamped {
+                Action::AddStampedTaint {
+                    member: member.clone(),
+                    key,
+                    effect,
+                }
+            } else {
+                Action::Story(objects::taint(&member, key, effect, None))
+            };
+            vec![(at, added), (end, untaint(&member, key, effect))]
         }
-        9 => vec![(
-            at,
-            Action::RemoveTaint {
-                member,
-                key: random.one_of(&KEYS),
-                effect: random.one_of(&EFFECTS),
-            },
-        )],
+        9 => {
+            let (key, effect) = (random.one_of(&KEYS), random.one_of(&EFFECTS));
+            vec![(at, untaint(&member, key, effect))]
+        }
         10 => vec![(at, Action::Create { workload })],
         11 => vec![(at, Action::Delete { workload })],
         12 | 13 => vec![(
@@ -306,18 +286,19 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
         )],
         16 => vec![(
             at,
-            Action::PutPolicy {
-                policy: {
-                    let index = random.between(0, 3);
-                    policy(random, index)
-                },
-            },
+            Action::Story(scenario::Action::Put({
+                let index = random.between(0, 3);
+                policy(random, index)
+            })),
         )],
         17 => vec![(
             at,
-            Action::DeletePolicy {
-                name: format!("policy{}", random.between(0, 3)),
-            },
+            Action::Story(scenario::Action::Delete(objects::named(
+                "policy.karmada.io/v1alpha1",
+                "ClusterTaintPolicy",
+                None,
+                &format!("policy{}", random.between(0, 3)),
+            ))),
         )],
         18 => {
             let (name, spec) = match random.between(0, 2) {
@@ -331,7 +312,9 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
                     json!({"scope": "Namespaces", "namespaces": ["shop"], "reason": "simulated"}),
                 ),
             };
-            vec![(at, Action::Pause { name, spec }), (end, Action::Unpause { name })]
+            let pause = scenario::Action::Put(objects::pause(name, &spec));
+            let resume = scenario::Action::Delete(objects::pause_named(name));
+            vec![(at, Action::Story(pause)), (end, Action::Story(resume))]
         }
         19 => vec![(at, Action::Stop { process }), (shortly, Action::Start { process })],
         20 | 21 => vec![(at, Action::Crash { process }), (shortly, Action::Start { process })],
@@ -408,4 +391,32 @@ fn actions(random: &mut Random, plan: &Plan, at: Duration, lasting: Duration) ->
             )]
         }
     }
+}
+
+/// How a member can be reached, as a scenario says it where it can.
+fn reach(member: &str, how: Reachability) -> Action {
+    let told = match how {
+        Reachability::Up => MemberState::Up,
+        Reachability::Stopped => MemberState::Stopped,
+        Reachability::Hanging => MemberState::Hanging,
+        _ => {
+            return Action::Reach {
+                member: member.to_owned(),
+                how,
+            };
+        }
+    };
+    Action::Story(scenario::Action::Member {
+        name: member.to_owned(),
+        to: told,
+    })
+}
+
+/// Whoever added it.
+fn untaint(member: &str, key: &str, effect: &str) -> Action {
+    Action::Story(scenario::Action::Untaint {
+        cluster: member.to_owned(),
+        key: key.to_owned(),
+        effect: effect.to_owned(),
+    })
 }

@@ -1,5 +1,6 @@
 //! The objects of a plan.
 
+use karmada_failover::story::scenario::{Action, ObjectName};
 use serde_json::{Value, json};
 
 use crate::plan::{Kind, Workload};
@@ -47,4 +48,46 @@ pub fn policy(workload: &Workload) -> Value {
         policy["spec"]["failover"] = failover.clone();
     }
     policy
+}
+
+/// The label by which policies choose a member.
+pub fn group(member: &str, group: &str) -> Action {
+    Action::Patch {
+        object: ObjectName::cluster(member),
+        patch: json!({"metadata": {"labels": {"group": group}}}),
+    }
+}
+
+/// A person's taint.
+pub fn taint(member: &str, key: &str, effect: &str, time_added: Option<String>) -> Action {
+    Action::Taint {
+        cluster: member.to_owned(),
+        key: key.to_owned(),
+        value: "by-hand".to_owned(),
+        effect: effect.to_owned(),
+        time_added,
+    }
+}
+
+/// A person's pause.
+pub fn pause(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause",
+        "metadata": {"name": name}, "spec": spec,
+    })
+}
+
+/// The pause of this name.
+pub fn pause_named(name: &str) -> ObjectName {
+    named("failover.karmada.io/v1alpha1", "FailoverPause", None, name)
+}
+
+/// An object by its name.
+pub fn named(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> ObjectName {
+    ObjectName {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+        namespace: namespace.map(str::to_owned),
+        name: name.to_owned(),
+    }
 }

@@ -2,15 +2,15 @@
 
 use controller_kit::Ended;
 use jiff::SignedDuration;
-use kube::Api;
-use kube::api::DeleteParams;
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use karmada_failover::story::scenario::{self, MemberState};
+use karmada_failover::story::theatre::{Theatre, perform};
+use kube::Client;
 use kube_sandbox::{Effect, EventEffect, Match, Reachability};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::common::World;
 use crate::objects;
-use crate::plan::{Action, Plan, Stamped, Workload, WriteFault};
+use crate::plan::{Action, Plan, Workload, WriteFault};
 use crate::processes::Seat;
 
 /// The system, and what became of the plan so far.
@@ -36,54 +36,25 @@ impl Stage {
                 .unwrap()
                 .sandbox()
                 .set_reachability(*how),
-            Action::Relabel { member, group } => {
-                self.edit_cluster(member, |cluster| cluster["metadata"]["labels"]["group"] = json!(group));
+            Action::Story(action) => self.play(action).await,
+            Action::AddStampedTaint { member, key, effect } => {
+                let now = self.world.clock.now().round(jiff::Unit::Second).unwrap();
+                self.play(&objects::taint(member, key, effect, Some(now.to_string())))
+                    .await;
             }
-            Action::AddTaint {
-                member,
-                key,
-                effect,
-                stamped,
-            } => self.add_taint(member, key, effect, *stamped),
-            Action::RemoveTaint { member, key, effect } => self.remove_taint(member, key, effect),
-            Action::Create { workload } => self.create(*workload),
+            Action::Create { workload } => self.create(*workload).await,
             Action::Delete { workload } => self.delete_workload(*workload).await,
             Action::Scale { workload, replicas } => {
                 self.workloads[*workload].replicas = *replicas;
-                self.put_template(*workload);
+                self.put_if_there(*workload, objects::template).await;
             }
             Action::ChangeFailover { workload, failover } => {
                 self.workloads[*workload].failover.clone_from(failover);
-                self.put_policy_of(*workload);
+                self.put_if_there(*workload, objects::policy).await;
             }
             Action::ChangeTolerations { workload, tolerations } => {
                 self.workloads[*workload].placement["clusterTolerations"] = tolerations.clone();
-                self.put_policy_of(*workload);
-            }
-            Action::PutPolicy { policy } => self.put(policy.clone()),
-            Action::DeletePolicy { name } => {
-                self.delete(
-                    "policy.karmada.io",
-                    "v1alpha1",
-                    "ClusterTaintPolicy",
-                    "clustertaintpolicies",
-                    name,
-                )
-                .await;
-            }
-            Action::Pause { name, spec } => self.put(json!({
-                "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause",
-                "metadata": {"name": name}, "spec": spec,
-            })),
-            Action::Unpause { name } => {
-                self.delete(
-                    "failover.karmada.io",
-                    "v1alpha1",
-                    "FailoverPause",
-                    "failoverpauses",
-                    name,
-                )
-                .await;
+                self.put_if_there(*workload, objects::policy).await;
             }
             Action::Stop { process } => {
                 self.wanted[*process] = false;
@@ -147,25 +118,14 @@ impl Stage {
         for member in self.world.fleet.members() {
             member.resume();
         }
-        let members: Vec<(String, &str)> = self.plan.members.iter().map(|m| (m.name.clone(), m.group)).collect();
-        for (name, group) in members {
-            self.edit_cluster(&name, |cluster| {
-                cluster["metadata"]["labels"]["group"] = json!(group);
-                let owned = cluster["metadata"]["annotations"]["failover.karmada.io/managed-taints"].to_string();
-                if let Some(taints) = cluster["spec"]["taints"].as_array_mut() {
-                    taints.retain(|taint| owned.contains(taint["key"].as_str().unwrap_or_default()));
-                }
-            });
+        for member in self.plan.members.clone() {
+            self.play(&objects::group(&member.name, member.group)).await;
+            for taint in self.taints_of_people(&member.name) {
+                self.play(&taint).await;
+            }
         }
         for name in ["all", "some", "namespace"] {
-            self.delete(
-                "failover.karmada.io",
-                "v1alpha1",
-                "FailoverPause",
-                "failoverpauses",
-                name,
-            )
-            .await;
+            self.play(&scenario::Action::Delete(objects::pause_named(name))).await;
         }
         for (seat, wanted) in self.seats.iter().zip(&mut self.wanted) {
             seat.thaw();
@@ -173,130 +133,80 @@ impl Stage {
         }
     }
 
+    /// One thing that a person or fate does, as in any scenario. What is not there cannot be changed, and is not.
+    pub async fn play(&mut self, action: &scenario::Action) {
+        let _ = perform(self, action).await;
+    }
+
+    /// Acts that take away the taints of a Cluster which people put there.
+    fn taints_of_people(&self, member: &str) -> Vec<scenario::Action> {
+        let clusters = self.world.plane();
+        let cluster = clusters.get("cluster.karmada.io/v1alpha1", "Cluster", None, member);
+        let cluster = cluster.unwrap_or_default();
+        let owned = cluster["metadata"]["annotations"]["failover.karmada.io/managed-taints"].to_string();
+        let taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let foreign = taints.iter().filter(|taint| !owned.contains(&text(&taint["key"])));
+        foreign
+            .map(|taint| scenario::Action::Untaint {
+                cluster: member.to_owned(),
+                key: text(&taint["key"]),
+                effect: text(&taint["effect"]),
+            })
+            .collect()
+    }
+
     /// Creates the workload with its policy, unless it is there.
-    pub fn create(&mut self, workload: usize) {
+    pub async fn create(&mut self, workload: usize) {
         if !self.exists(workload) {
-            self.put(objects::policy(&self.workloads[workload]));
-            self.put(objects::template(&self.workloads[workload]));
+            for object in [objects::policy, objects::template] {
+                let object = object(&self.workloads[workload]);
+                self.play(&scenario::Action::Put(object)).await;
+            }
         }
     }
 
     async fn delete_workload(&mut self, workload: usize) {
         let (name, kind) = (self.workloads[workload].name.clone(), self.workloads[workload].kind);
-        let (group, version) = kind.api_version().split_once('/').unwrap_or(("", kind.api_version()));
-        let plural = format!("{}s", kind.name().to_lowercase());
-        self.delete(group, version, kind.name(), &plural, &name).await;
-        self.delete(
-            "policy.karmada.io",
-            "v1alpha1",
-            "PropagationPolicy",
-            "propagationpolicies",
-            &name,
-        )
-        .await;
+        for (api_version, kind) in [
+            (kind.api_version(), kind.name()),
+            ("policy.karmada.io/v1alpha1", "PropagationPolicy"),
+        ] {
+            let object = objects::named(api_version, kind, Some(objects::NAMESPACE), &name);
+            self.play(&scenario::Action::Delete(object)).await;
+        }
     }
 
     fn exists(&self, workload: usize) -> bool {
         let workload = &self.workloads[workload];
         let (api_version, kind) = (workload.kind.api_version(), workload.kind.name());
         self.world
-            .fleet
-            .control_plane()
+            .plane()
             .get(api_version, kind, Some(objects::NAMESPACE), &workload.name)
             .is_some()
     }
 
-    fn put_template(&self, workload: usize) {
+    async fn put_if_there(&mut self, workload: usize, object: fn(&Workload) -> Value) {
         if self.exists(workload) {
-            self.merge(&objects::template(&self.workloads[workload]));
+            let object = object(&self.workloads[workload]);
+            self.play(&scenario::Action::Put(object)).await;
         }
     }
+}
 
-    fn put_policy_of(&self, workload: usize) {
-        if self.exists(workload) {
-            self.merge(&objects::policy(&self.workloads[workload]));
+impl Theatre for Stage {
+    async fn control_plane(&mut self) -> anyhow::Result<Client> {
+        Ok(self.world.client())
+    }
+
+    async fn set_member(&mut self, name: &str, to: MemberState) -> anyhow::Result<()> {
+        let member = self.world.member(name);
+        match to {
+            MemberState::Up => member.resume(),
+            MemberState::Stopped => member.stop(),
+            MemberState::Hanging => member.hang(),
         }
-    }
-
-    /// Replaces the spec or data of an object and leaves its metadata, which others write too.
-    fn merge(&self, object: &Value) {
-        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        let (api_version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
-        let control_plane = self.world.fleet.control_plane();
-        let Some(mut stored) = control_plane.get(api_version, kind, Some(objects::NAMESPACE), &name) else {
-            return;
-        };
-        for part in ["spec", "data"] {
-            if let Some(wanted) = object.get(part) {
-                stored[part] = wanted.clone();
-            }
-        }
-        self.put(stored);
-    }
-
-    fn put(&self, mut object: Value) {
-        let shown = object.to_string();
-        object.as_object_mut().unwrap().remove("status");
-        self.world
-            .fleet
-            .control_plane()
-            .put(object)
-            .unwrap_or_else(|refusal| panic!("{refusal}: {shown}"));
-    }
-
-    fn add_taint(&self, member: &str, key: &str, effect: &str, stamped: Stamped) {
-        let mut taint = json!({"key": key, "effect": effect, "value": "by-hand"});
-        if stamped == Stamped::WithTime {
-            taint["timeAdded"] = json!(self.world.clock.now().round(jiff::Unit::Second).unwrap().to_string());
-        }
-        self.edit_cluster(member, |cluster| {
-            let mut taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
-            if !taints
-                .iter()
-                .any(|taint| taint["key"] == key && taint["effect"] == effect)
-            {
-                taints.push(taint);
-            }
-            cluster["spec"]["taints"] = json!(taints);
-        });
-    }
-
-    fn remove_taint(&self, member: &str, key: &str, effect: &str) {
-        self.edit_cluster(member, |cluster| {
-            if let Some(taints) = cluster["spec"]["taints"].as_array_mut() {
-                taints.retain(|taint| taint["key"] != key || taint["effect"] != effect);
-            }
-        });
-    }
-
-    /// A person's edit of a Cluster, which the rules do not judge.
-    pub fn edit_cluster(&self, member: &str, edit: impl FnOnce(&mut Value)) {
-        let control_plane = self.world.fleet.control_plane();
-        let mut cluster = control_plane
-            .get("cluster.karmada.io/v1alpha1", "Cluster", None, member)
-            .unwrap();
-        cluster.as_object_mut().unwrap().remove("status");
-        let before = cluster.clone();
-        edit(&mut cluster);
-        if cluster != before {
-            let stored = control_plane.put(cluster).unwrap();
-            self.world
-                .rules
-                .by_hand(stored["metadata"]["resourceVersion"].as_str().unwrap());
-        }
-    }
-
-    async fn delete(&self, group: &str, version: &str, kind: &str, plural: &str, name: &str) {
-        let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
-        let is_namespaced = !["ClusterTaintPolicy", "FailoverPause"].contains(&kind.kind.as_str());
-        let client = self.world.client();
-        let api: Api<DynamicObject> = if is_namespaced {
-            Api::namespaced_with(client, objects::NAMESPACE, &kind)
-        } else {
-            Api::all_with(client, &kind)
-        };
-        // It may not be there.
-        let _ = api.delete(name, &DeleteParams::default()).await;
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use karmada_failover::story::scenario;
 use kube_sandbox::Reachability;
 use serde_json::Value;
 
@@ -98,24 +99,15 @@ impl Packaging {
 /// What happens, by the hand of a person or by fate.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// The member can be reached like this from now on.
+    /// What a scenario tells too, done in the same way.
+    Story(scenario::Action),
+    /// The member can be reached like this from now on, in ways that only a simulated one knows.
     Reach {
         member: String,
         how: Reachability,
     },
-    /// The label `group` of its Cluster.
-    Relabel {
-        member: String,
-        group: &'static str,
-    },
-    AddTaint {
-        member: String,
-        key: &'static str,
-        effect: &'static str,
-        stamped: Stamped,
-    },
-    /// Whoever added it.
-    RemoveTaint {
+    /// A taint that carries the time at which it is added.
+    AddStampedTaint {
         member: String,
         key: &'static str,
         effect: &'static str,
@@ -139,20 +131,6 @@ pub enum Action {
     ChangeTolerations {
         workload: usize,
         tolerations: Value,
-    },
-    /// Creates the policy, or replaces it.
-    PutPolicy {
-        policy: Value,
-    },
-    DeletePolicy {
-        name: String,
-    },
-    Pause {
-        name: &'static str,
-        spec: Value,
-    },
-    Unpause {
-        name: &'static str,
     },
     /// Ends the process in order; it is not started before `Start`.
     Stop {
@@ -205,12 +183,6 @@ pub enum Action {
     Jump {
         seconds: i64,
     },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stamped {
-    WithTime,
-    WithoutTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::common::World;
 use crate::draw::WEATHER;
-use crate::objects::NAMESPACE;
+use crate::objects::{self, NAMESPACE};
 use crate::perform::Stage;
 use crate::plan::{Action, Plan};
 use crate::processes::Seat;
@@ -93,23 +93,21 @@ impl Run {
             wanted,
             workloads,
         };
-        for member in &stage.plan.members {
+        for member in stage.plan.members.clone() {
             stage
                 .world
                 .fleet
                 .member(&member.name)
                 .unwrap()
                 .behave(Who::Everything, Behaviour::ReadyAfter(member.ready_after));
-            stage.edit_cluster(&member.name, |cluster| {
-                cluster["metadata"]["labels"] = json!({"group": member.group});
-            });
+            stage.play(&objects::group(&member.name, member.group)).await;
         }
         for policy in &stage.plan.policies {
             stage.world.create(policy.clone());
         }
         for index in 0..stage.workloads.len() {
             if stage.plan.workloads[index].is_present {
-                stage.create(index);
+                stage.create(index).await;
             }
         }
         let mut run = Self {

@@ -89,10 +89,10 @@ impl Watching {
         self.checker.lock().evictions().to_vec()
     }
 
-    /// The version with this resourceVersion is a person's work: what it changes is not judged. To be called before
+    /// Versions of which this says so are a person's work: what they change is not judged. To be called before
     /// anything else may run.
-    pub fn by_hand(&self, resource_version: &str) {
-        self.checker.lock().by_hand(resource_version);
+    pub fn by_hand(&self, is_by_hand: impl Fn(&str) -> bool + Send + 'static) {
+        self.checker.lock().by_hand(is_by_hand);
     }
 
     /// The wall clock was stepped by so much, just now.

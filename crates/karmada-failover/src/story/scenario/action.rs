@@ -23,6 +23,8 @@ pub enum Action {
     },
     /// An object is created.
     Create(Value),
+    /// An object is created, or what is wanted of it (`spec`, `data`) replaced; its metadata stays.
+    Put(Value),
     /// An object is changed by a merge patch.
     Patch {
         /// Which.
@@ -32,14 +34,18 @@ pub enum Action {
     },
     /// An object is deleted.
     Delete(ObjectName),
-    /// A person puts a taint on a Cluster, without `timeAdded`, as with kubectl.
+    /// A person puts a taint on a Cluster that has none of this key and effect.
     Taint {
         /// Name of the Cluster.
         cluster: String,
         /// Key of the taint.
         key: String,
+        /// Its value.
+        value: String,
         /// Its effect.
         effect: String,
+        /// Its `timeAdded`; absent as with kubectl, the time of the act as a stock Karmada's API server adds it.
+        time_added: Option<String>,
     },
     /// A person takes a taint off a Cluster.
     Untaint {

@@ -60,8 +60,21 @@ pub struct Checker {
     evictions: Vec<(Timestamp, BindingKey, String)>,
     /// When they were, on a clock that is not stepped.
     eviction_times: Vec<Timestamp>,
-    by_hand: BTreeSet<String>,
+    by_hand: ByHand,
     violations: Vec<Violation>,
+}
+
+/// Whether the version with this resourceVersion is a person's work.
+type IsByHand = Box<dyn Fn(&str) -> bool + Send>;
+
+/// Which versions are a person's work; none, as long as nobody says so.
+#[derive(Default)]
+struct ByHand(Option<IsByHand>);
+
+impl fmt::Debug for ByHand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ByHand")
+    }
 }
 
 /// A time during which a policy's conditions hold on a cluster.
@@ -87,7 +100,7 @@ impl Checker {
             scaled_down: BTreeSet::new(),
             evictions: Vec::new(),
             eviction_times: Vec::new(),
-            by_hand: BTreeSet::new(),
+            by_hand: ByHand::default(),
             violations: Vec::new(),
         }
     }
@@ -98,10 +111,10 @@ impl Checker {
         &self.evictions
     }
 
-    /// The version with this resourceVersion is a person's work (in a test, the test's own): what it changes is not
-    /// judged. To be said before that version is seen.
-    pub fn by_hand(&mut self, resource_version: &str) {
-        self.by_hand.insert(resource_version.to_owned());
+    /// Versions of which this says so, by their resourceVersion, are a person's work (in a test, the test's own): what
+    /// they change is not judged.
+    pub fn by_hand(&mut self, is_by_hand: impl Fn(&str) -> bool + Send + 'static) {
+        self.by_hand = ByHand(Some(Box::new(is_by_hand)));
     }
 
     /// The wall clock was stepped by so much. Windows may be measured by either clock; rates and the time to settle
@@ -197,9 +210,12 @@ impl Checker {
     }
 
     fn is_by_hand(&self, object: &impl ResourceExt) -> bool {
-        object
-            .resource_version()
-            .is_some_and(|version| self.by_hand.contains(&version))
+        let version = object.resource_version();
+        self.by_hand
+            .0
+            .as_ref()
+            .zip(version)
+            .is_some_and(|(is_by_hand, version)| is_by_hand(&version))
     }
 
     fn note_matches(&mut self, now: Timestamp) {
