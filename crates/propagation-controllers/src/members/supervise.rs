@@ -197,6 +197,7 @@ where
                 _ => TlsVerification::Verify,
             },
         };
+        let address = address.without_proxy_header(&spec.proxy_header)?;
         let place = address.secret_place()?;
         let secrets = self.secrets_of(place.namespace);
         let Some(store) = secrets.informer.store_if_synced() else {

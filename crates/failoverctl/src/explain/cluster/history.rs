@@ -91,13 +91,13 @@ mod tests {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            let is_of_tests = path.file_name().unwrap().to_string_lossy().contains("tests");
+            if path.is_dir() && !is_of_tests {
                 found.extend(sources(&path));
-            } else {
+            } else if !is_of_tests {
                 found.push(path);
             }
         }
-        found.retain(|path| !path.to_string_lossy().contains("tests"));
         found
     }
 
