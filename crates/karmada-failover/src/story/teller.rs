@@ -313,13 +313,17 @@ impl Teller {
             }
             Seen::Gone(_) => {
                 if let (true, Some(binding)) = (self.waiting_works.remove(&key), binding) {
-                    self.say(
-                        Step::OldCopyRemoved,
-                        at,
-                        Some(cluster.as_str()),
-                        Some(&binding),
-                        format!("Work {} is gone, and its copy with it", key.1),
-                    );
+                    let why = format!("Work {} is gone, and its copy with it", key.1);
+                    let mut line = Line::of(Step::OldCopyRemoved, at, why).on(cluster.as_str());
+                    line.binding = Some(binding);
+                    // Of a cluster that was away it goes because the cluster is back, of which another watch tells.
+                    let is_away = self.is_told_as_away(cluster.as_str());
+                    let cause = if is_away {
+                        Step::ClusterReturned
+                    } else {
+                        Step::OldCopyKept
+                    };
+                    self.say_after(line, Some(cause));
                 }
             }
         }
@@ -368,6 +372,15 @@ impl Teller {
             line.at = line.at.max(self.told.last().map_or(0.0, |last| last.at));
             self.told.push(line);
         }
+    }
+
+    /// Whether a cluster was told as not Ready, and not as Ready again.
+    fn is_told_as_away(&self, cluster: &str) -> bool {
+        let of_cluster = |line: &&Line| line.cluster.as_deref() == Some(cluster);
+        let last = self.told.iter().rev().filter(of_cluster);
+        last.map(|line| line.step)
+            .find(|step| matches!(step, Step::ClusterNotReady | Step::ClusterReturned))
+            == Some(Step::ClusterNotReady)
     }
 
     /// Whether the cause of a line was told: of what can happen to a binding again and again, since it happened last.
@@ -467,4 +480,38 @@ fn is_available(binding: &Binding) -> bool {
             item.is_some_and(|item| item.health == Some(ResourceHealth::Healthy))
                 && available.unwrap_or(0) >= i64::from(target.replicas)
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two watches tell of the return of a cluster and of what happens because of it, in either order.
+    #[test]
+    fn the_old_copy_goes_after_its_cluster_is_back() {
+        let mut teller = Teller::default();
+        let tell = |teller: &mut Teller, step: Step| {
+            let line = Line::of(step, 1.0, String::new()).on("member1");
+            teller.say_after(line, None);
+        };
+        for step in [Step::ClusterFailed, Step::ClusterNotReady, Step::OldCopyKept] {
+            tell(&mut teller, step);
+        }
+        let work: Work = serde_json::from_value(serde_json::json!({
+            "metadata": {
+                "namespace": "karmada-es-member1", "name": "web", "deletionTimestamp": "2026-01-01T00:00:00Z",
+                "annotations": {
+                    "resourcebinding.karmada.io/namespace": "default", "resourcebinding.karmada.io/name": "web-deployment",
+                },
+            },
+            "spec": {"workload": {"manifests": []}},
+        }))
+        .unwrap();
+        teller.see_work(&Seen::Stored(work.clone()), 2.0);
+        teller.see_work(&Seen::Gone(work), 3.0);
+        let is_told = |teller: &Teller| teller.told().iter().any(|line| line.step == Step::OldCopyRemoved);
+        assert!(!is_told(&teller), "member1 is away as far as anybody was told");
+        tell(&mut teller, Step::ClusterReturned);
+        assert!(is_told(&teller));
+    }
 }
