@@ -1,6 +1,6 @@
 //! Carries out the actions of a plan.
 
-use controller_kit::Ended;
+use controller_kit::{Ended, api_errors};
 use jiff::SignedDuration;
 use karmada_failover::story::scenario::{self, MemberState};
 use karmada_failover::story::theatre::{Theatre, perform};
@@ -133,9 +133,13 @@ impl Stage {
         }
     }
 
-    /// One thing that a person or fate does, as in any scenario. What is not there cannot be changed, and is not.
+    /// One thing that a person or fate does, as in any scenario. What is not there cannot be changed, and is not; any
+    /// other refusal is a fault of the plan.
     pub async fn play(&mut self, action: &scenario::Action) {
-        let _ = perform(self, action).await;
+        if let Err(error) = perform(self, action).await {
+            let refusal = error.downcast_ref::<kube::Error>();
+            assert!(refusal.is_some_and(api_errors::is_not_found), "{action:?}: {error:#}");
+        }
     }
 
     /// Acts that take away the taints of a Cluster which people put there.

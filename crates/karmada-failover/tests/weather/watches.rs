@@ -93,6 +93,8 @@ fn lists_that_show_the_past() {
             scene.minutes(1).await;
         }
         assert!(scene.moved().await.is_some());
+        assert!(scene.metric("failover_informer_errors_total", "reason=\"stale\"") > 0.0);
+        scene.assert_logged(&["WARN", "list failed", "is older than"]);
         faults.clear();
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;
