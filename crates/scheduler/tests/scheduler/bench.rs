@@ -61,6 +61,18 @@ impl Bench {
         );
     }
 
+    /// Deletes a Cluster that is held by its finalizer.
+    #[allow(dead_code, reason = "shared by two test binaries")]
+    pub async fn begin_deletion(&self, name: &str) {
+        let clusters = Api::<api_types::cluster::Cluster>::all(self.client());
+        let held = Patch::Merge(json!({"metadata": {"finalizers": ["karmada.io/cluster-controller"]}}));
+        clusters.patch(name, &PatchParams::default(), &held).await.unwrap();
+        clusters
+            .delete(name, &kube::api::DeleteParams::default())
+            .await
+            .unwrap();
+    }
+
     /// A binding of a Deployment `nginx` of 3 replicas, as the detector makes it.
     pub fn put_deployment(&self, more: &Value) {
         let mut spec = json!({

@@ -298,16 +298,7 @@ fn without_a_taint_manager_at_work_the_scheduler_empties_a_cluster_that_is_delet
         let _process = bench.start("scheduler", "a", "Failover=true", controllers).await;
         bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
-        let clusters = kube::Api::<api_types::cluster::Cluster>::all(bench.plane.observer());
-        let held = kube::api::Patch::Merge(json!({"metadata": {"finalizers": ["karmada.io/cluster-controller"]}}));
-        clusters
-            .patch("member1", &kube::api::PatchParams::default(), &held)
-            .await
-            .unwrap();
-        clusters
-            .delete("member1", &kube::api::DeleteParams::default())
-            .await
-            .unwrap();
+        bench.begin_deletion("member1").await;
         for second in (5..=400).step_by(5) {
             bench.until(second).await;
             renewed(&bench, "Failover=true");
@@ -328,16 +319,7 @@ fn without_a_taint_manager_at_work_the_scheduler_empties_a_cluster_that_is_delet
         let _process = bench.start("scheduler", "a", "Failover=true", controllers).await;
         bench.put_deployment(&json!({"placement": one_to_two()}));
         bench.until(1).await;
-        let clusters = kube::Api::<api_types::cluster::Cluster>::all(bench.plane.observer());
-        let held = kube::api::Patch::Merge(json!({"metadata": {"finalizers": ["karmada.io/cluster-controller"]}}));
-        clusters
-            .patch("member1", &kube::api::PatchParams::default(), &held)
-            .await
-            .unwrap();
-        clusters
-            .delete("member1", &kube::api::DeleteParams::default())
-            .await
-            .unwrap();
+        bench.begin_deletion("member1").await;
         bench.until(3).await;
         assert_eq!(bench.placed().await, "member1:1 member2:2");
         renewed(&bench, "Failover=false");
