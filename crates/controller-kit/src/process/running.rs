@@ -72,6 +72,12 @@ impl Running {
         self.root.thaw();
     }
 
+    /// Names of the tasks that it runs now.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<String> {
+        self.root.running_with_subgroups()
+    }
+
     /// The process's metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {

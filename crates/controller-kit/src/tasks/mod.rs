@@ -177,6 +177,17 @@ impl Tasks {
             .collect()
     }
 
+    /// The same with the tasks of all sub-groups, and theirs.
+    #[must_use]
+    pub fn running_with_subgroups(&self) -> Vec<String> {
+        let subgroups = self.group.running.lock().subgroups.clone();
+        let mut names = self.running();
+        for group in subgroups.iter().filter_map(Weak::upgrade) {
+            names.extend(Self { group }.running_with_subgroups());
+        }
+        names
+    }
+
     /// Reports that the process cannot go on. The first report counts.
     pub fn fail(&self, failure: Failure) {
         self.group.fail(failure);
