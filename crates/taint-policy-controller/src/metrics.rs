@@ -9,11 +9,10 @@ use failover_core::taint_policy::FlapScore;
 use jiff::Timestamp;
 
 use crate::index::Index;
-use crate::steady::SteadyClock;
 
 /// Computes the series at every scrape.
-pub(crate) fn publish(ctx: &Context, index: &Index, clock: &SteadyClock) {
-    let (index, clock) = (index.clone(), clock.clone());
+pub(crate) fn publish(ctx: &Context, index: &Index) {
+    let (index, clock) = (index.clone(), ctx.clock.clone());
     ctx.metrics
         .collector("clusterTaintPolicy", move || families(&index, clock.now()));
 }

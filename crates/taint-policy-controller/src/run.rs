@@ -43,7 +43,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         FailoverGate::Disabled
     };
     let clock = SteadyClock::starting_now(&ctx.clock);
-    metrics::publish(&ctx, &index, &clock);
+    metrics::publish(&ctx, &index);
 
     let looks: WorkQueue<ObjectKey> = WorkQueue::with_backoff("clusterTaintPolicy", &ctx, BACKOFF);
     looks.follow(&ctx, clusters.changes(), |change| [change.key.clone()]);
@@ -55,6 +55,12 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
             all.clusters.keys()
         }
     });
+
+    // Windows are stored by the wall clock: once it is set, they are to be stored again.
+    let (again, all) = (looks.clone(), index.clone());
+    let look_at_all = move || all.clusters.keys().into_iter().for_each(|key| again.add(key));
+    ctx.tasks
+        .spawn("wall clock", clock.clone().watch(ctx.clock.clone(), look_at_all));
 
     let statuses: WorkQueue<ObjectKey> = WorkQueue::new("clusterTaintPolicyStatus", &ctx);
     statuses.follow(&ctx, policies.changes(), |change| {

@@ -1,4 +1,4 @@
-//! Says when the wall clock was set: windows and due times that were written down are then measured by another clock.
+//! Says when the wall clock was set: due times that were written down are then measured by another clock.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(super) async fn watch(clock: Clock, metrics: Metrics) {
             metrics.counter(COUNTER, &[("direction", direction)]).increment(1);
             tracing::warn!(
                 seconds = by.as_secs(),
-                "the wall clock was set {direction}: windows that are open may end earlier or later by that"
+                "the wall clock was set {direction}: what is due by a time that was written down before may come earlier or later by that"
             );
         }
         before = now;

@@ -10,8 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::conditions::holds;
 use super::engine::{Evaluation, Input};
 use super::form::{Form, PolicyTaint, Rule, precedence};
-use super::ownership::{Owned, find, previous_windows};
+use super::ownership::{Owned, find};
 use super::records::{ManagedTaints, TaintId, Window, Windows};
+use super::wall::previous_windows;
 use super::wanted::{Standing, Want, want};
 use super::windows::after;
 
@@ -101,6 +102,10 @@ pub enum TaintState {
 #[must_use]
 pub fn details(input: Input<'_>, evaluation: &Evaluation) -> Vec<Detail> {
     let cluster = input.cluster;
+    let input = Input {
+        now: after(input.now, evaluation.memory.wall_ahead),
+        ..input
+    };
     let annotations = cluster.metadata.annotations.as_ref();
     let uid = cluster.metadata.uid.as_deref().unwrap_or_default();
     let mut policies: Vec<&ClusterTaintPolicy> = input.policies.to_vec();
@@ -113,7 +118,7 @@ pub fn details(input: Input<'_>, evaluation: &Evaluation) -> Vec<Detail> {
         .map(|stored| stored.windows)
         .unwrap_or_default();
     let memory = input.memory.filter(|memory| memory.cluster == uid);
-    let (previous, _) = previous_windows(memory.map(|memory| &memory.windows), stored.clone());
+    let (previous, _) = previous_windows(memory, || Some(&stored), evaluation.memory.wall_ahead);
     let mut owned = Owned::compare(&ManagedTaints::read(annotations).unwrap_or_default(), cluster);
     owned.settle(&forms, cluster, &previous);
 

@@ -1,6 +1,5 @@
 //! All policies and one Cluster: what to change on it, and when to look again.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,6 +17,8 @@ use super::records::{DismissedAt, ManagedTaints, Window};
 use super::report::{Notice, Report, conditions_text, render};
 use super::resolve::{Judged, Resolved, by_taint, resolve};
 use super::stamps::{More, stamps};
+use super::times::after;
+use super::wall;
 use super::wanted::{Standing, want};
 use super::windows::{self, Memory, Source, Stands};
 
@@ -27,8 +28,12 @@ const GO_ON_AFTER: Duration = Duration::from_secs(1);
 /// Judges one Cluster.
 #[must_use]
 pub fn evaluate(input: Input<'_>) -> Evaluation {
-    let Input { cluster, now, .. } = input;
+    let cluster = input.cluster;
     let uid = cluster.metadata.uid.as_deref().unwrap_or_default();
+    let memory = input.memory.filter(|memory| memory.cluster == uid);
+    let wall_ahead = wall::ahead(input, memory);
+    let now = after(input.now, wall_ahead);
+    let input = Input { now, ..input };
     let stored = Stored::read(cluster);
     let mut notices = Vec::new();
 
@@ -36,15 +41,9 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     policies.sort_by(|a, b| precedence(a, b));
     let forms: Vec<Form<'_>> = policies.iter().map(|policy| Form::read(policy)).collect();
 
-    let memory = input.memory.filter(|memory| memory.cluster == uid);
     let of_this_cluster = || stored.windows().as_ref().ok().filter(|stored| stored.cluster == uid);
-    let (previous, source) = match memory {
-        Some(memory) => (Cow::Borrowed(&memory.windows), Source::Observed),
-        None => {
-            let stored = of_this_cluster().map(|stored| Cow::Borrowed(&stored.windows));
-            (stored.unwrap_or_default(), Source::Stored)
-        }
-    };
+    let stored_windows_before = || of_this_cluster().map(|stored| &stored.windows);
+    let (previous, source) = wall::previous_windows(memory, stored_windows_before, wall_ahead);
     let nothing = ManagedTaints::default();
     let mut owned = Owned::compare(stored.managed.as_ref().unwrap_or(&nothing), cluster);
     owned.settle(&forms, cluster, &previous);
@@ -74,7 +73,7 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
         memory.and_then(|memory| memory.ready),
         now,
     );
-    let next_look = next_look(&judged, stamped.more, now);
+    let next_look = next_look(&judged, stamped.more, now).map(|at| after(at, -wall_ahead));
     let reports = reports(&judged, &resolved, input);
     let to_store = stored_windows(&judged);
     let Resolved { changes, managed, .. } = resolved;
@@ -92,6 +91,7 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     Evaluation {
         memory: Memory {
             cluster: uid.to_owned(),
+            wall_ahead,
             windows: remembered_windows(judged, &owned),
             transitions,
             ready: flap.ready,

@@ -28,6 +28,6 @@ pub struct Input<'a> {
     pub gate: FailoverGate,
     /// The time by which windows run. Must not jump while the process runs.
     pub now: Timestamp,
-    /// The time to write into `timeAdded`: the wall clock, which others will compare with theirs.
+    /// The wall clock: what others compare with theirs. `timeAdded` is of it, and so is all that is stored or told.
     pub wall: Timestamp,
 }

@@ -7,7 +7,8 @@
 //!
 //! Guarantees: no taint before its window, none later than the next look says; a blip shorter than a window leaves
 //! nothing; what somebody else put on the Cluster is neither changed nor removed; the order in which policies are given
-//! plays no part; what runs is stored on the Cluster, so that a restart changes nothing but time.
+//! plays no part; what runs is stored on the Cluster, so that neither a restart nor a clock that was set before it
+//! changes a firing time.
 
 mod conditions;
 mod detail;
@@ -28,6 +29,7 @@ mod selectors;
 mod stamps;
 pub mod status;
 mod times;
+mod wall;
 mod wanted;
 mod windows;
 

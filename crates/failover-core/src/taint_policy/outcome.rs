@@ -70,7 +70,7 @@ pub struct Evaluation {
     pub taints: Vec<TaintChange>,
     /// Changes of annotations.
     pub annotations: Vec<AnnotationChange>,
-    /// When something changes by time alone.
+    /// When something changes by time alone; by the time by which windows run.
     pub next_look: Option<Timestamp>,
     /// Reports by policy name; only of policies that target the Cluster.
     pub reports: BTreeMap<String, Report>,

@@ -1,6 +1,5 @@
 //! Which taints on the Cluster are ours, and which policies they stand for.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use api_types::cluster::Cluster;
@@ -8,7 +7,7 @@ use k8s_openapi::api::core::v1::Taint;
 
 use super::form::{Form, Rule};
 use super::records::{ManagedTaint, ManagedTaints, TaintId, Window};
-use super::windows::{Source, Stands};
+use super::windows::Stands;
 
 /// What became of the taints that we recorded as ours.
 #[derive(Debug, Default)]
@@ -169,15 +168,4 @@ fn inherits(form: &Form<'_>, id: &TaintId, cluster: &Cluster, windows: &BTreeMap
             Rule::Matching(_) => true,
             Rule::Latched { .. } => window.is_some_and(|w| w.matching),
         }
-}
-
-/// The windows to go on from: this process's own, else those stored for this very Cluster.
-pub(super) fn previous_windows(
-    remembered: Option<&BTreeMap<String, Window>>,
-    stored: BTreeMap<String, Window>,
-) -> (Cow<'_, BTreeMap<String, Window>>, Source) {
-    match remembered {
-        Some(windows) => (Cow::Borrowed(windows), Source::Observed),
-        None => (Cow::Owned(stored), Source::Stored),
-    }
 }

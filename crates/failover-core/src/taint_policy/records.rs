@@ -126,7 +126,7 @@ pub struct SeenCondition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DismissedAt {
-    /// When the engine noticed.
+    /// When the engine noticed, by its wall clock.
     pub at: Timestamp,
     /// The policy's generation then: its next spec ends the dismissal.
     pub generation: i64,
@@ -140,7 +140,7 @@ pub struct Window {
     pub policy: String,
     /// Whether it matches; in stock's form, whether it is latched.
     pub matching: bool,
-    /// Since when, by the engine's own observation; to the millisecond.
+    /// Since when, by the engine's own observation and its wall clock; to the millisecond.
     pub since: Timestamp,
     /// The conditions that were evaluated: other ones start the window anew.
     #[serde(default, skip_serializing_if = "String::is_empty")]

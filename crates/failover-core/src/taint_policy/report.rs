@@ -37,9 +37,9 @@ pub struct Report {
     pub tainted: bool,
     /// The state to show; absent when the cluster is quiet.
     pub state: Option<PolicyClusterState>,
-    /// Since when the policy matches, or does not any more.
+    /// Since when the policy matches, or does not any more; by the wall clock.
     pub since: Option<Timestamp>,
-    /// When the next window ends.
+    /// When the next window ends; by the wall clock.
     pub fires_at: Option<Timestamp>,
     /// A sentence with the conditions behind it. Holds no running time, so that it stays while nothing changes.
     pub message: String,

@@ -11,9 +11,13 @@ pub(super) fn round_up_to_millis(time: Timestamp) -> Timestamp {
     .unwrap_or(time)
 }
 
-/// `since + duration`, at most the end of time.
+/// `since + duration`, within what a time can be.
 pub(super) fn after(since: Timestamp, duration: SignedDuration) -> Timestamp {
-    since.checked_add(duration).unwrap_or(Timestamp::MAX)
+    since.checked_add(duration).unwrap_or(if duration.is_negative() {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    })
 }
 
 /// A beginning, as it is shown. The API's times have whole seconds too: a fraction would look like a change after the

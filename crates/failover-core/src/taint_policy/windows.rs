@@ -4,11 +4,13 @@
 //! kept as long as they keep holding, also when a condition goes from one listed value to another. A condition whose
 //! value is the same but whose `lastTransitionTime` is not was somewhere else in between: then the window starts anew.
 //! A restarted process keeps a stored window only if no condition of the policy has changed its `lastTransitionTime`.
+//!
+//! The times here are of the wall clock as [`wall`](super::wall) takes it over.
 
 use std::collections::BTreeMap;
 
 use api_types::cluster::Cluster;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::conditions::{all_hold, snapshot};
 use super::form::{Form, Rule};
@@ -21,7 +23,9 @@ pub(super) use super::times::{after, round_up_to_millis};
 pub struct Memory {
     /// UID of the Cluster that this speaks of.
     pub(super) cluster: String,
-    /// Windows by policy UID, as observed, whether or not they could be written.
+    /// By how much the wall clock was ahead of the time by which windows run, as taken over.
+    pub(super) wall_ahead: SignedDuration,
+    /// Windows by policy UID, as observed, whether or not they could be written; by the wall clock.
     pub(super) windows: BTreeMap<String, Window>,
     /// How often each policy began or ceased to match, by policy UID.
     pub(super) transitions: BTreeMap<String, u64>,

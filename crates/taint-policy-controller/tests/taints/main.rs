@@ -9,6 +9,7 @@
 
 mod bad_input;
 mod bench;
+mod clocks;
 mod flapping;
 mod metrics;
 mod policies;

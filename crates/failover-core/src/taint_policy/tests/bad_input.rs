@@ -140,24 +140,6 @@ fn times_in_the_future_delay_nothing() {
     assert_eq!(world.taints(), [TAINT]);
 }
 
-/// Within a process windows run by elapsed time; across a restart by the wall clock, whichever way it was set.
-#[test]
-fn a_clock_that_was_set_while_nobody_ran_makes_no_window_longer_than_it_is() {
-    for (jumped_to, fires) in [(-5000, -4700), (250, 300), (9000, 9000)] {
-        let mut world = World::new(&[not_ready("p", 0)]);
-        world.condition("Ready", "False");
-        world.look();
-        world.restart();
-        world.now = at(jumped_to);
-        world.look();
-        if jumped_to < fires {
-            assert_eq!(world.last.as_ref().unwrap().next_look, Some(at(fires)));
-            world.until(fires);
-        }
-        assert_eq!(world.taints(), [TAINT]);
-    }
-}
-
 #[test]
 fn a_selector_without_sense_makes_a_policy_invalid_and_moves_nothing() {
     let mut world = tainted(&[not_ready("p", 0)]);

@@ -1,6 +1,7 @@
 //! The engine, rule by rule.
 
 mod bad_input;
+mod clocks;
 mod dismissal;
 mod flapping;
 mod forecast;
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 
 use api_types::names::annotation;
 use api_types::taint_policy::{ClusterTaintPolicy, PolicyClusterState};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};

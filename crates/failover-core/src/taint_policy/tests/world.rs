@@ -3,7 +3,7 @@
 use api_types::cluster::{Cluster, ClusterStatus};
 use api_types::names::annotation;
 use api_types::taint_policy::{ClusterTaintPolicy, PolicyClusterState};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde_json::json;
@@ -18,6 +18,8 @@ pub(in crate::taint_policy) struct World {
     pub memory: Option<Memory>,
     pub gate: FailoverGate,
     pub now: Timestamp,
+    /// By how much the wall clock is ahead of `now`.
+    pub wall_ahead: SignedDuration,
     pub writes: usize,
     pub last: Option<Evaluation>,
 }
@@ -35,9 +37,15 @@ impl World {
             memory: None,
             gate: FailoverGate::Enabled,
             now: at(0),
+            wall_ahead: SignedDuration::ZERO,
             writes: 0,
             last: None,
         }
+    }
+
+    /// The wall clock.
+    pub fn wall(&self) -> Timestamp {
+        self.now + self.wall_ahead
     }
 
     /// Sets a condition now.
@@ -70,6 +78,14 @@ impl World {
         self.memory = None;
     }
 
+    /// A new process starts by the wall clock as it is: its time begins where that is.
+    pub fn restart_by_the_wall_clock(&mut self) {
+        self.memory = None;
+        self.last = None;
+        self.now = self.wall();
+        self.wall_ahead = SignedDuration::ZERO;
+    }
+
     pub fn evaluate(&self) -> Evaluation {
         let policies: Vec<&ClusterTaintPolicy> = self.policies.iter().collect();
         evaluate(Input {
@@ -78,7 +94,7 @@ impl World {
             memory: self.memory.as_ref(),
             gate: self.gate,
             now: self.now,
-            wall: self.now,
+            wall: self.wall(),
         })
     }
 
@@ -102,17 +118,28 @@ impl World {
 
     /// Lets the time pass to `second`, looking whenever the engine asked for it, then looks.
     pub fn until(&mut self, second: i64) -> &Evaluation {
-        while let Some(next) = self
-            .last
-            .as_ref()
-            .and_then(|e| e.next_look)
-            .filter(|next| *next <= at(second))
-        {
+        self.until_time(at(second))
+    }
+
+    /// Lets so many seconds pass, as [`World::until`] does.
+    pub fn pass(&mut self, seconds: i64) -> &Evaluation {
+        self.until_time(self.now + SignedDuration::from_secs(seconds))
+    }
+
+    fn until_time(&mut self, end: Timestamp) -> &Evaluation {
+        let due = |world: &Self| {
+            world
+                .last
+                .as_ref()
+                .and_then(|e| e.next_look)
+                .filter(|next| *next <= end)
+        };
+        while let Some(next) = due(self) {
             assert!(next > self.now, "asked to look again at {next}, and it is {}", self.now);
             self.now = next;
             self.look();
         }
-        self.now = at(second);
+        self.now = end;
         self.look()
     }
 
