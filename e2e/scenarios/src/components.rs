@@ -12,6 +12,13 @@ use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
+/// Leases that end soon after their holder.
+pub const SHORT_LEASES: [&str; 3] = [
+    "--leader-elect-lease-duration=4s",
+    "--leader-elect-renew-deadline=3s",
+    "--leader-elect-retry-period=1s",
+];
+
 /// A program and the flags that are its alone.
 pub type Component = (&'static str, Vec<String>);
 
@@ -37,17 +44,26 @@ pub fn start_components(
     components: Vec<Component>,
     flags: &[&str],
 ) -> anyhow::Result<Vec<Process>> {
-    let programs = Programs::find()?;
-    let kubeconfig = control_plane.kubeconfig(Identity::Admin);
-    let processes = components.into_iter().map(|(name, own)| {
-        let launch = Launch::new(name, programs.path(name)?)
-            .args(["--feature-gates=Failover=true", "--admin-bind-address=127.0.0.1:0"])
-            .arg(format!("--kubeconfig={}", kubeconfig.display()))
-            .args(own)
-            .args(flags.iter().copied());
-        Ok(Process::start(control_plane.folder(), launch)?)
-    });
+    let processes = components
+        .into_iter()
+        .map(|component| start_as(control_plane, component.0, component, flags));
     processes.collect()
+}
+
+/// Starts a component as a process that is known by another name: one that runs some of its controllers alone.
+pub fn start_as(
+    control_plane: &ControlPlane,
+    name: &str,
+    (program, own): Component,
+    flags: &[&str],
+) -> anyhow::Result<Process> {
+    let kubeconfig = control_plane.kubeconfig(Identity::Admin);
+    let launch = Launch::new(name, Programs::find()?.path(program)?)
+        .args(["--feature-gates=Failover=true", "--admin-bind-address=127.0.0.1:0"])
+        .arg(format!("--kubeconfig={}", kubeconfig.display()))
+        .args(own)
+        .args(flags.iter().copied());
+    Ok(Process::start(control_plane.folder(), launch)?)
 }
 
 /// Every component still runs, and ends in order when asked to.

@@ -1,8 +1,11 @@
 //! `e2e-scenarios NAME`: a story on real API servers.
 
+mod cluster_health;
+mod clusters;
 mod components;
 mod fleet;
 mod healthy_side;
+mod kubectl;
 mod mass_failure;
 mod pull_member;
 mod restarts;
@@ -31,6 +34,9 @@ enum Scenario {
     MassFailure,
     /// Policies alone, as a person sees them who has kubectl: windows, a restart, a taint taken back, bad policies.
     TaintPolicies,
+    /// Who reports on members: one that answers nothing, a reporter that dies, a monitor that hears nobody, a deletion that
+    /// waits.
+    ClusterHealth,
     /// A member whose agent, with the rights that it prints and no others, is killed and started again.
     PullMember,
 }
@@ -43,6 +49,7 @@ async fn main() -> ExitCode {
         Scenario::Restarts => restarts::tell().await,
         Scenario::MassFailure => mass_failure::tell().await,
         Scenario::TaintPolicies => taint_policies::tell().await,
+        Scenario::ClusterHealth => cluster_health::tell().await,
         Scenario::PullMember => pull_member::tell().await,
     };
     match told {

@@ -24,16 +24,10 @@ use kube_sandbox::rules::{Settings, Watching};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::components::{components, furnish, start_components, stop_components};
+use crate::clusters::SOON;
+use crate::components::{SHORT_LEASES, components, furnish, start_components, stop_components};
 
 const PACE: Pace = Pace::FAST;
-const SOON: Duration = Duration::from_secs(60);
-/// Leases that end soon after their holder.
-const SHORT_LEASES: [&str; 3] = [
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=3s",
-    "--leader-elect-retry-period=1s",
-];
 /// The member's Lease is renewed every second, and stale after six.
 const SHORT_MEMBER_LEASE: &str = "--cluster-lease-duration=4s";
 const GRACE: Duration = Duration::from_secs(6);

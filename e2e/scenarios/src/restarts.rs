@@ -12,15 +12,9 @@ use karmada_failover::story::scenario::MemberState;
 use karmada_failover::story::{Line, Step, Theatre};
 use kube::Client;
 
+use crate::components::SHORT_LEASES;
 use crate::fleet::Fleet;
 use crate::worked_example::Telling;
-
-/// Leases that end soon after their holder, so that the story takes a minute or two and not five.
-const SHORT_LEASES: [&str; 3] = [
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=3s",
-    "--leader-elect-retry-period=1s",
-];
 
 /// How much longer the story may take for each kill: the Lease of the dead process runs out, and the new one finds
 /// its way.

@@ -3,8 +3,8 @@
 use anyhow::{anyhow, ensure};
 use serde_json::{Value, json};
 
-use super::kubectl::Kubectl;
 use super::{policy, say};
+use crate::kubectl::Kubectl;
 
 /// Every bad one is refused, for its own reason; the good one is taken.
 pub fn are_refused(kubectl: &Kubectl) -> anyhow::Result<()> {

@@ -2,13 +2,11 @@
 //! a person sees them who has kubectl alone: what will happen and when, before it does.
 
 mod bad_policies;
-mod kubectl;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::ensure;
-use api_types::cluster::Cluster;
+use api_types::cluster::{Cluster, condition};
 use api_types::names::{annotation, taint};
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::Clock;
@@ -19,8 +17,9 @@ use kube::{Api, Client};
 use kube_sandbox::rules::{Settings, Watching};
 use serde_json::{Value, json};
 
-use self::kubectl::Kubectl;
-use crate::components::{components, furnish, start_components, stop_components};
+use crate::clusters::{self, SOON};
+use crate::components::{SHORT_LEASES, components, furnish, start_components, stop_components};
+use crate::kubectl::Kubectl;
 use crate::simulated_members::SimulatedMembers;
 
 /// Long enough that a killed process is back before it ends: its Lease has to run out first.
@@ -28,13 +27,6 @@ const ADD_SECONDS: i64 = 14;
 const REMOVE_SECONDS: i64 = 6;
 /// A window ends on the second; times of the API are cut to whole ones.
 const LATE_SECONDS: i64 = 2;
-const SOON: Duration = Duration::from_secs(30);
-/// Leases that end soon after their holder.
-const SHORT_LEASES: [&str; 3] = [
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=3s",
-    "--leader-elect-retry-period=1s",
-];
 /// The two of the components that are needed.
 const NEEDED: [&str; 2] = ["cluster-health-controller", "taint-policy-controller"];
 
@@ -95,21 +87,13 @@ impl Stage {
     }
 
     async fn cluster(&self) -> Result<Cluster, String> {
-        let clusters = Api::<Cluster>::all(self.client.clone());
-        clusters.get("member1").await.map_err(|error| error.to_string())
+        clusters::read(&self.client, "member1").await
     }
 
     /// Since when Ready of member1 says this, in seconds.
     async fn ready_is(&self, wanted: &[&str]) -> anyhow::Result<i64> {
-        let what = format!("Ready of member1 to be {wanted:?}");
-        let since = eventually(&what, SOON, async || {
-            let cluster = self.cluster().await?;
-            match cluster.condition("Ready") {
-                Some(ready) if wanted.contains(&ready.status.as_str()) => Ok(ready.last_transition_time.0.as_second()),
-                found => Err(format!("{found:?}")),
-            }
-        });
-        Ok(since.await?)
+        let ready = clusters::condition_is(&self.client, "member1", condition::READY, wanted).await?;
+        Ok(ready.last_transition_time.0.as_second())
     }
 
     /// What the policy's status says of member1.
@@ -265,18 +249,9 @@ impl Stage {
         Ok(text)
     }
 
-    /// An event on member1, as `kubectl describe` shows it.
+    /// An event on member1.
     async fn event(&self, reason: &str, words: &str) -> anyhow::Result<()> {
-        eventually(&format!("an event {reason} with {words:?}"), SOON, async || {
-            let text = self
-                .kubectl
-                .run(&["events", "--for", "cluster/member1"])
-                .map_err(|error| error.to_string())?;
-            let found = text.lines().any(|line| line.contains(reason) && line.contains(words));
-            if found { Ok(()) } else { Err(text) }
-        })
-        .await?;
-        Ok(())
+        clusters::event_on(&self.kubectl, "default", "cluster/member1", reason, words).await
     }
 }
 

@@ -1,0 +1,55 @@
+//! What a person who has kubectl sees of the Clusters of a real control plane.
+
+use std::time::Duration;
+
+use api_types::cluster::Cluster;
+use e2e_harness::eventually;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{Api, Client};
+
+use crate::kubectl::Kubectl;
+
+/// The longest that a change may take to be seen.
+pub const SOON: Duration = Duration::from_secs(60);
+
+/// A Cluster as it is now.
+pub async fn read(client: &Client, name: &str) -> Result<Cluster, String> {
+    let clusters = Api::<Cluster>::all(client.clone());
+    clusters.get(name).await.map_err(|error| error.to_string())
+}
+
+/// Waits until a condition of a Cluster says one of `wanted`; the condition.
+pub async fn condition_is(client: &Client, name: &str, kind: &str, wanted: &[&str]) -> anyhow::Result<Condition> {
+    let what = format!("{kind} of {name} to be {}", wanted.join(" or "));
+    let condition = eventually(&what, SOON, async || {
+        let cluster = read(client, name).await?;
+        match cluster.condition(kind) {
+            Some(found) if wanted.contains(&found.status.as_str()) => Ok(found.clone()),
+            found => Err(format!("{found:?}")),
+        }
+    });
+    Ok(condition.await?)
+}
+
+/// Waits for an event on an object, as `kubectl events` shows it.
+pub async fn event_on(
+    kubectl: &Kubectl,
+    namespace: &str,
+    object: &str,
+    reason: &str,
+    words: &str,
+) -> anyhow::Result<()> {
+    eventually(
+        &format!("an event {reason} with {words:?} on {object}"),
+        SOON,
+        async || {
+            let text = kubectl
+                .run(&["events", "-n", namespace, "--for", object])
+                .map_err(|error| error.to_string())?;
+            let found = text.lines().any(|line| line.contains(reason) && line.contains(words));
+            if found { Ok(()) } else { Err(text) }
+        },
+    )
+    .await?;
+    Ok(())
+}
