@@ -43,7 +43,7 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Builds etcd, the Kubernetes servers, kwok, kubectl and grpcurl into a cache, unless they are there, and prints
+    /// Builds etcd, the Kubernetes servers, kwok, kubectl, grpcurl and helm into a cache, unless they are there, and prints
     /// the folder.
     ControlPlane,
     /// Measures what the project promises about its speed, in a release build. Prints a line for each promise: name,

@@ -1,6 +1,6 @@
 //! The programs of a real Kubernetes control plane: which ones, at which versions, where they lie, how they are built.
 //!
-//! The versions are pinned by the Go modules beside this crate (`kubernetes`, `kwok`, `grpcurl`): each holds only a
+//! The versions are pinned by the Go modules beside this crate (`kubernetes`, `kwok`, `grpcurl`, `helm`): each holds only a
 //! `go.mod` that names the programs as tools, and a `go.sum`. What is built from them lands in a cache outside the
 //! checkout, in a folder named after the pins, so a changed pin is a new folder and an unchanged one costs nothing.
 //!

@@ -28,8 +28,14 @@ impl Module {
         go_mod: include_str!("../grpcurl/go.mod"),
         go_sum: include_str!("../grpcurl/go.sum"),
     };
+    /// helm, which wants other versions again.
+    pub const HELM: Self = Self {
+        folder: "helm",
+        go_mod: include_str!("../helm/go.mod"),
+        go_sum: include_str!("../helm/go.sum"),
+    };
 
-    const ALL: [&'static Self; 3] = [&Self::KUBERNETES, &Self::KWOK, &Self::GRPCURL];
+    const ALL: [&'static Self; 4] = [&Self::KUBERNETES, &Self::KWOK, &Self::GRPCURL, &Self::HELM];
 
     /// The version at which this module requires `path`, with its leading `v`.
     fn version_of(&self, path: &str) -> Option<&'static str> {

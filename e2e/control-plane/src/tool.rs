@@ -19,11 +19,13 @@ pub enum Tool {
     Kubectl,
     /// Asks a gRPC server with reflection as an operator would.
     Grpcurl,
+    /// Renders and installs the charts as users do.
+    Helm,
 }
 
 impl Tool {
     /// Every program, in the order in which they are built: those that share the most code stand together.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::KubeControllerManager,
@@ -31,6 +33,7 @@ impl Tool {
         Self::Kubectl,
         Self::Kwok,
         Self::Grpcurl,
+        Self::Helm,
     ];
 
     /// The programs without which no control plane with members can run. The others are conveniences that a folder
@@ -55,6 +58,7 @@ impl Tool {
             Self::Kwok => "kwok",
             Self::Kubectl => "kubectl",
             Self::Grpcurl => "grpcurl",
+            Self::Helm => "helm",
         }
     }
 
@@ -67,6 +71,7 @@ impl Tool {
             Self::KubeScheduler => "k8s.io/kubernetes/cmd/kube-scheduler",
             Self::Kwok => "sigs.k8s.io/kwok/cmd/kwok",
             Self::Kubectl => "k8s.io/kubernetes/cmd/kubectl",
+            Self::Helm => "helm.sh/helm/v4/cmd/helm",
             Self::Grpcurl => "github.com/fullstorydev/grpcurl/cmd/grpcurl",
         }
     }
@@ -76,6 +81,7 @@ impl Tool {
         match self {
             Self::Kwok => &Module::KWOK,
             Self::Grpcurl => &Module::GRPCURL,
+            Self::Helm => &Module::HELM,
             Self::Etcd | Self::KubeApiserver | Self::KubeControllerManager | Self::KubeScheduler | Self::Kubectl => {
                 &Module::KUBERNETES
             }

@@ -83,6 +83,22 @@ async fn nothing_is_found_in_what_is_well() {
     assert_snapshot!("good", show(&report, Format::Table));
 }
 
+/// What the chart installs, and its samples.
+#[tokio::test]
+async fn nothing_is_found_in_the_policies_of_the_chart() {
+    let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/control-plane/policies");
+    let files = std::fs::read_dir(policies).unwrap().map(|entry| entry.unwrap().path());
+    let sources: Vec<Source> = files
+        .map(|path| Source {
+            file: path.display().to_string(),
+            text: std::fs::read_to_string(&path).unwrap(),
+        })
+        .collect();
+    let report = offline(&sources).await;
+    assert_eq!(report.objects.len(), 4);
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+}
+
 #[tokio::test]
 async fn what_an_api_server_refuses_or_drops() {
     let report = offline(&[file("slips.yaml")]).await;

@@ -104,28 +104,58 @@ pub fn member(entry: &MemberEntry) -> Vec<Value> {
     ]
 }
 
+/// What the chart `control-plane` installs by default: a member that is not Ready gets no new workloads.
+#[must_use]
+pub fn default_taint_policies() -> Vec<Value> {
+    let once_and_back = [("addOnMatchSeconds", 1), ("removeOnMismatchSeconds", 1)];
+    vec![
+        taint_policy(
+            "not-ready-no-schedule",
+            &["False"],
+            taint::NOT_READY,
+            "NoSchedule",
+            once_and_back,
+        ),
+        taint_policy(
+            "unreachable-no-schedule",
+            &["Unknown"],
+            taint::UNREACHABLE,
+            "NoSchedule",
+            once_and_back,
+        ),
+    ]
+}
+
 /// What counts as failure: not Ready for a moment keeps new workloads away, not Ready for longer makes them leave.
 #[must_use]
 pub fn taint_policies(pace: &Pace) -> Vec<Value> {
-    let policy = |name: &str, effect: &str, add: i32, remove: i32| {
-        json!({
-            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy",
-            "metadata": {"name": name},
-            "spec": {
-                "matchConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
-                "taintsToAdd": [{"key": taint::NOT_READY, "effect": effect, "addOnMatchSeconds": add, "removeOnMismatchSeconds": remove}],
-            },
-        })
-    };
-    vec![
-        policy("not-ready-no-schedule", "NoSchedule", 1, 1),
-        policy(
-            "not-ready-no-execute",
-            "NoExecute",
-            pace.add_on_match_seconds,
-            pace.remove_on_mismatch_seconds,
-        ),
-    ]
+    let windows = [
+        ("addOnMatchSeconds", pace.add_on_match_seconds),
+        ("removeOnMismatchSeconds", pace.remove_on_mismatch_seconds),
+    ];
+    let leave = taint_policy(
+        "not-ready-no-execute",
+        &["False", "Unknown"],
+        taint::NOT_READY,
+        "NoExecute",
+        windows,
+    );
+    default_taint_policies().into_iter().chain([leave]).collect()
+}
+
+fn taint_policy(name: &str, ready: &[&str], key: &str, effect: &str, windows: [(&str, i32); 2]) -> Value {
+    let mut taint = json!({"key": key, "effect": effect});
+    for (window, seconds) in windows {
+        taint[window] = json!(seconds);
+    }
+    json!({
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ready}],
+            "taintsToAdd": [taint],
+        },
+    })
 }
 
 /// nginx with three replicas.
@@ -164,4 +194,31 @@ pub fn propagation_policy() -> Value {
             },
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_policies_are_those_that_the_chart_installs() {
+        let installed = [
+            include_str!("../../../../charts/control-plane/policies/not-ready-no-schedule.yaml"),
+            include_str!("../../../../charts/control-plane/policies/unreachable-no-schedule.yaml"),
+        ]
+        .map(|file| serde_saphyr::from_str::<Value>(file).unwrap());
+        assert_eq!(default_taint_policies(), installed);
+    }
+
+    #[test]
+    fn what_makes_workloads_leave_is_the_charts_sample_at_another_pace() {
+        let sample = include_str!("../../../../charts/control-plane/policies/not-ready-no-execute.yaml");
+        let pace = Pace {
+            add_on_match_seconds: 300,
+            remove_on_mismatch_seconds: 180,
+            ..Pace::FAST
+        };
+        let sample: Value = serde_saphyr::from_str(sample).unwrap();
+        assert_eq!(taint_policies(&pace).last(), Some(&sample));
+    }
 }

@@ -1,0 +1,173 @@
+//! The chart `control-plane`, rendered and installed by helm as a user does.
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use api_types::taint_policy::ClusterTaintPolicy;
+use e2e_harness::{Binaries, ControlPlane, Identity, Tool, available};
+use kube::api::{Api, ListParams};
+use kube::{Client, ResourceExt};
+
+const DEFAULTS: [&str; 2] = ["not-ready-no-schedule", "unreachable-no-schedule"];
+
+fn chart() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/control-plane")
+}
+
+/// helm with nothing of the user's own.
+struct Helm {
+    binaries: Binaries,
+    home: tempfile::TempDir,
+    kubeconfig: PathBuf,
+}
+
+impl Helm {
+    /// For rendering only, where `kubeconfig` names no file.
+    fn new(binaries: Binaries, kubeconfig: PathBuf) -> Self {
+        Self {
+            binaries,
+            home: tempfile::tempdir().unwrap(),
+            kubeconfig,
+        }
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(self.binaries.path(Tool::Helm));
+        for variable in ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"] {
+            command.env(variable, self.home.path());
+        }
+        command
+            .env("KUBECONFIG", &self.kubeconfig)
+            .args(arguments)
+            .output()
+            .unwrap()
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        assert!(
+            output.status.success(),
+            "helm {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The objects that the chart makes with these settings.
+    fn rendered(&self, settings: &[&str]) -> Vec<String> {
+        let chart = chart();
+        let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+        let arguments: Vec<&str> = ["template", "control-plane", chart.to_str().unwrap()]
+            .into_iter()
+            .chain(settings)
+            .collect();
+        let text = self.run(&arguments);
+        text.split("---\n")
+            .map(|object| {
+                object
+                    .lines()
+                    .filter(|line| !line.starts_with('#'))
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            })
+            .map(|object| object.trim().to_owned())
+            .filter(|object| !object.is_empty())
+            .collect()
+    }
+}
+
+fn file(name: &str) -> String {
+    let path = chart().join(format!("policies/{name}.yaml"));
+    std::fs::read_to_string(path).unwrap().trim().to_owned()
+}
+
+#[test]
+fn each_value_installs_the_file_that_stands_for_it() {
+    let Some(binaries) = available("rendering the charts") else {
+        return;
+    };
+    let helm = Helm::new(binaries, "/dev/null".into());
+    assert_eq!(helm.rendered(&[]), DEFAULTS.map(file), "the defaults");
+    let off = [
+        "policies.notReadyNoSchedule=false",
+        "policies.unreachableNoSchedule=false",
+    ];
+    assert_eq!(helm.rendered(&off), [""; 0]);
+    for (value, name) in [
+        ("notReadyNoExecute", "not-ready-no-execute"),
+        ("notReadyPreferNoExecute", "not-ready-prefer-no-execute"),
+    ] {
+        let on = format!("policies.{value}=true");
+        assert_eq!(helm.rendered(&[off[0], off[1], &on]), [file(name)]);
+    }
+}
+
+#[test]
+fn a_value_that_means_nothing_is_refused_by_name() {
+    let Some(binaries) = available("rendering the charts") else {
+        return;
+    };
+    let helm = Helm::new(binaries, "/dev/null".into());
+    let chart = chart();
+    for (setting, complaint) in [
+        ("policies.notReady=true", "'notReady' not allowed"),
+        ("policies.notReadyNoExecute=yes", "policies/notReadyNoExecute"),
+        ("mode=beside", "value must be 'standalone'"),
+    ] {
+        let arguments = ["template", "x", chart.to_str().unwrap(), "--set", setting];
+        let output = helm.output(&arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && said.contains(complaint),
+            "{setting}: {said}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_installs_kinds_and_policies_on_a_real_api_server_and_upgrades() {
+    let Some(binaries) = available("the chart on a real API server") else {
+        return;
+    };
+    let control_plane = ControlPlane::start().await.unwrap();
+    let helm = Helm::new(binaries, control_plane.kubeconfig(Identity::Admin));
+    let chart = chart();
+    let place = [
+        "control-plane",
+        chart.to_str().unwrap(),
+        "--namespace",
+        "karmada-system",
+    ];
+    let notes = helm.run(&[&["install"], &place[..], &["--create-namespace", "--wait"]].concat());
+    assert!(
+        notes.contains("karmada-failover run --feature-gates=Failover=true"),
+        "{notes}"
+    );
+    let client = control_plane.client().await.unwrap();
+    assert_eq!(policies(&client).await, DEFAULTS);
+    helm.run(&[&["upgrade"], &place[..], &["--set", "policies.notReadyNoExecute=true"]].concat());
+    assert_eq!(
+        policies(&client).await,
+        ["not-ready-no-execute", DEFAULTS[0], DEFAULTS[1]]
+    );
+    helm.run(&["uninstall", "control-plane", "--namespace", "karmada-system"]);
+    // The kinds stay, and with them whatever a person applied.
+    assert_eq!(policies(&client).await, [""; 0]);
+}
+
+async fn policies(client: &Client) -> Vec<String> {
+    let all = Api::<ClusterTaintPolicy>::all(client.clone());
+    let mut names: Vec<String> = all
+        .list(&ListParams::default())
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|policy| policy.name_any())
+        .collect();
+    names.sort();
+    names
+}
