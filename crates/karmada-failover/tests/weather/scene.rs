@@ -185,6 +185,12 @@ impl Scene {
             .collect()
     }
 
+    /// The process ends in mid-step, and another one starts.
+    pub async fn crash_and_start(&mut self) {
+        self.process.take().unwrap().crash();
+        self.start().await;
+    }
+
     /// How often the process was started.
     pub fn starts(&self) -> u32 {
         self.started
