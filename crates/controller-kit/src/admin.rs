@@ -57,11 +57,15 @@ async fn healthz(State(admin): State<Admin>) -> Response {
 }
 
 async fn readyz(State(admin): State<Admin>) -> Response {
-    let missing = admin.readiness.missing();
-    if missing.is_empty() {
-        return "ok\n".into_response();
-    }
-    (StatusCode::SERVICE_UNAVAILABLE, missing.join("\n") + "\n").into_response()
+    let mut lines = admin.readiness.missing();
+    let status = if lines.is_empty() {
+        lines.push("ok".to_owned());
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    lines.extend(admin.readiness.notes());
+    (status, lines.join("\n") + "\n").into_response()
 }
 
 async fn metrics(State(admin): State<Admin>) -> Response {

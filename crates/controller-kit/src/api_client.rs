@@ -1,8 +1,8 @@
 //! What every request of ours passes through on its way to the API server.
 //!
 //! Guarantees: a request that is not a watch ends within its time limit; a controller's write leaves the process only
-//! while its lease is fresh; every request is counted by controller, verb, resource and outcome, and slow
-//! ones are told.
+//! while its lease is fresh; every request is counted by controller, verb, resource and outcome, and what the answers
+//! tell about the API server is told.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use kube::client::Body;
 use tokio::time::Instant;
 use tower::{BoxError, service_fn};
 
+use crate::answers::{Answers, Asked};
 use crate::leader::Leadership;
 use crate::metrics::Metrics;
-use crate::slow_answers::SlowAnswers;
 
 /// A write that was not sent, because the lease of its controller could not be renewed in time.
 #[derive(Debug, thiserror::Error)]
@@ -68,13 +68,13 @@ pub(crate) fn for_controller(
     controller: &'static str,
     leadership: Leadership,
     metrics: Metrics,
-    slow_answers: SlowAnswers,
+    answers: Answers,
 ) -> Client {
     let namespace = client.default_namespace().to_owned();
     Client::new(
         service_fn(move |request: Request<Body>| {
             let (client, leadership, metrics) = (client.clone(), leadership.clone(), metrics.clone());
-            let slow_answers = slow_answers.clone();
+            let answers = answers.clone();
             async move {
                 let verb = verb(&request);
                 let resource = resource(request.uri().path()).to_owned();
@@ -96,27 +96,70 @@ pub(crate) fn for_controller(
                     }));
                 }
                 let (method, uri) = (request.method().clone(), request.uri().clone());
-                let asked = Instant::now();
+                let asked = Asked {
+                    controller,
+                    method: &method,
+                    path: uri.path(),
+                };
+                let sent = Instant::now();
                 let answer = client.send(request).await;
                 if verb != "watch" {
-                    slow_answers.answered(&metrics, controller, asked.elapsed(), || {
-                        format!("{method} {}", uri.path())
-                    });
+                    answers.took(&metrics, asked, sent.elapsed());
                 }
-                match answer {
-                    Ok(response) => {
-                        count(response.status().as_str());
-                        Ok(response)
-                    }
+                let response = match answer {
+                    Ok(response) => response,
                     Err(error) => {
                         count("unreachable");
-                        Err(BoxError::from(error))
+                        answers.none(asked);
+                        return Err(BoxError::from(error));
                     }
+                };
+                count(response.status().as_str());
+                if matches!(verb, "read" | "watch") {
+                    return Ok(response);
                 }
+                answers.of_write(asked, response.status());
+                heard_of_write(&answers, verb, uri.path(), response).await
             }
         }),
         namespace,
     )
+}
+
+/// Lets watches be measured by a write that was done, where one of them is to show it.
+async fn heard_of_write(
+    answers: &Answers,
+    verb: &str,
+    path: &str,
+    response: Response<Body>,
+) -> Result<Response<Body>, BoxError> {
+    // What is deleted is answered as it was before.
+    let Some(kind) = kind(path).filter(|kind| verb != "delete" && answers.echoes.follow(kind)) else {
+        return Ok(response);
+    };
+    if !response.status().is_success() {
+        return Ok(response);
+    }
+    let (parts, body) = response.into_parts();
+    let body = body.collect_bytes().await?;
+    if let Some(version) = version_in(&body) {
+        answers.echoes.wrote(&kind, &version);
+    }
+    Ok(Response::from_parts(parts, Body::from(body)))
+}
+
+fn version_in(object: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Object {
+        metadata: Metadata,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Metadata {
+        resource_version: String,
+    }
+    let object: Object = serde_json::from_slice(object).ok()?;
+    Some(object.metadata.resource_version)
 }
 
 fn is_watch<B>(request: &Request<B>) -> bool {
@@ -154,9 +197,23 @@ fn resource(path: &str) -> &str {
     }
 }
 
+/// The kind that a path is about, as informers write it: `clusters.cluster.karmada.io`.
+fn kind(path: &str) -> Option<String> {
+    let plural = resource(path);
+    let mut parts = path.trim_matches('/').split('/');
+    match (parts.next(), parts.next()) {
+        (Some("api"), Some(_)) => Some(plural.to_owned()),
+        (Some("apis"), Some(group)) => Some(format!("{plural}.{group}")),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
+    use crate::disturbances::Disturbances;
+    use crate::echoes::Echoes;
     use rstest::rstest;
 
     #[rstest]
@@ -174,6 +231,26 @@ mod tests {
     #[case("/version", "other")]
     fn resources(#[case] path: &str, #[case] expected: &str) {
         assert_eq!(resource(path), expected);
+    }
+
+    #[rstest]
+    #[case("/api/v1/namespaces/a/pods/b", Some("pods"))]
+    #[case(
+        "/apis/cluster.karmada.io/v1alpha1/clusters/m/status",
+        Some("clusters.cluster.karmada.io")
+    )]
+    #[case("/version", None)]
+    fn kinds(#[case] path: &str, #[case] expected: Option<&str>) {
+        assert_eq!(kind(path).as_deref(), expected);
+    }
+
+    #[test]
+    fn the_version_of_what_was_written() {
+        let object = br#"{"kind": "Pod", "spec": {}, "metadata": {"name": "a", "resourceVersion": "17"}}"#;
+        assert_eq!(version_in(object).as_deref(), Some("17"));
+        for other in ["{\"kind\": \"Status\", \"metadata\": {}}", "<html>", ""] {
+            assert_eq!(version_in(other.as_bytes()), None);
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -206,12 +283,14 @@ mod tests {
         let (start, deadline) = (tokio::time::Instant::now(), Duration::from_secs(10));
         let leadership = Leadership::won(crate::leader::Epoch::default(), start, deadline);
         let metrics = Metrics::new();
+        let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+        let disturbances = Disturbances::new(clock, &metrics);
         let client = for_controller(
             server,
             "evictor",
             leadership.clone(),
             metrics.clone(),
-            SlowAnswers::default(),
+            Answers::new(disturbances, Echoes::default(), &metrics),
         );
         let send = |method: Method| {
             let path = "/apis/work.karmada.io/v1alpha2/namespaces/a/resourcebindings/b";

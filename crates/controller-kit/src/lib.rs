@@ -12,6 +12,7 @@ pub mod clock;
 pub mod connect;
 pub mod context;
 pub mod deprecated;
+pub mod disturbances;
 pub mod durations;
 pub mod events;
 pub mod gates;
@@ -29,7 +30,8 @@ pub mod tasks;
 pub mod telemetry;
 
 mod admin;
-mod slow_answers;
+mod answers;
+mod echoes;
 mod troubles;
 
 pub use self::clock::Clock;

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+type Notes = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// Named checks of one process. Clones are the same set.
 #[derive(Clone, Default)]
 pub struct Readiness {
     checks: Arc<Mutex<BTreeMap<String, Check>>>,
+    notes: Arc<Mutex<Vec<Notes>>>,
 }
 
 impl Readiness {
@@ -22,6 +24,18 @@ impl Readiness {
     /// Ends a check.
     pub fn remove(&self, name: &str) {
         self.checks.lock().remove(name);
+    }
+
+    /// Adds what a reader should know, ready or not; each in one line.
+    pub fn note(&self, notes: impl Fn() -> Vec<String> + Send + Sync + 'static) {
+        self.notes.lock().push(Arc::new(notes));
+    }
+
+    /// What a reader should know now, ready or not.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let notes = self.notes.lock().clone();
+        notes.iter().flat_map(|notes| notes()).collect()
     }
 
     /// What is not ready, as `name: what is missing`, ordered by name; empty = ready.

@@ -1,9 +1,11 @@
 //! Objects whose kind is only known from the table of kinds.
 
+use api_types::ClusterName;
+use api_types::cluster::Cluster;
 use controller_kit::{Change, ObjectKey};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
-use kube::{Api, Client};
+use kube::{Api, Client, Resource};
 use serde_json::Value;
 
 use crate::json;
@@ -60,6 +62,17 @@ pub fn reference(object: &Value) -> ObjectReference {
         name: some("/metadata/name"),
         namespace: some("/metadata/namespace"),
         uid: some("/metadata/uid"),
+        ..ObjectReference::default()
+    }
+}
+
+/// A Cluster as the object of an event.
+#[must_use]
+pub fn reference_of_cluster(cluster: &ClusterName) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(Cluster::api_version(&()).into_owned()),
+        kind: Some(Cluster::kind(&()).into_owned()),
+        name: Some(cluster.to_string()),
         ..ObjectReference::default()
     }
 }

@@ -52,7 +52,10 @@ impl MemberCounts {
             "failover_informer_relists_total",
             "Lists after the first one, by reason.",
         );
-        let mut errors = Family::counter("failover_informer_errors_total", "Failed lists and watches, by reason.");
+        let mut errors = Family::counter(
+            "failover_informer_errors_total",
+            "What went wrong with lists and watches, by reason.",
+        );
         for (member, counts) in self.by_member.lock().iter() {
             for ((kind, reason), count) in counts.relists.lock().iter() {
                 let labels = [("kind", kind.as_str()), ("member", member), ("reason", reason)];

@@ -30,6 +30,8 @@ use self::counts::{Counts, MemberCounts};
 use self::reflect::Reflector;
 use self::status::{Stage, Status};
 use self::store::Shared;
+use crate::disturbances::{Disturbance, Disturbances};
+use crate::echoes::Echoes;
 use crate::metrics::{CollectorGuard, Family, Metrics};
 use crate::random::Random;
 use crate::readiness::Readiness;
@@ -81,6 +83,22 @@ pub struct Informers {
     inner: Arc<Inner>,
     /// Ends the waiting for a first list.
     give_up: CancellationToken,
+    observers: Observers,
+}
+
+/// Who is told of what informers see beside objects; nobody outside of a process.
+#[derive(Clone, Default)]
+pub(crate) struct Observers {
+    pub(crate) disturbances: Option<Disturbances>,
+    pub(crate) echoes: Echoes,
+}
+
+impl Observers {
+    pub(crate) fn saw(&self, what: Disturbance, member: &str, how: impl FnOnce() -> String) {
+        if let Some(disturbances) = &self.disturbances {
+            disturbances.seen(what, member, how);
+        }
+    }
 }
 
 struct Inner {
@@ -133,12 +151,18 @@ impl Informers {
         )
     }
 
+    /// The same informers, of which those that are started from now on tell these.
+    pub(crate) fn observed_by(self, observers: Observers) -> Self {
+        Self { observers, ..self }
+    }
+
     /// The same informers, as one sees them who does not wait for a first list any longer than until `stop`.
     #[must_use]
     pub fn waiting_until(&self, stop: CancellationToken) -> Self {
         Self {
             inner: self.inner.clone(),
             give_up: stop,
+            observers: self.observers.clone(),
         }
     }
 
@@ -159,11 +183,15 @@ impl Informers {
             parent.all_counts.clone(),
         )
         .waiting_until(self.give_up.clone())
+        .observed_by(self.observers.clone())
     }
 
     /// Drops what was counted about a member cluster that does not exist any more.
     pub fn forget_member(&self, member: &str) {
         self.inner.all_counts.forget(member);
+        if let Some(disturbances) = &self.observers.disturbances {
+            disturbances.forget(member);
+        }
     }
 
     #[allow(clippy::too_many_arguments, reason = "all of them are fields")]
@@ -196,7 +224,11 @@ impl Informers {
         let weak = Arc::downgrade(&inner);
         let gauges = inner.metrics.guarded_collector("informers", move || collect(&weak));
         *inner.gauges.lock() = Some(gauges);
-        Self { inner, give_up }
+        Self {
+            inner,
+            give_up,
+            observers: Observers::default(),
+        }
     }
 
     /// The informer of a kind whose type says everything about it.
@@ -287,6 +319,9 @@ impl Informers {
             let status = shared.status.clone();
             readiness.check(format!("informer {}", reflected.kind), move || status.check());
         }
+        // Only who follows everything of a kind must see each write.
+        let echo =
+            (inner.member.is_empty() && scope == Scope::all()).then(|| self.observers.echoes.of(&reflected.kind));
         let reflector = Reflector {
             client: inner.client.clone(),
             random: Random::from_text(&[&inner.seed, &inner.member, &reflected.kind]),
@@ -300,6 +335,9 @@ impl Informers {
             counts: inner.counts.clone(),
             troubles: inner.troubles.clone(),
             newest_version: None,
+            short_watches: 0,
+            observers: self.observers.clone(),
+            echo,
         };
         let stop = inner.stop.clone();
         let end = Ending {

@@ -6,6 +6,7 @@
 //! - A watch that says nothing for longer than the server lets it live is dropped and opened anew.
 //! - A periodic list finds what a watch has missed.
 //! - A list older than what was seen before is not believed (unless it stays old: then the server was restored).
+//! - Watches that end early over and over, lose events or are late are counted and told as disturbances.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -23,9 +24,11 @@ use super::cache::{Applied, Cache, Identity, Versions, is_older};
 use super::counts::Counts;
 use super::key::{ObjectKey, Scope};
 use super::status::Status;
-use super::{InformerOptions, Reflected};
+use super::{InformerOptions, Observers, Reflected};
 use crate::api_errors;
 use crate::backoff::Backoff;
+use crate::disturbances::Disturbance;
+use crate::echoes::{self, Echo};
 use crate::random::Random;
 use crate::troubles::Troubles;
 
@@ -37,6 +40,9 @@ const FAILED_WATCHES_BEFORE_LIST: u32 = 5;
 
 /// A watch shorter than this is counted as failed, so that a server that hangs up at once is not asked in a loop.
 const SHORTEST_GOOD_WATCH: Duration = Duration::from_secs(1);
+
+/// So many watches in a row that end before half their time are more than the restart of a server.
+const SHORT_WATCHES_WORTH_A_WORD: u32 = 3;
 
 /// How much longer than the server's time limit a silent watch is believed.
 const SILENCE_MARGIN: Duration = Duration::from_secs(15);
@@ -56,6 +62,11 @@ pub(crate) struct Reflector<K, S> {
     pub(crate) troubles: Troubles,
     pub(crate) random: Random,
     pub(crate) newest_version: Option<String>,
+    /// Watches in a row that ended before half their time.
+    pub(crate) short_watches: u32,
+    pub(crate) observers: Observers,
+    /// Of the writes that this informer has to show; `None` if it need not show any.
+    pub(crate) echo: Option<Arc<Echo>>,
 }
 
 /// Why a new list is made.
@@ -140,6 +151,7 @@ where
         let mut next_page: Option<String> = None;
         let mut restarts = 0;
         let mut versions = Versions::Ordered;
+        let mut unseen = 0;
         loop {
             let page = match self.page(next_page.clone()).await {
                 // The page's token expired: the list starts over. What was put into the cache stays right.
@@ -162,9 +174,14 @@ where
                     "the server keeps answering with an older version: taken as restored from a backup"
                 );
                 versions = Versions::Restarted;
+                if let Some(echo) = &self.echo {
+                    echo.begin_anew();
+                }
             }
             for object in page.items {
-                let (_, key) = self.apply(object, versions);
+                let told = versions == Versions::Ordered && self.is_told(object.meta().resource_version.as_deref());
+                let (applied, key) = self.apply(object, versions);
+                unseen += usize::from(told && applied == Applied::Changed);
                 listed.insert(key);
             }
             self.status.contact();
@@ -172,6 +189,8 @@ where
             if next_page.is_none() {
                 let gone = self.cache.retain(&listed);
                 tracing::debug!(kind = %self.reflected.kind, objects = listed.len(), gone, version, "listed");
+                self.count_lost(unseen);
+                self.heard(&version);
                 self.newest_version = Some(version.clone());
                 return Ok(version);
             }
@@ -210,15 +229,22 @@ where
             let end = self.watch_once(&mut version, relist_at, &mut events).await;
             heard |= events > 0;
             let failed = match end {
-                WatchEnd::RelistDue => return (Relist::Periodic, heard),
+                WatchEnd::RelistDue => {
+                    self.short_watches = 0;
+                    return (Relist::Periodic, heard);
+                }
                 WatchEnd::Gone => {
                     self.count_error("watch", "gone");
                     return (Relist::Gone, heard);
                 }
-                WatchEnd::Closed => opened.elapsed() < SHORTEST_GOOD_WATCH && events == 0,
+                WatchEnd::Closed => {
+                    self.closed_after(opened.elapsed());
+                    opened.elapsed() < SHORTEST_GOOD_WATCH && events == 0
+                }
                 WatchEnd::Failed(error, label) => {
                     self.count_error("watch", label);
                     self.status.failed(&error);
+                    self.unanswered(label, &error);
                     self.trouble(&error, failures + 1, "watch failed, opening another");
                     true
                 }
@@ -314,7 +340,56 @@ where
             return;
         };
         version.clone_from(&to);
+        self.heard(&to);
         self.newest_version = Some(to);
+    }
+
+    /// Whether this version is older than the newest that was told, so that watches should have told it.
+    fn is_told(&self, version: Option<&str>) -> bool {
+        let newest = self.newest_version.as_deref();
+        newest.is_some() && (version == newest || is_older(version, newest))
+    }
+
+    /// Everything up to this version is in the cache.
+    fn heard(&self, version: &str) {
+        if let Some(late) = self.echo.as_ref().and_then(|echo| echo.heard(version)) {
+            self.count_error("watch", "late_event");
+            if let Some(disturbances) = &self.observers.disturbances {
+                echoes::tell(disturbances, &self.reflected.kind, late);
+            }
+        }
+    }
+
+    /// A list had so many changes of which watches had told nothing, though they had told what came after them. A deletion
+    /// leaves no version, so of those it is not known.
+    fn count_lost(&self, changes: usize) {
+        for _ in 0..changes {
+            self.count_error("watch", "lost_event");
+        }
+        if changes > 0 {
+            let kind = &self.reflected.kind;
+            self.observers.saw(Disturbance::LostEvents, &self.reflected.member, || {
+                format!("a list of {kind} had {changes} changes that no watch had told")
+            });
+        }
+    }
+
+    /// The server ended a watch that lived so long.
+    fn closed_after(&mut self, lived: Duration) {
+        if lived >= self.options.watch_timeout / 2 {
+            self.short_watches = 0;
+            return;
+        }
+        self.short_watches += 1;
+        self.count_error("watch", "ended_early");
+        if self.short_watches >= SHORT_WATCHES_WORTH_A_WORD {
+            let (kind, lived) = (&self.reflected.kind, Duration::from_secs(lived.as_secs()));
+            self.observers
+                .saw(Disturbance::ShortWatches, &self.reflected.member, || {
+                    let lived = crate::durations::format_duration(lived);
+                    format!("one of {kind} ended after {lived}")
+                });
+        }
     }
 
     fn report_list_error(&self, error: &ListError, failures: u32) {
@@ -331,7 +406,23 @@ where
             other => other.to_string(),
         };
         self.status.failed(&text);
+        self.unanswered(error.label(), &text);
         self.trouble(&text, failures, "list failed, trying again");
+        if matches!(error, ListError::Stale { .. }) {
+            let kind = &self.reflected.kind;
+            self.observers.saw(Disturbance::StaleLists, &self.reflected.member, || {
+                format!("{kind}: {text}")
+            });
+        }
+    }
+
+    /// Nothing was answered. Of members that is said by their Clusters.
+    fn unanswered(&self, label: &str, error: &str) {
+        if self.reflected.member.is_empty() && matches!(label, "unreachable" | "timeout") {
+            let kind = &self.reflected.kind;
+            self.observers
+                .saw(Disturbance::Unanswered, "", || format!("{kind}: {error}"));
+        }
     }
 
     /// One line for all informers of the server, when the trouble begins.

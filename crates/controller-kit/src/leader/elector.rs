@@ -9,9 +9,11 @@ use kube::api::{Api, PostParams};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::leadership::{Epoch, Leadership};
-use super::{HOLDER_PREFIX, LeaseTiming};
+use super::{DISTURBANCES_ANNOTATION, HOLDER_PREFIX, LeaseTiming};
+use crate::answers::SLOW;
 use crate::api_errors;
 use crate::clock::Clock;
+use crate::disturbances::{Disturbance, Disturbances};
 use crate::troubles::Troubles;
 
 /// Time limit of one request, so that one lost packet does not use up the whole renew deadline.
@@ -31,6 +33,8 @@ pub(crate) struct Elector {
     pub(crate) about: BTreeMap<String, String>,
     /// Shared by all candidates of the process: that the API server is away is said once, not once for each lease.
     pub(crate) troubles: Troubles,
+    /// Of the process: said with each renewal.
+    pub(crate) disturbances: Disturbances,
 }
 
 /// A Lease that is ours.
@@ -80,10 +84,28 @@ impl Elector {
     }
 
     fn trouble(&self, what: &str, error: &RequestError) {
+        if error.is_unanswered() {
+            let lease = &self.name;
+            self.disturbances
+                .seen(Disturbance::Unanswered, "", || format!("lease {lease}: {error}"));
+        }
         if self.troubles.begins(&self.name, &error.to_string()) {
             tracing::warn!(lease = self.name, namespace = self.namespace, %error, "{what}, trying again");
         } else {
             tracing::debug!(lease = self.name, namespace = self.namespace, %error, "{what}, trying again");
+        }
+    }
+
+    /// At rest renewals are all that is asked: by them it is known that the API server is still slow.
+    fn took(&self, took: Duration) {
+        if took >= SLOW {
+            let (lease, took) = (&self.name, Duration::from_secs(took.as_secs()));
+            self.disturbances.seen(Disturbance::SlowAnswers, "", || {
+                format!(
+                    "renewing lease {lease} took {}",
+                    crate::durations::format_duration(took)
+                )
+            });
         }
     }
 
@@ -211,6 +233,7 @@ impl Elector {
             match timeout(deadline - sent, self.renew(held)).await {
                 Ok(Ok(())) => {
                     held.leadership.renewed(sent);
+                    self.took(sent.elapsed());
                     self.relieved();
                     next = sent + self.timing.renew_every;
                 }
@@ -321,6 +344,9 @@ impl Elector {
                 .chain(extra)
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
+        if let Some(text) = self.disturbances.in_short() {
+            annotations.insert(DISTURBANCES_ANNOTATION.to_owned(), text);
+        }
         lease.metadata.managed_fields = None;
     }
 }
@@ -361,6 +387,16 @@ enum RequestError {
     NoNamespace(String),
     TimedOut,
     Contended,
+}
+
+impl RequestError {
+    fn is_unanswered(&self) -> bool {
+        match self {
+            Self::Api(error) => matches!(api_errors::label(error), "unreachable"),
+            Self::TimedOut => true,
+            Self::NoNamespace(_) | Self::Contended => false,
+        }
+    }
 }
 
 async fn limited<T>(request: impl Future<Output = Result<T, kube::Error>>) -> Result<T, RequestError> {

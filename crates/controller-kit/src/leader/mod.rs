@@ -28,6 +28,9 @@ pub const CONTROLLERS_ANNOTATION: &str = "failover.karmada.io/controllers";
 /// Annotation with the address under which the holder serves; set by the eviction queue.
 pub const ADDRESS_ANNOTATION: &str = "failover.karmada.io/address";
 
+/// Annotation with what disturbs the holder's process; not there when nothing does.
+pub const DISTURBANCES_ANNOTATION: &str = "failover.karmada.io/disturbances";
+
 /// Annotations that begin so belong to the holder, and go when it changes.
 const HOLDER_PREFIX: &str = "failover.karmada.io/";
 

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, sleep};
 
 use crate::clock::Clock;
+use crate::disturbances::{Disturbance, Disturbances};
 use crate::metrics::Metrics;
 
 /// Time between two looks.
@@ -16,7 +17,7 @@ const WORTH_A_WORD: SignedDuration = SignedDuration::from_secs(2);
 const COUNTER: &str = "failover_clock_steps_total";
 
 /// Looks at the clock until aborted.
-pub(super) async fn watch(clock: Clock, metrics: Metrics) {
+pub(super) async fn watch(clock: Clock, metrics: Metrics, disturbances: Disturbances) {
     metrics.describe(
         COUNTER,
         "Times that the wall clock was set forward or back by two seconds or more.",
@@ -29,6 +30,9 @@ pub(super) async fn watch(clock: Clock, metrics: Metrics) {
         if let Some(by) = step(before, now) {
             let direction = if by.is_negative() { "back" } else { "forward" };
             metrics.counter(COUNTER, &[("direction", direction)]).increment(1);
+            disturbances.seen(Disturbance::ClockSteps, "", || {
+                format!("the wall clock was set {direction} by {} s", by.abs().as_secs())
+            });
             tracing::warn!(
                 seconds = by.as_secs(),
                 "the wall clock was set {direction}: what is due by a time that was written down before may come earlier or later by that"
@@ -56,9 +60,9 @@ mod tests {
         let log = Recording::start("info", &clock).unwrap();
         let metrics = Metrics::new();
         let watching = async {
-            tokio::time::timeout(Duration::from_secs(100), watch(clock.clone(), metrics.clone()))
-                .await
-                .unwrap_err();
+            let disturbances = Disturbances::new(clock.clone(), &metrics);
+            let watch = watch(clock.clone(), metrics.clone(), disturbances);
+            tokio::time::timeout(Duration::from_secs(100), watch).await.unwrap_err();
         };
         let stepping = async {
             sleep(Duration::from_secs(35)).await;

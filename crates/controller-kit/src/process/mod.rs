@@ -31,18 +31,20 @@ pub use self::running::{Ended, Running};
 
 use self::oversight::Oversight;
 use self::seat::Seat;
+use crate::answers::Answers;
 use crate::api_client;
 use crate::clock::Clock;
 use crate::context::Context;
+use crate::disturbances::Disturbances;
+use crate::echoes::Echoes;
 use crate::events::EventRecorder;
 use crate::gates::{FeatureGates, Gate};
-use crate::informer::{InformerOptions, Informers};
+use crate::informer::{InformerOptions, Informers, Observers};
 use crate::leader::{CONTROLLERS_ANNOTATION, Elector, GATES_ANNOTATION, Leadership, LeaseTiming, VERSION_ANNOTATION};
 use crate::members::{ConnectMember, HttpMembers};
 use crate::metrics::{Family, Metrics};
 use crate::readiness::Readiness;
 use crate::selection::{Known, select};
-use crate::slow_answers::{self, SlowAnswers};
 use crate::tasks::Tasks;
 use crate::troubles::Troubles;
 
@@ -231,6 +233,16 @@ impl Process {
         self.show_switches(&settings, &metrics);
         let controllers = root.subgroup();
         let events = EventRecorder::new(self.clock.clone(), self.component, &self.identity, metrics.clone());
+        let disturbances = Disturbances::new(self.clock.clone(), &metrics);
+        let noted = disturbances.clone();
+        readiness.note(move || {
+            noted
+                .going_on()
+                .iter()
+                .map(|text| format!("disturbed: {text}"))
+                .collect()
+        });
+        let echoes = Echoes::default();
         let shared = Shared {
             informers: Informers::new(
                 self.client.clone(),
@@ -239,7 +251,11 @@ impl Process {
                 &readiness,
                 self.informer_options.unwrap_or_else(|| self.flags.informer_options()),
                 &self.identity,
-            ),
+            )
+            .observed_by(Observers {
+                disturbances: Some(disturbances.clone()),
+                echoes: echoes.clone(),
+            }),
             client: self.client.clone(),
             clock: self.clock.clone(),
             metrics: metrics.clone(),
@@ -249,10 +265,14 @@ impl Process {
             system_namespace: self.flags.system_namespace.clone().into(),
             members: self.members.clone(),
             readiness: readiness.clone(),
-            slow_answers: SlowAnswers::default(),
+            answers: Answers::new(disturbances.clone(), echoes.clone(), &metrics),
         };
-        slow_answers::describe(&metrics);
-        root.spawn("clock steps", clock_steps::watch(self.clock.clone(), metrics.clone()));
+        root.spawn("disturbances", disturbances.clone().watch());
+        root.spawn("late watches", echoes.watch(disturbances.clone()));
+        root.spawn(
+            "clock steps",
+            clock_steps::watch(self.clock.clone(), metrics.clone(), disturbances.clone()),
+        );
         let upkeep = metrics.clone();
         root.spawn("metrics upkeep", async move {
             loop {
@@ -267,7 +287,7 @@ impl Process {
         let mut seats = Vec::new();
         for controller in std::mem::take(&mut self.controllers) {
             if settings.selected.contains(controller.name) {
-                let elector = self.elector(&controller, &settings, &troubles);
+                let elector = self.elector(&controller, &settings, &troubles, &disturbances);
                 let seat = Seat {
                     controller,
                     elector,
@@ -328,7 +348,13 @@ impl Process {
         }
     }
 
-    fn elector(&self, controller: &Controller, settings: &Settings, troubles: &Troubles) -> Option<Elector> {
+    fn elector(
+        &self,
+        controller: &Controller,
+        settings: &Settings,
+        troubles: &Troubles,
+        disturbances: &Disturbances,
+    ) -> Option<Elector> {
         if controller.election == Election::EveryReplica || !self.flags.leader_elect {
             return None;
         }
@@ -352,6 +378,7 @@ impl Process {
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
             troubles: troubles.clone(),
+            disturbances: disturbances.clone(),
         })
     }
 }
@@ -378,7 +405,7 @@ struct Shared {
     system_namespace: Arc<str>,
     members: Arc<dyn ConnectMember>,
     readiness: Readiness,
-    slow_answers: SlowAnswers,
+    answers: Answers,
 }
 
 impl Shared {
@@ -425,7 +452,7 @@ impl Shared {
                 controller,
                 leadership.clone(),
                 self.metrics.clone(),
-                self.slow_answers,
+                self.answers,
             ),
             clock: self.clock,
             informers: self.informers.waiting_until(tasks.shutdown().clone()),

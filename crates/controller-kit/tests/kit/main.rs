@@ -8,6 +8,7 @@
 )]
 
 mod admin;
+mod disturbances;
 mod events;
 mod informers;
 mod leases;

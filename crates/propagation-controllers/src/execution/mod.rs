@@ -6,6 +6,7 @@
 
 mod conditions;
 pub mod index;
+mod losses;
 mod member;
 mod memory;
 mod object;
@@ -22,10 +23,10 @@ use api_types::work::Work;
 use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, Store, WorkQueue};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::Resource;
 
 use self::conditions::is_applied;
 use self::index::WorkIndex;
+use self::losses::Losses;
 use self::member::Member;
 use self::memory::Memory;
 use self::reconcile::{MemberExecution, Told};
@@ -33,6 +34,7 @@ use crate::MemberFlags;
 use crate::binding::index::BY_NAMESPACE;
 use crate::interpreter::Native;
 use crate::members::{Pool, Presence, Reach, Session, per_ready_member, presence, work_of};
+use crate::objects::reference_of_cluster;
 
 /// Runs the controller until shutdown.
 ///
@@ -96,6 +98,7 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, told: 
         interpreter: Arc::new(Native),
         told,
         memory: Memory::default(),
+        losses: Losses::of(&ctx, &cluster),
     });
     let going: Vec<Arc<Work>> = works
         .of(&cluster)
@@ -237,13 +240,8 @@ async fn release_if_gone(
 
 /// One event for the Cluster, however many Works it had: a Work's own could not be kept in a namespace that goes.
 fn tell_released(ctx: &Context, cluster: &ClusterName) {
-    let about = k8s_openapi::api::core::v1::ObjectReference {
-        api_version: Some(Cluster::api_version(&()).into_owned()),
-        kind: Some(Cluster::kind(&()).into_owned()),
-        name: Some(cluster.to_string()),
-        ..Default::default()
-    };
     let note = "Works are let go without a word from the member, which is given up; what they brought stays there";
+    let about = reference_of_cluster(cluster);
     ctx.events.publish(&about, EventType::Warning, "WorksReleased", note);
 }
 

@@ -12,15 +12,19 @@ use serde_json::{Value, json};
 
 use super::conditions::{Applied, is_applied};
 use super::index::WorkIndex;
+use super::losses::{Losses, News};
 use super::member::{Member, MemberFailure};
 use super::memory::{Memory, ObjectName};
 use super::object::{Look, Step, content, is_managed, step};
 use super::writer::{self, Spoken};
 use crate::interpreter::{InterpretError, Interpreter};
 use crate::members::{BY_WORK, Reach, Session, work_of_value};
-use crate::objects::{api_resource, key_of, reference};
+use crate::objects::{api_resource, key_of, reference, reference_of_cluster};
 use crate::work_status::reconcile::statuses;
 use crate::{json, kinds};
+
+/// Reason of the event about objects that a member has lost.
+const OBJECTS_LOST: &str = "ObjectsLost";
 
 /// How soon a deletion that the member has accepted is looked at again.
 const AGAIN_WHILE_GOING: Duration = Duration::from_secs(1);
@@ -64,6 +68,7 @@ pub struct MemberExecution {
     pub(super) interpreter: Arc<dyn Interpreter>,
     pub(super) told: Told,
     pub(super) memory: Memory,
+    pub(super) losses: Losses,
 }
 
 /// Why a Work could not be dealt with.
@@ -331,6 +336,25 @@ impl MemberExecution {
         }
     }
 
+    /// An object that was applied was not there any more. One line and one event for all that is missed at a time: a
+    /// member that comes back empty has lost everything.
+    fn tell_lost(&self, work: &ObjectKey, of: &Work, (kind, object): &ObjectName) {
+        if self.losses.count() == News::No {
+            tracing::debug!(cluster = %self.cluster, %work, kind, %object, "gone from the member, applied again");
+            return;
+        }
+        tracing::warn!(
+            cluster = %self.cluster, %work, kind, %object,
+            "what was applied is gone from the member: applying again what is missing"
+        );
+        let note = format!("{kind} {object} was applied and is gone from the member; what is missing is applied again");
+        let (events, warning) = (&self.ctx.events, EventType::Warning);
+        match self.told {
+            Told::OfTemplates => events.publish(&reference_of_cluster(&self.cluster), warning, OBJECTS_LOST, note),
+            Told::OfWorks => events.publish_for(of, warning, OBJECTS_LOST, note),
+        }
+    }
+
     fn publish(&self, work: &Work, manifest: &Value, event_type: EventType, reason: &str, note: String) {
         let events = &self.ctx.events;
         match self.told {
@@ -373,7 +397,13 @@ impl MemberExecution {
         let written = match step(key, manifest, observed, look, self.interpreter.as_ref())? {
             Step::Leave => return Ok(observed.cloned().unwrap_or_default()),
             Step::Conflict(reason) => return Err(Trouble::Conflict(reason)),
-            Step::Create(object) => self.member.create(&object).await?,
+            Step::Create(object) => {
+                let created = self.member.create(&object).await?;
+                if applied {
+                    self.tell_lost(key, work, &name);
+                }
+                created
+            }
             Step::Replace(object) => self.member.replace(&object).await?,
         };
         self.memory.wrote(key, name, content(&written));

@@ -1,0 +1,190 @@
+//! What disturbs a process is told, and what is normal is not.
+
+use std::time::Duration;
+
+use controller_kit::leader::DISTURBANCES_ANNOTATION;
+use controller_kit::process::{Controller, KitFlags, Running};
+use controller_kit::{Context, Scope};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use kube_sandbox::{EventEffect, Match, Verb};
+use serde_json::json;
+
+use crate::world::{World, config_map, seconds_and_a_bit, within_hours};
+
+fn watches() -> Match {
+    Match::any().resource("configmaps").verb(Verb::Watch)
+}
+
+/// Follows all config maps, and those of one label, which do not show all that is written; writes one every ten seconds.
+fn writer() -> Controller {
+    Controller::new("writer", |ctx: Context| async move {
+        let followed = ctx.informers.of::<ConfigMap>();
+        let labelled = ctx.informers.get::<ConfigMap>(Scope::all().labels("none=such"), &());
+        let _ = (followed.synced().await, labelled.synced().await);
+        let api: Api<ConfigMap> = Api::namespaced(ctx.client.clone(), "default");
+        let mut number = 0;
+        loop {
+            number += 1;
+            let patch = Patch::Merge(json!({"data": {"v": number.to_string()}}));
+            api.patch("own", &PatchParams::default(), &patch).await?;
+            tokio::select! {
+                biased;
+                () = ctx.shutdown.cancelled() => return Ok(()),
+                () = tokio::time::sleep(Duration::from_secs(10)) => {}
+            }
+        }
+    })
+}
+
+async fn start(world: &World) -> Running {
+    world.put("own", "0");
+    let flags = KitFlags {
+        relist_interval: Duration::from_secs(60),
+        ..KitFlags::default()
+    };
+    let process = world.process("writer-0").flags(flags).controllers([writer()]);
+    let process = process.start().await.unwrap();
+    seconds_and_a_bit(1).await;
+    process
+}
+
+fn errors(process: &Running, reason: &str) -> f64 {
+    let text = process.metrics().render();
+    let reason = format!("reason=\"{reason}\"");
+    let series = text
+        .lines()
+        .filter(|line| line.starts_with("failover_informer_errors_total") && line.contains(&reason));
+    series
+        .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
+        .sum()
+}
+
+async fn on_the_lease(world: &World) -> Option<String> {
+    let annotations = world.lease("writer").await?.metadata.annotations?;
+    annotations.get(DISTURBANCES_ANNOTATION).cloned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_well_disturbs_nobody() {
+    within_hours(3, async {
+        let world = World::new();
+        let process = start(&world).await;
+        for minute in 0..120_u32 {
+            let name = format!("other{}", minute % 7);
+            world.put(&name, &minute.to_string());
+            seconds_and_a_bit(30).await;
+            if minute % 3 == 0 {
+                world.delete(&name).await;
+            }
+            // It is restarted now and then.
+            if minute % 10 == 0 {
+                world.sandbox.faults().cut_watches(Match::any());
+            }
+            seconds_and_a_bit(30).await;
+            assert_eq!(process.readiness().notes(), [""; 0], "minute {minute}");
+        }
+        assert_eq!(
+            (errors(&process, "lost_event"), errors(&process, "late_event")),
+            (0.0, 0.0)
+        );
+        assert!(errors(&process, "ended_early") > 0.0, "restarts are counted");
+        assert_eq!(on_the_lease(&world).await, None);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_version_that_only_a_list_had_is_counted() {
+    within_hours(3, async {
+        let world = World::new();
+        world.put("deleted", "1");
+        world.put("changed", "1");
+        let process = start(&world).await;
+        seconds_and_a_bit(20).await;
+        // For one of the two informers: the other follows what none of these is. That the third event was lost is not
+        // known, since a deletion leaves no version.
+        world
+            .sandbox
+            .faults()
+            .disturb_events(watches(), 0, 3, EventEffect::Drop);
+        world.put("changed", "2");
+        world.put("created", "1");
+        world.delete("deleted").await;
+        seconds_and_a_bit(300).await;
+        assert_eq!(errors(&process, "lost_event"), 2.0, "{}", process.metrics().render());
+        let notes = process.readiness().notes();
+        assert!(
+            notes.len() == 1
+                && notes[0].starts_with("disturbed: lost_events since ")
+                && notes[0].contains("configmaps"),
+            "{notes:?}"
+        );
+        seconds_and_a_bit(3_700).await;
+        assert_eq!(process.readiness().notes(), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_does_not_show_own_writes_is_late() {
+    within_hours(3, async {
+        let world = World::new();
+        let process = start(&world).await;
+        seconds_and_a_bit(20).await;
+        let delay = EventEffect::Delay(Duration::from_secs(25));
+        world.sandbox.faults().disturb_events(watches(), 0, 1, delay);
+        seconds_and_a_bit(22).await;
+        let notes = process.readiness().notes();
+        assert!(
+            notes.len() == 1 && notes[0].contains("late_events") && notes[0].contains("a write of configmaps"),
+            "{notes:?}"
+        );
+        assert_eq!(errors(&process, "late_event"), 0.0, "it has not come");
+        let lease = on_the_lease(&world).await;
+        assert!(
+            lease.as_ref().is_some_and(|text| text.contains("late_events since")),
+            "{lease:?}"
+        );
+        seconds_and_a_bit(20).await;
+        assert_eq!(errors(&process, "late_event"), 1.0);
+        seconds_and_a_bit(130).await;
+        assert_eq!(process.readiness().notes(), [""; 0]);
+        assert_eq!(on_the_lease(&world).await, None, "the annotation goes with it");
+    })
+    .await;
+}
+
+// What is disturbed is said with the renewals that are due anyway.
+#[tokio::test(start_paused = true)]
+async fn telling_costs_no_write() {
+    within_hours(3, async {
+        let world = World::new();
+        let process = start(&world).await;
+        let faults = world.sandbox.faults();
+        let renewals = Match::writes().resource("leases");
+        faults.reset_counts();
+        seconds_and_a_bit(300).await;
+        let at_rest = faults.count(&renewals);
+        faults.reset_counts();
+        for _ in 0..60 {
+            faults.cut_watches(Match::any());
+            world.sandbox.put(config_map("other", "1")).unwrap();
+            seconds_and_a_bit(5).await;
+        }
+        assert!(
+            on_the_lease(&world)
+                .await
+                .is_some_and(|text| text.contains("short_watches"))
+        );
+        let disturbed = faults.count(&renewals);
+        assert!(disturbed <= at_rest + 1, "{at_rest} at rest, {disturbed} disturbed");
+        assert_eq!(
+            process.readiness().missing(),
+            [""; 0],
+            "it is no reason to be taken out of service"
+        );
+    })
+    .await;
+}
