@@ -348,11 +348,7 @@ pub fn failover_gate_of(controllers: &[ControllerView], name: &str) -> Option<Fa
         .iter()
         .find(|view| view.name == name && view.state == Running::Running)?;
     let gates = controller.gates.as_ref().ok()?;
-    Some(if gates.enabled(Gate::Failover) {
-        FailoverGate::On
-    } else {
-        FailoverGate::Off
-    })
+    Some(gates.enabled(Gate::Failover).into())
 }
 
 /// Whether this controller runs.

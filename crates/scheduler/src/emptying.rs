@@ -39,7 +39,7 @@ impl Emptying {
     pub(crate) fn new(ctx: &Context) -> Self {
         let inner = Inner {
             started: Instant::now(),
-            gate: gate(&ctx.gates),
+            gate: ctx.gates.enabled(Gate::Failover).into(),
             seen: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -117,15 +117,8 @@ impl Emptying {
 fn gate_of(lease: &Lease) -> Option<FailoverGate> {
     let annotations = lease.metadata.annotations.as_ref()?;
     let said = annotations.get(GATES_ANNOTATION).filter(|said| !said.is_empty())?;
-    FeatureGates::parse_known(said).ok().map(|gates| gate(&gates))
-}
-
-fn gate(gates: &FeatureGates) -> FailoverGate {
-    if gates.enabled(Gate::Failover) {
-        FailoverGate::On
-    } else {
-        FailoverGate::Off
-    }
+    let gates = FeatureGates::parse_known(said).ok()?;
+    Some(gates.enabled(Gate::Failover).into())
 }
 
 #[cfg(test)]

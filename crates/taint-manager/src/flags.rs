@@ -3,7 +3,7 @@
 use api_types::policy::PurgeMode;
 use clap::{ArgAction, Args, ValueEnum};
 use controller_kit::{FeatureGates, Gate};
-use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches};
+use failover_core::eviction::{NoExecuteEviction, Switches};
 use scheduler_filters::PreEvictionCheck;
 
 /// Name of the flag that switches NoExecute evictions, as people write it.
@@ -143,11 +143,7 @@ impl Default for Flags {
 impl Flags {
     pub(crate) fn switches(&self, gates: &FeatureGates) -> Switches {
         Switches {
-            failover: if gates.enabled(Gate::Failover) {
-                FailoverGate::On
-            } else {
-                FailoverGate::Off
-            },
+            failover: gates.enabled(Gate::Failover).into(),
             no_execute: if self.enable_no_execute_taint_eviction {
                 NoExecuteEviction::On
             } else {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use api_types::failover::FailoverPause;
 use api_types::names::annotation;
 use controller_kit::leader::{lease_name, said};
-use controller_kit::{Context, FeatureGates, Gate, ObjectKey, api_errors};
+use controller_kit::{Context, Gate, ObjectKey, api_errors};
 use failover_core::cluster_health::deletion::{Operations, controllers};
 use failover_core::eviction::FailoverGate;
 use failover_core::eviction::queue::PauseView;
@@ -43,7 +43,7 @@ pub(super) async fn operations(ctx: &Context, index: &Index) -> Result<Operation
         // No Lease says anything: taken for running, with our own gates.
         return Ok(Operations {
             running: NEEDED.into_iter().map(str::to_owned).collect(),
-            failover: Some(gate(&ctx.gates)),
+            failover: Some(ctx.gates.enabled(Gate::Failover).into()),
             standstill: None,
             pauses,
         });
@@ -73,15 +73,9 @@ pub(super) async fn operations(ctx: &Context, index: &Index) -> Result<Operation
 /// The gate as the holder of the taint manager's Lease has it. One that does not say, or says what cannot be read, is at
 /// work: only a gate that is said to be off hands the cluster to the scheduler, which reads it in the same way.
 fn failover_of(lease: &Lease) -> FailoverGate {
-    said(lease).gates.map_or(FailoverGate::On, |gates| gate(&gates))
-}
-
-fn gate(gates: &FeatureGates) -> FailoverGate {
-    if gates.enabled(Gate::Failover) {
-        FailoverGate::On
-    } else {
-        FailoverGate::Off
-    }
+    said(lease)
+        .gates
+        .map_or(FailoverGate::On, |gates| gates.enabled(Gate::Failover).into())
 }
 
 /// The controller's Lease, if somebody holds it and renews it before our eyes.

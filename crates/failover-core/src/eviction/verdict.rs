@@ -23,6 +23,13 @@ pub enum FailoverGate {
     Off,
 }
 
+impl From<bool> for FailoverGate {
+    /// As `--feature-gates` has it, one's own or that of whoever holds a Lease.
+    fn from(enabled: bool) -> Self {
+        if enabled { Self::On } else { Self::Off }
+    }
+}
+
 /// The flag `--enable-no-execute-taint-eviction`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoExecuteEviction {
