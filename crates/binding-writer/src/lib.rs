@@ -17,5 +17,5 @@ mod writer;
 pub use bindings::{BindingInformers, BindingStores};
 pub use edit::BindingEdit;
 pub use keys::{api, binding_key, object_key};
-pub use own_writes::OwnWrites;
+pub use own_writes::{Cache, OwnWrites};
 pub use writer::{BindingWriter, WriteError, WriteOutcome};

@@ -9,6 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use api_types::BindingKey;
 use api_types::work::Binding;
 
+/// How what the cache shows of a binding stands to the own writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// It shows a version that an own write has superseded: a newer one is on its way.
+    Behind,
+    /// It shows what the own writes made of it, or something later.
+    CaughtUp,
+}
+
 /// Remembers, per binding, the versions that were read for writes that succeeded. Clones share what they remember.
 #[derive(Clone, Debug, Default)]
 pub struct OwnWrites {
@@ -24,28 +33,32 @@ impl OwnWrites {
         }
     }
 
-    /// Whether the cache shows a version that was superseded by an own write. Forgets the binding once it does not.
-    #[must_use]
-    pub fn is_superseded(&self, cached: &Binding) -> bool {
+    /// Takes in what the cache shows of a binding, and says whether that is worth a decision. Once the cache has caught
+    /// up with the own writes they are forgotten.
+    pub fn take_in(&self, cached: &Binding) -> Cache {
         let mut all = self.superseded.lock().unwrap_or_else(PoisonError::into_inner);
         let key = cached.key();
-        let Some(versions) = all.get(&key) else { return false };
+        let Some(versions) = all.get(&key) else {
+            return Cache::CaughtUp;
+        };
         let superseded = cached
             .metadata
             .resource_version
             .as_ref()
             .is_some_and(|version| versions.contains(version));
-        if !superseded {
+        if superseded {
+            Cache::Behind
+        } else {
             all.remove(&key);
+            Cache::CaughtUp
         }
-        superseded
     }
 
     /// Takes in a change that is no reason for a look: what it supersedes, or ends, is forgotten without one.
     pub fn saw(&self, key: &BindingKey, after: Option<&Binding>) {
         match after {
             Some(after) => {
-                let _ = self.is_superseded(after);
+                self.take_in(after);
             }
             None => self.forget(key),
         }
@@ -99,13 +112,15 @@ mod tests {
     #[test]
     fn waits_until_the_cache_has_caught_up() {
         let own = OwnWrites::default();
-        assert!(!own.is_superseded(&version("1")));
+        assert_eq!(own.take_in(&version("1")), Cache::CaughtUp);
         own.wrote(&version("1"));
         own.wrote(&version("2"));
-        assert!(own.is_superseded(&version("1")) && own.is_superseded(&version("2")));
-        assert!(!own.is_superseded(&version("3")));
-        assert!(
-            !own.is_superseded(&version("1")),
+        assert_eq!(own.take_in(&version("1")), Cache::Behind);
+        assert_eq!(own.take_in(&version("2")), Cache::Behind);
+        assert_eq!(own.take_in(&version("3")), Cache::CaughtUp);
+        assert_eq!(
+            own.take_in(&version("1")),
+            Cache::CaughtUp,
             "an object restored to an old version is looked at"
         );
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::work::Binding;
-use binding_writer::{BindingWriter, OwnWrites, WriteError, WriteOutcome};
+use binding_writer::{BindingWriter, Cache, OwnWrites, WriteError, WriteOutcome};
 use controller_kit::{Context, Next};
 use failover_core::graceful::{Assessed, End, Fate, Settings, View, assess};
 use jiff::Timestamp;
@@ -45,7 +45,7 @@ impl GracefulEviction {
             self.own.forget(key);
             return Ok(Next::Done);
         };
-        if self.own.is_superseded(&known) {
+        if self.own.take_in(&known) == Cache::Behind {
             return Ok(Next::Done);
         }
         let mut binding = (*known).clone();

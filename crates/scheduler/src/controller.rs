@@ -3,7 +3,7 @@
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
-use binding_writer::OwnWrites;
+use binding_writer::{Cache, OwnWrites};
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, Next, RequiredKind, WorkQueue};
 use scheduler_filters::{Plugins, Rules};
@@ -73,7 +73,7 @@ impl Scheduler {
             self.own.forget(key);
             return Ok(Next::Done);
         };
-        if self.own.is_superseded(&known) {
+        if self.own.take_in(&known) == Cache::Behind {
             return Ok(Next::Done);
         }
         let mut binding = (*known).clone();
