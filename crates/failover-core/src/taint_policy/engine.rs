@@ -13,6 +13,7 @@ pub use super::input::{FailoverGate, Input};
 pub use super::outcome::{AnnotationChange, Evaluation, TaintChange};
 use super::ownership::{Owned, targets};
 use super::persist::{Stored, Wanted};
+use super::record::{Record, remembered_taints};
 use super::records::{DismissedAt, ManagedTaints, Window};
 use super::report::{Notice, Report, conditions_text, render};
 use super::resolve::{Judged, Resolved, by_taint, resolve};
@@ -44,8 +45,8 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     let of_this_cluster = || stored.windows().as_ref().ok().filter(|stored| stored.cluster == uid);
     let stored_windows_before = || of_this_cluster().map(|stored| &stored.windows);
     let (previous, source) = wall::previous_windows(memory, stored_windows_before, wall_ahead);
-    let nothing = ManagedTaints::default();
-    let mut owned = Owned::compare(stored.managed.as_ref().unwrap_or(&nothing), cluster);
+    let record = Record::of(&stored.managed, memory.map(|memory| &memory.managed), cluster);
+    let mut owned = Owned::compare(&record.managed, cluster);
     owned.settle(&forms, cluster, &previous);
 
     let mut transitions = kept_counts(memory, &forms);
@@ -87,10 +88,11 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
         forecast,
     };
     let annotations = stored.changes(cluster, &wanted);
-    let complaints = stored.complaints();
+    let complaints = stored.complaints(memory, &record.lost);
     Evaluation {
         memory: Memory {
             cluster: uid.to_owned(),
+            managed: remembered_taints(wanted.managed, &owned),
             wall_ahead,
             windows: remembered_windows(judged, &owned),
             transitions,
@@ -182,7 +184,7 @@ fn reports(judged: &[Judged<'_>], resolved: &Resolved, input: Input<'_>) -> BTre
             .map(|(taint, _)| taint.id.to_string())
             .collect();
         let conflict = resolved.conflicts.get(form.uid).cloned();
-        let report = render(form, input, window, wants, &foreign, conflict);
+        let report = render(form, input, window, wants, foreign, conflict);
         (form.name.to_owned(), report)
     };
     judged.iter().map(one).collect()

@@ -21,6 +21,7 @@ mod outcome;
 mod ownership;
 mod persist;
 mod reading;
+mod record;
 mod records;
 mod recovering;
 mod report;

@@ -23,19 +23,17 @@ pub(super) struct Owned {
 }
 
 impl Owned {
-    /// Compares the record with the taints of the same version of the Cluster. An entry that we cannot have written,
-    /// without policies or without a time, makes nothing ours.
+    /// Compares the record with the taints of the same version of the Cluster.
     pub fn compare(managed: &ManagedTaints, cluster: &Cluster) -> Self {
         let mut owned = Self::default();
         let same_cluster = managed.cluster == cluster.metadata.uid.as_deref().unwrap_or_default();
-        let ours = |entry: &ManagedTaint| !entry.policies.is_empty() && entry.time_added.is_some();
         let mut stand: BTreeMap<(&str, &str), Vec<&Taint>> = BTreeMap::new();
         if !managed.taints.is_empty() {
             for taint in &cluster.spec.taints {
                 stand.entry((&taint.key, &taint.effect)).or_default().push(taint);
             }
         }
-        for (id, entry) in managed.taints.iter().filter(|(_, entry)| ours(entry)) {
+        for (id, entry) in managed.taints.iter().filter(|(_, entry)| entry.can_be_ours()) {
             let found = stand.get(&(id.key.as_str(), id.effect.as_str()));
             if found.is_some_and(|found| found.iter().any(|taint| entry.is(taint))) {
                 owned.standing.insert(id.clone(), entry.clone());
@@ -91,6 +89,12 @@ impl Owned {
         self.standing
             .get(id)
             .or_else(|| self.orphans.get(id).map(|(entry, _)| entry))
+    }
+
+    /// All that was recorded: what stands as we wrote it, and what somebody took away.
+    pub fn entries(&self) -> impl Iterator<Item = (&TaintId, &ManagedTaint)> {
+        let orphans = self.orphans.iter().map(|(id, (entry, _))| (id, entry));
+        self.standing.iter().chain(&self.taken).chain(orphans)
     }
 
     /// Whether this taint stands for this policy.

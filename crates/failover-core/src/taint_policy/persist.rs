@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::flaps::FlapScore;
 use super::outcome::AnnotationChange;
-use super::records::{ManagedTaints, RecordError, Window, Windows};
+use super::records::{ManagedTaints, RecordError, TaintId, Window, Windows};
 use super::report::Notice;
+use super::windows::Memory;
 
 /// The annotations as they are stored. The windows are read only when they are needed: a process that has its own
 /// compares the text.
@@ -54,20 +55,30 @@ impl<'a> Stored<'a> {
         self.windows.get_or_init(|| Windows::read(self.annotations))
     }
 
-    /// What could not be read, and what follows from that.
-    pub fn complaints(&self) -> Vec<Notice> {
+    /// What could not be read, and what follows from that. `lost` are the taints of ours that the record no longer owns
+    /// up to, though this process knows that they are.
+    pub fn complaints(&self, memory: Option<&Memory>, lost: &[TaintId]) -> Vec<Notice> {
         let one = |error: Option<&RecordError>, consequence: &str| {
-            error.map(|error| Notice {
-                reason: "TaintRecordUnreadable",
-                is_warning: true,
-                text: format!("{error}; {consequence}"),
-            })
+            error.map(|error| unreadable(format!("{error}; {consequence}")))
         };
+        let edited = self.managed.is_ok() && !lost.is_empty();
         let all = [
             one(
                 self.managed.as_ref().err(),
-                "taints that stand now are taken for somebody else's and stay until removed by hand",
+                match memory {
+                    None => "taints that stand now are taken for somebody else's and stay until removed by hand",
+                    Some(_) => "this process remembers which taints are its own and records them again",
+                },
             ),
+            edited.then(|| {
+                let name = annotation::MANAGED_TAINTS;
+                let lost: Vec<String> = lost.iter().map(ToString::to_string).collect();
+                unreadable(format!(
+                    "annotation {name} was removed or edited by somebody else; this process remembers that {} is its own \
+                     and records it again",
+                    lost.join(", ")
+                ))
+            }),
             one(
                 self.windows.get().and_then(|read| read.as_ref().err()),
                 "windows that this process has not seen start anew",
@@ -125,6 +136,14 @@ impl<'a> Stored<'a> {
             name,
             value: Some(value),
         })
+    }
+}
+
+fn unreadable(text: String) -> Notice {
+    Notice {
+        reason: "TaintRecordUnreadable",
+        is_warning: true,
+        text,
     }
 }
 

@@ -87,6 +87,11 @@ pub struct ManagedTaint {
 }
 
 impl ManagedTaint {
+    /// Whether we can have written this entry: without policies or without a time it makes nothing ours.
+    pub(super) fn can_be_ours(&self) -> bool {
+        !self.policies.is_empty() && self.time_added.is_some()
+    }
+
     /// Whether `taint` is the one that we wrote, and not one that somebody put in its place. A `timeAdded` that got
     /// lost in somebody's update does not make it theirs; one that this record lacks, which we always write, does not
     /// make it ours.

@@ -51,6 +51,8 @@ pub struct Report {
     pub held_by_gate: bool,
     /// Whether a person took a taint of the policy back.
     pub dismissed: bool,
+    /// Taints that the policy wants and that stand already, but are not ours.
+    pub foreign: Vec<String>,
 }
 
 /// The conditions behind a policy's state, in words.
@@ -67,7 +69,7 @@ pub(super) fn render(
     input: Input<'_>,
     window: &Window,
     wants: &[(&PolicyTaint, Want)],
-    foreign: &[String],
+    foreign: Vec<String>,
     conflict: Option<String>,
 ) -> Report {
     let cluster = input.cluster;
@@ -88,7 +90,7 @@ pub(super) fn render(
         message: if quiet {
             String::new()
         } else {
-            message(form, cluster, wants, foreign)
+            message(form, cluster, wants, &foreign)
         },
         missing: match form.rule {
             Rule::Matching(wanted) => missing(wanted.iter(), cluster),
@@ -99,6 +101,7 @@ pub(super) fn render(
             .iter()
             .any(|(_, want)| matches!(want, Want::HeldByGate(at) if *at <= input.now)),
         dismissed,
+        foreign,
     }
 }
 

@@ -12,6 +12,7 @@ use super::outcome::TaintChange;
 use super::ownership::{Owned, find, places};
 use super::records::{ManagedTaint, TaintId, Window};
 use super::report::conditions_text;
+use super::times::whole_second;
 use super::wanted::Want;
 
 /// One policy after its window and wants are known.
@@ -100,7 +101,8 @@ fn have(out: &mut Resolved, id: &TaintId, wanting: &[&Say<'_>], owned: &Owned, i
             return;
         }
         None => {
-            let added = Time(input.wall);
+            // Whole seconds, as it is stored: a fraction would look like a change after the next read.
+            let added = Time(whole_second(input.wall));
             let why: Vec<String> = wanting.iter().map(|(policy, ..)| because(policy, input)).collect();
             out.changes.push(TaintChange::Add {
                 taint: Taint {

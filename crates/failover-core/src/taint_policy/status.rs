@@ -1,5 +1,6 @@
 //! A policy's status from the reports of all clusters. A projection: it says nothing that is not on the Clusters.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use api_types::conditions::{self, Say};
@@ -151,6 +152,18 @@ fn ready(form: &Form<'_>, reports: &[(&str, &Report)], gate: FailoverGate) -> (&
         );
         told.push(("True", "Dismissed", message));
     }
+    let foreign: Vec<String> = reports
+        .iter()
+        .filter(|(_, report)| !report.foreign.is_empty())
+        .map(|(name, report)| format!("{} on {name}", report.foreign.join(" and ")))
+        .collect();
+    if !foreign.is_empty() {
+        let message = format!(
+            "somebody else's taint stands already, and stays when the policy stops matching: {}",
+            some_names(&foreign)
+        );
+        told.push(("True", "ForeignTaint", message));
+    }
     told.extend(missing(reports).map(|message| ("True", "ConditionsMissing", message)));
     match &told[..] {
         [] => ("True", "Evaluated", "evaluated on every targeted cluster".to_owned()),
@@ -175,7 +188,7 @@ fn missing(reports: &[(&str, &Report)]) -> Option<String> {
 }
 
 /// `m1, m2`; of many the first ones and how many more.
-fn some_names(names: &[&str]) -> String {
+fn some_names<T: Borrow<str>>(names: &[T]) -> String {
     const SHOWN: usize = 5;
     let shown = names[..names.len().min(SHOWN)].join(", ");
     match names.len().saturating_sub(SHOWN) {

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::conditions::{all_hold, snapshot};
 use super::form::{Form, Rule};
-use super::records::{SeenCondition, Window};
+use super::records::{ManagedTaints, SeenCondition, Window};
 pub(super) use super::times::{after, round_up_to_millis};
 
 /// What a process remembers of one Cluster between two looks; lost with the process, and then made up for by what is
@@ -23,6 +23,8 @@ pub(super) use super::times::{after, round_up_to_millis};
 pub struct Memory {
     /// UID of the Cluster that this speaks of.
     pub(super) cluster: String,
+    /// The taints that are ours, by the last look.
+    pub(super) managed: ManagedTaints,
     /// By how much the wall clock was ahead of the time by which windows run, as taken over.
     pub(super) wall_ahead: SignedDuration,
     /// Windows by policy UID, as observed, whether or not they could be written; by the wall clock.

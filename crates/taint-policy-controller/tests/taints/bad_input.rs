@@ -1,6 +1,7 @@
 //! What an API server without our schemas lets in, and what people do to our annotations.
 
 use api_types::names::annotation;
+use tokio::time::sleep;
 
 use super::*;
 
@@ -75,26 +76,58 @@ fn an_edited_record_is_told_once_and_replaced() {
             .await;
         bench.until(302).await;
         assert_eq!(bench.taints("m1").await, [TAINT], "this process knows since when");
-        let nonsense = json!({annotation::MANAGED_TAINTS: "mine"});
-        bench
-            .edit_cluster("m1", json!({"metadata": {"annotations": nonsense}}))
-            .await;
-        bench.until(400).await;
+        for edited in [json!("mine"), json!(null)] {
+            let edited = json!({annotation::MANAGED_TAINTS: edited});
+            bench
+                .edit_cluster("m1", json!({"metadata": {"annotations": edited}}))
+                .await;
+            sleep(Duration::from_secs(50)).await;
+        }
         let warnings = bench.events("m1").await;
         let warnings: Vec<_> = warnings
             .iter()
             .filter(|(reason, _)| reason == "TaintRecordUnreadable")
             .collect();
-        assert_eq!(warnings.len(), 3, "{warnings:?}");
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
         let before = bench.all_writes("taints").len();
         bench.set_ready("m1", "True").await;
+        sleep(Duration::from_secs(179)).await;
+        assert_eq!(bench.taints("m1").await, [TAINT]);
         bench.until(2000).await;
-        assert_eq!(
-            bench.taints("m1").await,
-            [TAINT],
-            "whose it is cannot be known any more: it stays"
+        assert!(
+            bench.taints("m1").await.is_empty(),
+            "this process remembers whose it is"
         );
         assert!(bench.all_writes("taints").len() < before + 10);
+    });
+}
+
+/// Nobody is left who knows whose the taint is: it stays, and the policy says where.
+#[test]
+fn a_record_that_is_lost_while_nobody_runs_makes_the_taint_somebody_elses() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        bench.put_not_ready_policy();
+        bench.set_ready("m1", "False").await;
+        let taints = bench.start_taints("taints-0").await;
+        bench.until(310).await;
+        taints.stop().await;
+        let removed = json!({annotation::MANAGED_TAINTS: null});
+        bench
+            .edit_cluster("m1", json!({"metadata": {"annotations": removed}}))
+            .await;
+        let _taints = bench.start_taints("taints-1").await;
+        bench.until(330).await;
+        let (status, reason, message) = bench.policy_condition("not-ready", "Ready").await;
+        assert_eq!(
+            (status.as_str(), reason.as_str()),
+            ("True", "ForeignTaint"),
+            "{message}"
+        );
+        assert!(message.contains(TAINT) && message.contains("m1"), "{message}");
+        bench.set_ready("m1", "True").await;
+        bench.until(2000).await;
+        assert_eq!(bench.taints("m1").await, [TAINT]);
     });
 }
 

@@ -156,9 +156,14 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(80))]
 
-    /// While a process looks, its own observation counts: edits of windows change no firing time, and are put right.
+    /// While a process looks, its own observation counts: edits of windows and of whose a taint is change no firing time,
+    /// make nothing theirs, and are put right.
     #[test]
-    fn edits_of_windows_move_nothing_while_a_process_looks(policies in policies(), history in history(), texts in prop::collection::vec(text(), 1..10)) {
+    fn edits_of_records_move_nothing_while_a_process_looks(
+        policies in policies(),
+        history in history(),
+        texts in prop::collection::vec((text(), prop::option::of(text())), 1..10),
+    ) {
         let (mut left_alone, mut edited) = (World::new(&policies), World::new(&policies));
         let mut texts = texts.into_iter().cycle();
         let mut second = 0;
@@ -171,13 +176,22 @@ proptest! {
             edited.until(second);
             apply(&mut left_alone, &event);
             apply(&mut edited, &event);
-            if let Some(text) = texts.next() {
-                edited.set_annotation(annotation::TAINT_WINDOWS, &text);
+            if let Some((windows, managed)) = texts.next() {
+                edited.set_annotation(annotation::TAINT_WINDOWS, &windows);
+                match managed {
+                    Some(managed) => edited.set_annotation(annotation::MANAGED_TAINTS, &managed),
+                    None => {
+                        let annotations = edited.cluster.metadata.annotations.as_mut().unwrap();
+                        annotations.remove(annotation::MANAGED_TAINTS);
+                    }
+                }
             }
             left_alone.look();
             edited.look();
             prop_assert_eq!(&left_alone.cluster.spec.taints, &edited.cluster.spec.taints);
-            prop_assert_eq!(left_alone.annotation(annotation::TAINT_WINDOWS), edited.annotation(annotation::TAINT_WINDOWS));
+            for name in [annotation::TAINT_WINDOWS, annotation::MANAGED_TAINTS, annotation::TAINT_FORECAST] {
+                prop_assert_eq!(left_alone.annotation(name), edited.annotation(name));
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ mod clocks;
 mod dismissal;
 mod flapping;
 mod forecast;
+mod lost_record;
 mod ownership;
 mod policy_status;
 mod stock_form;

@@ -113,3 +113,26 @@ fn everything_that_is_amiss_is_in_the_message_and_the_gravest_is_the_reason() {
         ready.message
     );
 }
+
+#[test]
+fn somebody_elses_taint_in_place_of_ours_is_named_with_its_clusters() {
+    let mut world = World::new(&[not_ready("p", 0)]);
+    world.add_theirs("not-ready", "NoExecute", Some(at(-5)));
+    world.condition("Ready", "False");
+    world.look();
+    assert_eq!(
+        world.policy_condition("p", "Ready").reason,
+        "Evaluated",
+        "not wanted yet"
+    );
+    world.until(300);
+    let ready = world.policy_condition("p", "Ready");
+    assert_eq!((ready.status.as_str(), ready.reason.as_str()), ("True", "ForeignTaint"));
+    assert_eq!(
+        ready.message,
+        "somebody else's taint stands already, and stays when the policy stops matching: not-ready:NoExecute on m1"
+    );
+    world.condition("Ready", "True");
+    world.look();
+    assert_eq!(world.policy_condition("p", "Ready").reason, "Evaluated");
+}

@@ -40,6 +40,20 @@ fn added_after_its_window_and_removed_after_its_window() {
     assert_eq!(world.state("p"), None);
 }
 
+/// Stored times have whole seconds, ours have not.
+#[test]
+fn a_fraction_of_a_second_is_no_reason_for_another_write() {
+    let mut world = World::new(&[not_ready("p", 0)]);
+    world.now = at(10) + SignedDuration::from_micros(345_678);
+    world.condition("Ready", "False");
+    world.look();
+    world.pass(301);
+    assert_eq!((world.taints(), world.writes), (vec![TAINT.to_owned()], 2));
+    world.look();
+    world.pass(100);
+    assert_eq!(world.writes, 2);
+}
+
 #[test]
 fn the_change_names_policy_and_conditions() {
     let mut world = World::new(&[not_ready("p", 0)]);
