@@ -19,6 +19,13 @@ impl Fleet {
         self.by_name.get(name).map(AsRef::as_ref)
     }
 
+    /// The same fleet with `cluster` in the place of the one of its name.
+    #[must_use]
+    pub fn with(mut self, cluster: Cluster) -> Self {
+        self.by_name.insert(cluster.cluster_name(), Arc::new(cluster));
+        self
+    }
+
     /// Every cluster with its name, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&ClusterName, &Cluster)> {
         self.by_name.iter().map(|(name, cluster)| (name, cluster.as_ref()))

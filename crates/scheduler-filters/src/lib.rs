@@ -3,7 +3,8 @@
 //!
 //! Guarantees: everything here is a pure function of the objects and the time passed in; two runs over the same
 //! inputs give the same result, whatever the order in which clusters are handed over; a refusal names the plugin and
-//! the reason; a placement that this version cannot do is refused with a message and never done wrongly.
+//! the reason; a placement that this version cannot do is refused with a message and never done wrongly; no result
+//! takes the last running copy off a cluster that still fits.
 //!
 //! A plugin implements [`Filter`] or [`Score`] and is added to a [`Registry`] by its name.
 
@@ -11,6 +12,7 @@ pub mod baseline;
 pub mod divide;
 pub mod feasibility;
 pub mod fleet;
+pub mod last_copy;
 pub mod plugin;
 pub mod plugins;
 pub mod request;
@@ -23,6 +25,7 @@ mod testing;
 
 pub use feasibility::{Feasibility, FewerCopies, Outcome, PreEvictionCheck, Question, feasibility};
 pub use fleet::Fleet;
+pub use last_copy::Kept;
 pub use plugin::{DefaultState, Filter, PluginInfo, Plugins, Registry, Score};
 pub use request::{DeletionBy, Refusal, Refusals, Request, Rules};
 pub use schedule::{Decision, Failure, Scheduling, schedule};

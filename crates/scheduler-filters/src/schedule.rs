@@ -1,5 +1,7 @@
-//! The scheduler as a function: filter, score, select, divide, over the groups of clusters in their order.
+//! The scheduler as a function: filter, score, select, divide, over the groups of clusters in their order; and then
+//! whatever it was that chose, the last running copy stays until another one works ([`last_copy`]).
 
+use api_types::cluster::Cluster;
 use api_types::placement::{ClusterAffinity, Placement};
 use api_types::work::{Binding, TargetCluster};
 use jiff::Timestamp;
@@ -7,8 +9,9 @@ use jiff::Timestamp;
 use crate::baseline;
 use crate::divide::{self, TieOrder};
 use crate::fleet::Fleet;
+use crate::last_copy::{self, Kept};
 use crate::plugin::Plugins;
-use crate::request::{Refusals, Request, Rules};
+use crate::request::{Refusal, Refusals, Request, Rules};
 use crate::select::{self, Candidate, SelectError};
 use crate::strategy::{self, Strategy, Unsupported};
 
@@ -42,8 +45,11 @@ pub enum StartFrom {
 /// A placement that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Clusters and replicas, by name. Empty only for a workload of no replicas that runs nowhere.
+    /// Clusters and replicas, by name, with the copies that are kept. Empty only for a workload of no replicas that runs
+    /// nowhere.
     pub clusters: Vec<TargetCluster>,
+    /// The copies that stay beside those that were chosen, as long as none of these works.
+    pub kept: Option<Kept>,
     /// The affinity group that was used, where the placement has such groups.
     pub affinity_name: Option<String>,
     /// The clusters that were refused in that group.
@@ -100,15 +106,46 @@ impl Failure {
     }
 }
 
+impl<'a> Scheduling<'a> {
+    /// What plugins are asked in the group of `affinity`.
+    pub(crate) fn request(&self, placement: &'a Placement, affinity: Option<&'a ClusterAffinity>) -> Request<'a> {
+        Request {
+            binding: self.binding,
+            placement,
+            affinity,
+            fleet: self.fleet,
+            rules: self.rules,
+            now: self.now,
+        }
+    }
+}
+
+/// Whether a cluster can be chosen: the rules that no flag switches off, then the plugins.
+pub(crate) fn judge(request: &Request<'_>, plugins: &Plugins, cluster: &Cluster) -> Result<(), Refusal> {
+    baseline::check(request, cluster).and_then(|()| plugins.filter(request, cluster))
+}
+
 /// Places a binding.
 ///
-/// Ordered groups (`clusterAffinities`) are tried from the one in use on; the first that fits counts.
+/// Ordered groups (`clusterAffinities`) are tried from the one in use on; the first that fits counts. What the present
+/// result holds beside that goes, but for the last running copy.
 ///
 /// # Errors
 /// [`Failure`] of the first group that was tried, when none fits.
 pub fn schedule(scheduling: &Scheduling<'_>) -> Result<Decision, Failure> {
     let anywhere = Placement::default();
     let placement = scheduling.binding.spec.placement.as_ref().unwrap_or(&anywhere);
+    let mut decision = chosen(scheduling, placement)?;
+    decision.kept = last_copy::kept(scheduling, placement, &decision.clusters);
+    if let Some(kept) = &decision.kept {
+        decision.clusters.extend(kept.targets.iter().cloned());
+        decision.clusters.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    Ok(decision)
+}
+
+/// The first group that fits, and what it is given.
+fn chosen(scheduling: &Scheduling<'_>, placement: &Placement) -> Result<Decision, Failure> {
     let strategy = strategy::of(&scheduling.binding.spec, placement)?;
     if placement.cluster_affinities.is_empty() {
         return one_group(scheduling, placement, strategy, placement.cluster_affinity.as_ref());
@@ -161,23 +198,14 @@ fn one_group(
         binding,
         fleet,
         plugins,
-        rules,
-        now,
         ..
     } = *scheduling;
     let groups = strategy::groups(strategy, placement)?;
-    let request = Request {
-        binding,
-        placement,
-        affinity,
-        fleet,
-        rules,
-        now,
-    };
+    let request = scheduling.request(placement, affinity);
     let mut refusals = Refusals::default();
     let mut candidates = Vec::new();
     for (name, cluster) in fleet.iter() {
-        match baseline::check(&request, cluster).and_then(|()| plugins.filter(&request, cluster)) {
+        match judge(&request, plugins, cluster) {
             Ok(()) => candidates.push(Candidate {
                 cluster,
                 score: plugins.score(&request, cluster),
@@ -196,6 +224,7 @@ fn one_group(
     match select::select(candidates, groups) {
         Ok(chosen) => Ok(Decision {
             clusters: assign(binding, strategy, &chosen),
+            kept: None,
             affinity_name: None,
             refusals,
         }),
@@ -203,7 +232,7 @@ fn one_group(
     }
 }
 
-fn assign(binding: &Binding, strategy: Strategy<'_>, chosen: &[&api_types::cluster::Cluster]) -> Vec<TargetCluster> {
+fn assign(binding: &Binding, strategy: Strategy<'_>, chosen: &[&Cluster]) -> Vec<TargetCluster> {
     let replicas = binding.replicas();
     match strategy {
         Strategy::NoReplicas => divide::duplicated(chosen, 0),

@@ -6,7 +6,7 @@ use api_types::work::{Binding, BindingKind};
 use binding_writer::{Cache, OwnWrites};
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, Next, RequiredKind, WorkQueue};
-use scheduler_filters::{Plugins, Rules};
+use scheduler_filters::{Fleet, Plugins, Rules};
 
 use crate::emptying::Emptying;
 use crate::flags::Flags;
@@ -95,11 +95,12 @@ impl Scheduler {
         let fleet = self.stores.fleet();
         let missing = binding.spec.clusters.iter().map(|target| target.name.clone());
         let missing: Vec<String> = missing.filter(|name| fleet.get(name).is_none()).collect();
-        let gone = if missing.is_empty() || crate::trigger::ours(binding, &self.name).is_err() {
+        let (found, gone) = if missing.is_empty() || crate::trigger::ours(binding, &self.name).is_err() {
             Default::default()
         } else {
-            writer::confirm_gone(&self.ctx, missing).await?
+            writer::look_up(&self.ctx, &missing).await?
         };
+        let fleet = found.into_iter().fold(fleet, Fleet::with);
         let now = self.ctx.clock.now();
         let view = View {
             binding,

@@ -13,8 +13,17 @@ use serde_json::{Value, json};
 
 use crate::trigger::{NotOurs, Trigger, as_map, ours, trigger};
 
-/// Message of the condition after a success, stock's.
+/// Message of the condition after a success, stock's. While a copy is kept beside what was chosen, more follows.
 pub const SUCCESS: &str = "Binding has been scheduled successfully.";
+
+/// Whether the last schedule kept a copy until another one works: then the statuses of the copies concern the scheduler.
+/// Its own condition says so, which it wrote on the very version of the statuses that it judged by.
+#[must_use]
+pub fn keeps_a_copy(binding: &Binding) -> bool {
+    let says = binding.condition(condition::SCHEDULED).filter(|c| c.status == "True");
+    says.and_then(|c| c.message.strip_prefix(SUCCESS))
+        .is_some_and(|more| !more.is_empty())
+}
 
 /// What a binding is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +148,10 @@ pub fn plan(view: &View<'_>) -> Result<Plan, NotOurs> {
 }
 
 fn standing(binding: &Binding) -> Plan {
-    let says = binding.condition(condition::SCHEDULED);
+    // A copy that was kept and that somebody else took away is not spoken of any more.
+    let says = binding
+        .condition(condition::SCHEDULED)
+        .filter(|_| !keeps_a_copy(binding));
     Plan {
         trigger: None,
         spec: None,
@@ -169,6 +181,9 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         .as_ref()
         .and_then(|all| all.get(annotation::APPLIED_PLACEMENT));
     let result = in_words(&clusters);
+    let kept = decision.kept.map(|kept| format!(" {kept}"));
+    let is_told = kept.is_none() || keeps_a_copy(binding);
+    let kept = kept.unwrap_or_default();
     let spec = (moved
         || (trigger == Trigger::PlacementChanged || trigger == Trigger::Asked) && stored != applied.as_ref())
     .then(|| SpecChange {
@@ -185,7 +200,7 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         saying: Saying {
             scheduled: "True",
             reason: "Success".to_owned(),
-            message: SUCCESS.to_owned(),
+            message: format!("{SUCCESS}{kept}"),
             affinity_name: decision.affinity_name,
             placed: if news || trigger == Trigger::Asked {
                 Placed::Now
@@ -193,8 +208,8 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
                 Placed::Before
             },
         },
-        events: if news {
-            vec![Said::Succeeded(format!("{SUCCESS} Result: {{{result}}}"))]
+        events: if news || !is_told {
+            vec![Said::Succeeded(format!("{SUCCESS} Result: {{{result}}}{kept}"))]
         } else {
             Vec::new()
         },

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
-use api_types::work::Binding;
+use api_types::work::{AggregatedStatusItem, Binding};
 use binding_writer::{BindingInformers, BindingStores, OwnWrites, binding_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use scheduler_filters::Fleet;
 
+use crate::plan::keeps_a_copy;
 use crate::wake::{self, Concerned};
 
 /// Reads of what is known; only of what has synced.
@@ -96,7 +97,7 @@ impl Stores {
                 let placement = binding.spec.placement.as_ref();
                 cluster.is_some_and(|cluster| placement.is_some_and(|p| wake::could_choose(p, cluster)))
             };
-            for group in [wake::UNPLACED, wake::EVERYWHERE] {
+            for group in [wake::UNPLACED, wake::EVERYWHERE, wake::KEEPING] {
                 let seekers = self.bindings.by_index(wake::WAKES, group);
                 let concerned = seekers.filter(|binding| could(binding, before) || could(binding, after));
                 keys.extend(concerned.map(|binding| binding.key()));
@@ -116,8 +117,8 @@ fn to_look_at(change: &Change<Binding>, own: &OwnWrites) -> Option<BindingKey> {
     None
 }
 
-/// Statuses of copies change often and concern nobody here. What this scheduler itself writes always does: a look that
-/// waited for an own write to come back is taken then.
+/// Statuses of copies change often and concern nobody here, unless a copy is kept until another one works. What this
+/// scheduler itself writes always does: a look that waited for an own write to come back is taken then.
 fn concerned(change: &Change<Binding>) -> bool {
     let (Some(before), Some(after)) = (&change.before, &change.after) else {
         return change.after.is_some();
@@ -134,7 +135,11 @@ fn concerned(change: &Change<Binding>) -> bool {
             binding.condition(api_types::work::condition::SCHEDULED).cloned(),
         )
     };
-    own(before) != own(after)
+    own(before) != own(after) || keeps_a_copy(after) && copies(before) != copies(after)
+}
+
+fn copies(binding: &Binding) -> Option<&[AggregatedStatusItem]> {
+    Some(&binding.status.as_ref()?.aggregated_status)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use failover_core::affinity;
 use failover_core::place::Traits;
 use k8s_openapi::api::core::v1::Taint;
 
+use crate::plan::keeps_a_copy;
+
 /// Index of bindings by the clusters of their result.
 pub const HOLDERS: &str = "scheduler/holders";
 /// Index of bindings by what wakes them.
@@ -17,6 +19,8 @@ pub const WAKES: &str = "scheduler/wakes";
 pub const UNPLACED: &str = "unplaced";
 /// In [`WAKES`]: bindings that want every cluster that fits.
 pub const EVERYWHERE: &str = "everywhere";
+/// In [`WAKES`]: bindings that keep a copy until another one works, which it does only on a Ready cluster.
+pub const KEEPING: &str = "keeping";
 
 /// Values of [`HOLDERS`].
 #[must_use]
@@ -39,6 +43,9 @@ pub fn wakes(binding: &Binding) -> Vec<String> {
     if !binding.spec.is_workload() || placement.scheduling_type() == ReplicaSchedulingType::Duplicated {
         return vec![EVERYWHERE.to_owned()];
     }
+    if keeps_a_copy(binding) {
+        return vec![KEEPING.to_owned()];
+    }
     Vec::new()
 }
 
@@ -47,7 +54,7 @@ pub fn wakes(binding: &Binding) -> Vec<String> {
 pub struct Concerns {
     /// Those on the cluster: it is going or gone.
     pub holders: Concerned,
-    /// Those that may find a place now: unplaced ones, and those that want every cluster.
+    /// Those that may find a place now: unplaced ones, those that want every cluster, and those that keep a copy.
     pub seekers: Concerned,
 }
 

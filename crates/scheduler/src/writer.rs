@@ -29,17 +29,20 @@ pub(crate) async fn read(ctx: &Context, key: &BindingKey) -> Result<Option<Bindi
     binding_writer::api(&ctx.client, key).get_opt(&key.name).await
 }
 
-/// Those of `names` for which the API server has no Cluster. A cache may lag; taking a cluster out of a result wants
-/// the server's own word.
-pub(crate) async fn confirm_gone(ctx: &Context, names: Vec<String>) -> Result<BTreeSet<String>, kube::Error> {
+/// The clusters of these names, and the names for which the API server has none. A cache may lag; taking a cluster out
+/// of a result wants the server's own word.
+pub(crate) async fn look_up(ctx: &Context, names: &[String]) -> Result<(Vec<Cluster>, BTreeSet<String>), kube::Error> {
     let clusters: Api<Cluster> = Api::all(ctx.client.clone());
-    let mut gone = BTreeSet::new();
+    let (mut found, mut gone) = (Vec::new(), BTreeSet::new());
     for name in names {
-        if clusters.get_opt(&name).await?.is_none() {
-            gone.insert(name);
+        match clusters.get_opt(name).await? {
+            Some(cluster) => found.push(cluster),
+            None => {
+                gone.insert(name.clone());
+            }
         }
     }
-    Ok(gone)
+    Ok((found, gone))
 }
 
 /// Writes the result, then the status of what was written, then the events.

@@ -1,13 +1,18 @@
-//! Whether the copy on one cluster works, as far as the binding shows.
+//! Whether the copy on one cluster works, as far as the binding shows. One reading for everybody who lets a copy go
+//! because another one works, or keeps one because none does.
 //!
 //! The status of a cluster that is not Ready proves nothing, and a status that shows fewer replicas than were assigned
-//! is that of an earlier placement (karmada#3735).
+//! is that of an earlier placement (karmada#3735). Doubt counts twice: what is not known to work replaces nothing
+//! ([`works`]), and what is not known to have stopped may be the last that runs ([`may_run`]).
 
 use std::fmt;
 
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
-use api_types::work::{AggregatedStatusItem, Binding, ObjectReference, ResourceHealth, TargetCluster};
+use api_types::policy::PurgeMode;
+use api_types::work::{
+    AggregatedStatusItem, Binding, GracefulEvictionTask, ObjectReference, ResourceHealth, TargetCluster,
+};
 use serde_json::Value;
 
 use super::kinds::has_health_rule;
@@ -67,6 +72,33 @@ pub fn works(binding: &Binding, target: &TargetCluster, cluster: Option<&Cluster
         }),
         _ => Ok(()),
     }
+}
+
+/// Whether the copy of `target` may be running: it was applied or has reported, and is not known to have stopped. An
+/// Unhealthy one still runs while its status shows replicas; one that was assigned none runs nothing.
+#[must_use]
+pub fn may_run(binding: &Binding, target: &TargetCluster) -> bool {
+    if binding.spec.is_workload() && target.replicas <= 0 {
+        return false;
+    }
+    let Some(item) = binding.status_on(&ClusterName::from(target.name.as_str())) else {
+        return false;
+    };
+    match item.health {
+        Some(ResourceHealth::Unhealthy) => {
+            replicas_shown(&binding.spec.resource, item.status.as_ref()).is_some_and(|shown| shown > 0)
+        }
+        _ => item.applied || item.status.is_some(),
+    }
+}
+
+/// Whether the copy that a task takes off its cluster stays until another one works: nobody has said in words that it
+/// may go before (Directly, a grace period, `suppressDeletion: false`).
+#[must_use]
+pub fn waits_for_another(task: &GracefulEvictionTask) -> bool {
+    task.effective_purge_mode() != PurgeMode::Directly
+        && task.grace_period_seconds.is_none()
+        && task.suppress_deletion != Some(false)
 }
 
 /// Kinds without a status or a health rule count as healthy when they are applied.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod bench;
+mod last_copy;
 
 use api_types::names::annotation;
 use api_types::work::{Binding, BindingKind};

@@ -42,7 +42,7 @@ pub enum HoldKind {
     NoTarget,
     /// A person wants it to stay: the annotation `stay`, scheduling that is suspended, a task that must not end.
     KeptByHand,
-    /// It has left, and its old copy waits for the new one.
+    /// It has left, or other clusters were chosen beside this one, and its old copy waits for the new one.
     Moving,
     /// It is being deleted itself.
     BindingDeleted,
@@ -118,7 +118,14 @@ pub fn hold(
         return if suspended == Some(true) {
             Hold::new(HoldKind::KeptByHand, "spec.suspension.scheduling")
         } else {
-            stopped(controllers::SCHEDULER).unwrap_or_else(|| Hold::new(HoldKind::Waiting, ""))
+            // What the scheduler has placed elsewhere keeps its last copy here until another one works.
+            let is_placed_elsewhere = binding.spec.clusters.iter().any(|target| target.name != name.as_str());
+            let kind = if is_placed_elsewhere {
+                HoldKind::Moving
+            } else {
+                HoldKind::Waiting
+            };
+            stopped(controllers::SCHEDULER).unwrap_or_else(|| Hold::new(kind, ""))
         };
     }
     let deleted_at = cluster

@@ -102,6 +102,8 @@ fn without_the_gate_it_is_the_schedulers() {
     };
     let plain = binding(json!({}));
     assert_eq!(held(&plain, &off(&["evictionQueue"]), Some("no")).0, HoldKind::Waiting);
+    let replaced = binding(json!({"spec": {"clusters": [{"name": "m1"}, {"name": "m2"}]}}));
+    assert_eq!(held(&replaced, &off(&[]), None).0, HoldKind::Moving);
     assert_eq!(
         held(&plain, &off(&["scheduler"]), None),
         (HoldKind::NotRunning, "scheduler".to_owned())

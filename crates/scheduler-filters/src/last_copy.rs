@@ -1,0 +1,143 @@
+//! Make before break: no schedule takes the last running copy off a cluster that still fits.
+//!
+//! Replicas by fixed weights are divided anew each time, a spread constraint chooses among the clusters that fit, and a
+//! person may ask for an earlier group: each may leave out a cluster of the present result, and what leaves the result
+//! so is not replaced first, as what leaves by the evictor is. Stock lets it go. Here a copy that may be the last one
+//! that runs stays in the result, with the replicas it has, beside what was chosen; once another copy works, the result
+//! is what was chosen and nothing else.
+//!
+//! Rules: another copy counts when it [`works`] and stays, that is, it is in the present result and in the new one, or
+//! in a task that waits for another copy. Of several that work and would go one stays: that with the most replicas, then
+//! the first by name. Where none is known to work, each that may run may be the last, and all of them stay. Not held by this, because a person said so: a cluster that does not exist or
+//! that the placement does not name any more, and a workload of no replicas. A cluster that is being deleted keeps the
+//! last copy as any other does.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use api_types::ClusterName;
+use api_types::cluster::Cluster;
+use api_types::placement::{ClusterAffinity, Placement};
+use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
+use failover_core::graceful::copies::{NotWorking, may_run, waits_for_another, works};
+
+use crate::fleet::Fleet;
+use crate::request::DeletionBy;
+use crate::schedule::{Scheduling, judge};
+
+/// The copies that stay although the schedule has no place for them: one that works, or all that may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Their clusters, as they are in the present result, by name.
+    pub targets: Vec<TargetCluster>,
+    /// The clusters that were chosen, and why the copy there does not count yet.
+    pub instead: Vec<(String, NotWorking)>,
+}
+
+impl fmt::Display for Kept {
+    /// What people are told of it for as long as it lasts; how the others get on ([`Kept::waits_for`]) is not in it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.targets.iter().map(|target| target.name.as_str()).collect();
+        let (stay, what) = match names.as_slice() {
+            [_] => ("stays", "its copy"),
+            _ => ("stay", "any of these copies"),
+        };
+        write!(
+            f,
+            "{} {stay} in the result until another copy is healthy: {what} may be the last that runs.",
+            names.join(", ")
+        )
+    }
+}
+
+impl Kept {
+    /// What it waits for, in words.
+    #[must_use]
+    pub fn waits_for(&self) -> String {
+        let parts: Vec<String> = self.instead.iter().map(|(name, why)| format!("{name} {why}")).collect();
+        parts.join(", ")
+    }
+}
+
+/// The copies that have to stay beside `chosen`, what the schedule has places for.
+pub(crate) fn kept(scheduling: &Scheduling<'_>, placement: &Placement, chosen: &[TargetCluster]) -> Option<Kept> {
+    let Scheduling { binding, fleet, .. } = *scheduling;
+    if binding.spec.is_workload() && binding.replicas() <= 0 {
+        return None;
+    }
+    let is_chosen = |target: &TargetCluster| chosen.iter().any(|other| other.name == target.name);
+    let (staying, going): (Vec<_>, Vec<_>) = binding.spec.clusters.iter().partition(|target| is_chosen(target));
+    if going.is_empty() || another_works(binding, &staying, fleet) {
+        return None;
+    }
+    let may_be_last = |target: &&TargetCluster| {
+        let name = ClusterName::from(target.name.as_str());
+        binding.spec.task(&name).is_none()
+            && may_run(binding, target)
+            && fleet
+                .get(&target.name)
+                .is_some_and(|cluster| still_fits(scheduling, placement, cluster))
+    };
+    let all: Vec<&TargetCluster> = going.into_iter().filter(may_be_last).collect();
+    let working = all
+        .iter()
+        .filter(|target| works(binding, target, fleet.get(&target.name)).is_ok());
+    let mut targets: Vec<TargetCluster> = match working.max_by_key(|target| (target.replicas, Reverse(&target.name))) {
+        Some(one) => vec![(*one).clone()],
+        None => all.into_iter().cloned().collect(),
+    };
+    if targets.is_empty() {
+        return None;
+    }
+    targets.sort_by(|a, b| a.name.cmp(&b.name));
+    let not_yet = |target: &TargetCluster| {
+        // A status from before its copy came is none of it.
+        let present = staying.iter().find(|present| present.name == target.name);
+        let why = present.map_or(Err(NotWorking::NoStatus), |present| {
+            works(binding, present, fleet.get(&present.name))
+        });
+        why.err().map(|why| (target.name.clone(), why))
+    };
+    Some(Kept {
+        targets,
+        instead: chosen.iter().filter_map(not_yet).collect(),
+    })
+}
+
+/// Whether the cluster could be chosen, in any group of the placement, if it were not for its deletion.
+fn still_fits(scheduling: &Scheduling<'_>, placement: &Placement, cluster: &Cluster) -> bool {
+    let fits = |affinity: Option<&ClusterAffinity>| {
+        let mut request = scheduling.request(placement, affinity);
+        request.rules.deletion = DeletionBy::Queue;
+        judge(&request, scheduling.plugins, cluster).is_ok()
+    };
+    let groups = &placement.cluster_affinities;
+    if groups.is_empty() {
+        fits(placement.cluster_affinity.as_ref())
+    } else {
+        groups.iter().any(|group| fits(Some(&group.cluster_affinity)))
+    }
+}
+
+fn another_works(binding: &Binding, staying: &[&TargetCluster], fleet: &Fleet) -> bool {
+    let runs_something = |target: &TargetCluster| !binding.spec.is_workload() || target.replicas > 0;
+    let works =
+        |target: &TargetCluster| runs_something(target) && works(binding, target, fleet.get(&target.name)).is_ok();
+    let tasks = binding.spec.graceful_eviction_tasks.iter();
+    staying.iter().any(|target| works(target))
+        || tasks
+            .filter(|task| waits_for_another(task))
+            .any(|task| works(&of_task(task)))
+}
+
+/// What the cluster of a task was assigned; one that does not say runs something, or there would be no task.
+fn of_task(task: &GracefulEvictionTask) -> TargetCluster {
+    TargetCluster {
+        name: task.from_cluster.clone(),
+        replicas: task.replicas.unwrap_or(1),
+        ..TargetCluster::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;
