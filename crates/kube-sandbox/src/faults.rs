@@ -3,7 +3,7 @@
 //! Guarantee: nothing here is random by itself; a seeded latency gives the same delays for the same requests in the
 //! same order. Requests of [`crate::Sandbox::observer`] are neither disturbed nor counted.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,6 +105,10 @@ struct Levers {
     counts: BTreeMap<(String, Verb, String), u64>,
     writes: VecDeque<WriteRecord>,
     write_limit: usize,
+    /// Changes of what is there that would have landed on any version.
+    blind: Vec<WriteRecord>,
+    /// Versions that a client made.
+    made: BTreeSet<u64>,
 }
 
 /// Faults and observations of one server.
@@ -117,6 +121,8 @@ pub struct Faults {
 
 /// How many writes the log keeps.
 const WRITE_LOG: usize = 200_000;
+/// Of how many versions it is known whether a client made them.
+const VERSION_LOG: usize = 1_000_000;
 
 impl Faults {
     pub(crate) fn new(moved: Arc<Notify>) -> Self {
@@ -274,19 +280,19 @@ impl Faults {
         self.levers.lock().writes.iter().cloned().collect()
     }
 
-    /// Whether a client made this version by one of the writes of [`Self::writes`]. What an observer writes stands there
-    /// not: it is the test's own.
+    /// The updates and patches that would have landed on any version, whether or not they did; since the server was
+    /// made, whatever was reset (the first 200,000).
+    #[must_use]
+    pub fn blind_writes(&self) -> Vec<WriteRecord> {
+        self.levers.lock().blind.clone()
+    }
+
+    /// Whether a client made this version, whatever was reset (the last million). What an observer writes counts not: it
+    /// is the test's own.
     #[must_use]
     pub fn wrote(&self, resource_version: &str) -> bool {
-        let Ok(version) = resource_version.parse::<u64>() else {
-            return false;
-        };
-        let levers = self.levers.lock();
-        levers
-            .writes
-            .iter()
-            .rev()
-            .any(|write| write.resource_version == Some(version))
+        let version = resource_version.parse();
+        version.is_ok_and(|version: u64| self.levers.lock().made.contains(&version))
     }
 
     /// Starts counting and logging afresh.
@@ -313,6 +319,16 @@ impl Faults {
     pub(crate) fn record_write(&self, record: WriteRecord) {
         let mut levers = self.levers.lock();
         let froze = levers.count_freezes(&record);
+        if record.changed {
+            levers.made.extend(record.resource_version);
+        }
+        while levers.made.len() > VERSION_LOG {
+            levers.made.pop_first();
+        }
+        let is_blind = matches!(record.verb, Verb::Update | Verb::Patch) && record.on == WrittenOn::AnyVersion;
+        if is_blind && levers.blind.len() < levers.write_limit {
+            levers.blind.push(record.clone());
+        }
         levers.writes.push_back(record);
         while levers.writes.len() > levers.write_limit {
             levers.writes.pop_front();

@@ -209,6 +209,18 @@ impl Table {
     }
 }
 
+/// Takes the table and the change to it.
+type Listen = Box<dyn Fn(&str, &Change) + Send>;
+
+/// Who is told of every change as it is stored.
+struct Listener(Listen);
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
 /// All tables of one server.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -221,6 +233,7 @@ pub(crate) struct Store {
     uids: BTreeSet<Box<str>>,
     history_limit: usize,
     uid_state: u64,
+    listeners: Vec<Listener>,
 }
 
 impl Store {
@@ -233,6 +246,7 @@ impl Store {
             uids: BTreeSet::new(),
             history_limit: history_limit.max(1),
             uid_state: seed | 1,
+            listeners: Vec::new(),
         }
     }
 
@@ -382,7 +396,15 @@ impl Store {
         }
     }
 
+    /// From now on `listen` is told the table and each change to it.
+    pub(crate) fn on_change(&mut self, listen: impl Fn(&str, &Change) + Send + 'static) {
+        self.listeners.push(Listener(Box::new(listen)));
+    }
+
     fn log(&mut self, storage: &StorageKey, change: Change) {
+        for listener in &self.listeners {
+            (listener.0)(storage, &change);
+        }
         let limit = self.history_limit;
         let table = self.table(storage);
         table.history.push_back(change);

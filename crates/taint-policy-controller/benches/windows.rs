@@ -37,7 +37,7 @@ fn fails_at(cluster: u64) -> u64 {
 fn main() {
     paused(async {
         let names: Vec<String> = (0..CLUSTERS).map(|n| format!("m{n:03}")).collect();
-        let bench = Bench::new(&names.iter().map(String::as_str).collect::<Vec<_>>()).unwatched();
+        let bench = Bench::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
         for policy in 0..POLICIES {
             let members: Vec<&String> = names
                 .iter()

@@ -1,12 +1,16 @@
-//! A control plane with our kinds, members, and processes on it.
+//! A control plane with our kinds, members, and processes on it, under the rules.
+//!
+//! Guarantee: a test that ends on a bench ends well only if no process on it broke a correctness rule
+//! ([`kube_sandbox::rules`]). Nobody has to ask for it: the bench judges when it goes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use controller_kit::{Clock, ConnectMember, KitFlags, MemberError, MemberTarget, Process};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::Client;
-use kube_sandbox::{Fleet, Member, Now, Sandbox, WriteRecord};
+use kube_sandbox::rules::{Audit, Settings};
+use kube_sandbox::{Fleet, Housekeeping, Member, MemberOptions, Now, Sandbox, SandboxOptions, WriteRecord};
 use serde_json::{Value, json};
 
 /// A control plane with our kinds and the namespaces of an installation, and members that stand beside it.
@@ -17,6 +21,22 @@ pub struct Bench {
     pub fleet: Fleet,
     /// When the bench was set up.
     pub started: Timestamp,
+    /// The correctness rules over everything that is stored. What the test itself writes, through
+    /// [`Bench::client`] or the sandbox, is a person's work; what comes from any other client is a process's.
+    pub rules: Audit,
+}
+
+impl Drop for Bench {
+    /// Judges.
+    ///
+    /// # Panics
+    /// When a rule was broken and the test did not fail by itself.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let broken = self.broken_rules();
+            assert!(broken.is_empty(), "{broken:#?}");
+        }
+    }
 }
 
 impl Bench {
@@ -24,15 +44,30 @@ impl Bench {
     /// time it is to follow.
     #[must_use]
     pub fn new(members: &[&str]) -> Self {
+        Self::with_housekeeping(members, Housekeeping::default())
+    }
+
+    /// The same with garbage collection and removal of namespaces as they are wanted.
+    #[must_use]
+    pub fn with_housekeeping(members: &[&str], housekeeping: Housekeeping) -> Self {
         let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let clock = Clock::simulated(started);
+        let now = now_of(&clock);
+        let plane = Sandbox::new(SandboxOptions {
+            housekeeping,
+            ..SandboxOptions::new(now.clone())
+        });
+        for crd in api_types::crds() {
+            plane.apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
+        }
         let bench = Self {
-            fleet: Fleet::start(&now_of(&clock), members),
+            rules: Audit::of(&plane, Settings::exact(0.0)),
+            fleet: Fleet::with_control_plane(plane),
             clock,
             started,
         };
-        for crd in api_types::crds() {
-            bench.plane().apply_crd(serde_json::to_value(crd).unwrap()).unwrap();
+        for name in members {
+            bench.fleet.add_member(MemberOptions::new(name, now.clone()));
         }
         for namespace in [
             api_types::names::namespace::SYSTEM,
@@ -41,6 +76,26 @@ impl Bench {
             bench.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
         }
         bench
+    }
+
+    /// The rules that were broken and not told before; none when all held. What is told here does not fail the test
+    /// again when the bench goes.
+    #[must_use]
+    pub fn broken_rules(&self) -> Vec<String> {
+        self.rules.finish().iter().map(ToString::to_string).collect()
+    }
+
+    /// Says to the rules that a queue on this bench releases so many evictions a second; of several queues the fastest
+    /// counts. Until then there is no queue, and nobody has reason to evict.
+    pub fn allow_evictions_per_second(&self, rate: f64) {
+        self.rules
+            .set(|settings| settings.evictions_per_second = settings.evictions_per_second.max(rate));
+    }
+
+    /// Steps the wall clock, as a person or a time server would.
+    pub fn step_clock(&self, by: SignedDuration) {
+        self.clock.jump(by);
+        self.rules.clock_stepped(by);
     }
 
     /// The control plane's API server.

@@ -79,7 +79,7 @@ fn a_jump_of_the_control_planes_clock_marks_nobody_and_spares_nobody() {
         let (bench, _process, mut agents) = Bench::watched(&["m1", "m2", "m3"]).await;
         let writes = bench.writes().len();
         for hours in [24, -24, -24, 24] {
-            bench.clock.jump(SignedDuration::from_hours(hours));
+            bench.step_clock(SignedDuration::from_hours(hours));
             for _ in 0..10 {
                 renewals(&bench, &agents).await;
             }
@@ -88,7 +88,7 @@ fn a_jump_of_the_control_planes_clock_marks_nobody_and_spares_nobody() {
         agents[0].alive = false;
         // It was heard ten seconds ago.
         for hours in [24, -48, 24] {
-            bench.clock.jump(SignedDuration::from_hours(hours));
+            bench.step_clock(SignedDuration::from_hours(hours));
             assert_eq!(bench.ready("m1").await, ready());
             renewals(&bench, &agents).await;
         }

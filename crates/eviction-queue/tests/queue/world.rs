@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::policy::PurgeMode;
-use controller_kit::{KitFlags, Process, Running};
+use controller_kit::{KitFlags, Running};
 use eviction_queue::{Flags, Transport, controllers};
 use eviction_queue_api::convert::{to_key, to_published, to_withdraw_reason};
 use eviction_queue_api::memory::MemoryNetwork;
@@ -94,10 +94,9 @@ impl World {
     }
 
     pub async fn queue(&self, identity: &str, flags: Flags) -> Running {
-        let running = Process::builder("eviction-queue", self.plane.client_named(identity))
-            .clock(self.clock.clone())
-            .identity(identity)
-            .flags(KitFlags::default())
+        self.allow_evictions_per_second(flags.resource_eviction_rate);
+        let running = self
+            .process("eviction-queue", identity, KitFlags::default())
             .controllers(controllers(flags))
             .start()
             .await

@@ -10,7 +10,6 @@ mod walk;
 use bench::{Bench, one_to_two, shown, task};
 use controller_kit::{KitFlags, Process, Running};
 use graceful_eviction_controller::{Flags, controllers};
-use kube_sandbox::rules::{Settings, Watching};
 use kube_sandbox::{Effect, Match};
 use serde_json::{Value, json};
 use test_bench::paused;
@@ -64,7 +63,6 @@ fn waits_for(binding: &api_types::work::Binding) -> String {
 fn the_worked_example() {
     paused(async {
         let bench = Bench::new(&["member1", "member2", "member3"]);
-        let rules = Watching::start(&bench.plane.observer(), Settings::exact(100.0), bench.now());
         let _scheduler = bench.start_scheduler("s").await;
         let log =
             controller_kit::telemetry::Recording::start("off,graceful_eviction_controller::writer=info", &bench.clock)
@@ -114,11 +112,6 @@ fn the_worked_example() {
                     .contains(&("EvictWorkloadFromClusterSucceed".to_owned(), said.to_owned()))
             );
         }
-
-        assert_eq!(
-            rules.finish().iter().map(ToString::to_string).collect::<Vec<_>>(),
-            [""; 0]
-        );
 
         // A person takes the taint away.
         bench.put_cluster("member1", "True", &json!([]));

@@ -10,7 +10,6 @@ use binding_writer::BindingWriter;
 use controller_kit::random::Random;
 use kube::Api;
 use kube::api::ListParams;
-use kube_sandbox::rules::{Settings, Watching};
 use scheduler_filters::{FewerCopies, Fleet, Plugins, PreEvictionCheck, Question, Rules, feasibility};
 use serde_json::{Value, json};
 
@@ -28,7 +27,7 @@ async fn evict(bench: &Bench) {
         .unwrap()
         .items;
     let fleet: Fleet = clusters.iter().cloned().collect();
-    let writer = BindingWriter::new(bench.plane.observer());
+    let writer = BindingWriter::new(bench.plane.client_named("evictor"));
     for cluster in clusters.iter().filter(|cluster| !cluster.spec.taints.is_empty()) {
         let binding = bench.binding().await;
         let leaving: ClusterName = cluster.cluster_name();
@@ -96,7 +95,7 @@ fn replicas(binding: &Binding) -> i32 {
 /// Returns how many evictions there were.
 async fn walk(seed: u64, placement: Value, settled: fn(&Binding) -> bool) -> usize {
     let bench = Bench::new(&MEMBERS);
-    let rules = Watching::start(&bench.plane.observer(), Settings::exact(1_000.0), bench.now());
+    bench.allow_evictions_per_second(1_000.0);
     let mut random = Random::seeded(seed);
     let mut dice = |sides: u64| random.next_u64() % sides;
     let mut scheduler = bench.start_scheduler("s0").await;
@@ -158,15 +157,8 @@ async fn walk(seed: u64, placement: Value, settled: fn(&Binding) -> bool) -> usi
         binding.status.as_ref().unwrap().scheduler_observed_generation,
         binding.metadata.generation
     );
-    let evictions = rules.evictions().len();
-    // The walk itself takes taints away that it put there (rule 7).
-    let broken: Vec<String> = rules
-        .finish()
-        .iter()
-        .filter(|violation| violation.rule != 7)
-        .map(ToString::to_string)
-        .collect();
-    assert_eq!(broken, [""; 0], "seed {seed}");
+    let evictions = bench.rules.evictions().len();
+    assert_eq!(bench.broken_rules(), [""; 0], "seed {seed}");
     let writes = bench.writes(COMPONENT).len();
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(bench.writes(COMPONENT).len(), writes, "seed {seed}: at rest");

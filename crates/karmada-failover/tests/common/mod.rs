@@ -25,7 +25,7 @@ use eviction_queue_api::v1::{Entry, EntryState, GetStatusRequest, ListEntriesReq
 use karmada_failover::components::ComponentFlags;
 use karmada_failover::story::example::{self, MemberEntry, Pace};
 use kube::Api;
-use kube_sandbox::rules::{Settings, Watching, unconditional_writes};
+use kube_sandbox::rules::Settings;
 use serde_json::Value;
 use test_bench::Bench;
 use tonic::transport::Channel;
@@ -47,7 +47,6 @@ struct Flags {
 pub struct World {
     bench: Bench,
     pub network: MemoryNetwork,
-    pub rules: Watching,
     evictions_per_second: f64,
 }
 
@@ -85,14 +84,10 @@ impl World {
                 bench.put(object);
             }
         }
-        let rules = Watching::start(&bench.client(), settings, bench.now());
-        // What no process wrote is the test's own.
-        let faults = bench.plane().faults();
-        rules.by_hand(move |version| !faults.wrote(version));
+        bench.rules.set(|known| *known = settings);
         Self {
             bench,
             network: MemoryNetwork::default(),
-            rules,
             evictions_per_second,
         }
     }
@@ -197,10 +192,7 @@ impl World {
         for process in processes {
             assert_eq!(process.stop().await, Ended::Stopped);
         }
-        let faults = self.plane().faults();
-        let mut broken = self.rules.finish();
-        broken.extend(unconditional_writes(&faults.writes()));
-        let mut broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+        let mut broken = self.broken_rules();
         broken.extend(forgotten);
         assert!(broken.is_empty(), "{broken:#?}");
     }

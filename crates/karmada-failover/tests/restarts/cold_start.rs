@@ -130,7 +130,7 @@ fn c111_a_list_that_is_late_is_not_empty() {
             assert!(changes.is_empty(), "{late} listed late: {changes:#?}");
         }
         assert_eq!(system.stop().await, Vec::<String>::new());
-        let broken: Vec<String> = world.rules.finish().iter().map(ToString::to_string).collect();
+        let broken = world.broken_rules();
         assert!(broken.is_empty(), "{broken:#?}");
     });
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use controller_kit::Ended;
 use eviction_queue_api::v1::ListEntriesRequest;
 use karmada_failover::story::{Line, Observer, Sources};
-use kube_sandbox::rules::unconditional_writes;
 use kube_sandbox::{Faults, Match, WriteRecord};
 use tokio::time::{Instant, sleep_until};
 
@@ -118,11 +117,8 @@ pub async fn play(story: &Story, outage: Option<&Outage>) -> Outcome {
             .collect(),
         problems,
     };
-    let mut broken = world.rules.finish();
-    broken.extend(unconditional_writes(&outcome.writes));
-    let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
     Outcome {
-        problems: [outcome.problems, broken].concat(),
+        problems: [outcome.problems, world.broken_rules()].concat(),
         ..outcome
     }
 }

@@ -229,8 +229,7 @@ impl Run {
             writes.extend(self::writes(member.name(), &member.faults()));
         }
         let evictions = self.stage.world.rules.evictions().len();
-        self.wrong
-            .extend(self.stage.world.rules.finish().iter().map(ToString::to_string));
+        self.wrong.extend(self.stage.world.broken_rules());
         Outcome {
             wrong: self.wrong,
             history: self.trace.lines(),

@@ -1,5 +1,6 @@
-//! The correctness rules of the whole system, checked on what is stored: a watch over the API objects of any control
-//! plane, in process or real, that says which rule was broken, when and by what.
+//! The correctness rules of the whole system, checked on what is stored: a look at the API objects of any control
+//! plane that says which rule was broken, when and by what. [`Audit`] reads what a sandbox stores and misses nothing;
+//! [`Watching`] watches any API server, real ones too.
 //!
 //! 1. In any window the evictions are at most rate × window + 1.
 //! 2. No taint before its window, no eviction before its due time or without a cause on the cluster.
@@ -8,8 +9,9 @@
 //! 5. A restart changes nothing but time: two runs are compared by the tests that restart.
 //! 6. Everything queued is in the end evicted, abandoned or visibly held: read off the queue at the end of a test.
 //! 7. Taints and tasks that others wrote are never changed.
-//! 8. No write without the version that was read: the sandbox's write log shows it ([`unconditional_writes`]).
+//! 8. No write without the version that was read: a sandbox sees it in the requests ([`Audit`]).
 
+mod audit;
 mod checker;
 mod follow;
 mod outdated;
@@ -18,8 +20,8 @@ mod settings;
 mod versions;
 mod watching;
 
+pub use audit::Audit;
 pub use checker::{Checker, Violation};
 pub use follow::{Seen, follow};
 pub use settings::Settings;
-pub use versions::unconditional_writes;
 pub use watching::{Now, Watching};

@@ -1,9 +1,7 @@
-//! Rule 8, on a sandbox's write log: no write without the version that was read.
+//! Rule 8, on what a sandbox's clients wrote: no write without the version that was read.
 
 use super::checker::Violation;
-use crate::conditional::WrittenOn;
 use crate::faults::WriteRecord;
-use crate::request::Verb;
 
 /// Objects that several writers share: a write on any version could lose another's change. Events and what belongs to
 /// one writer alone are not among them.
@@ -18,17 +16,10 @@ const SHARED: [&str; 8] = [
     "works",
 ];
 
-/// The updates and patches of shared objects that would have landed on any version, whether or not they did.
-#[must_use]
-pub fn unconditional_writes(writes: &[WriteRecord]) -> Vec<Violation> {
-    let changes_shared = |write: &&WriteRecord| {
-        matches!(write.verb, Verb::Update | Verb::Patch) && SHARED.contains(&write.resource.as_str())
-    };
-    let blind = writes
-        .iter()
-        .filter(changes_shared)
-        .filter(|write| write.on == WrittenOn::AnyVersion);
-    let broken = blind.map(|write| Violation {
+/// Those of the [blind writes](crate::Faults::blind_writes) that change shared objects.
+pub(super) fn unconditional_writes(blind: &[WriteRecord]) -> impl Iterator<Item = Violation> {
+    let shared = blind.iter().filter(|write| SHARED.contains(&write.resource.as_str()));
+    shared.map(|write| Violation {
         rule: 8,
         at: write.at,
         what: format!(
@@ -43,6 +34,5 @@ pub fn unconditional_writes(writes: &[WriteRecord]) -> Vec<Violation> {
             write.namespace.as_deref().unwrap_or("-"),
             write.name.as_deref().unwrap_or("-"),
         ),
-    });
-    broken.collect()
+    })
 }

@@ -8,7 +8,7 @@ use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kube::{Api, Client, Resource};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -87,17 +87,6 @@ impl Watching {
     #[must_use]
     pub fn evictions(&self) -> Vec<(Timestamp, BindingKey, String)> {
         self.checker.lock().evictions().to_vec()
-    }
-
-    /// Versions of which this says so are a person's work: what they change is not judged. To be called before
-    /// anything else may run.
-    pub fn by_hand(&self, is_by_hand: impl Fn(&str) -> bool + Send + 'static) {
-        self.checker.lock().by_hand(is_by_hand);
-    }
-
-    /// The wall clock was stepped by so much, just now.
-    pub fn clock_stepped(&self, by: SignedDuration) {
-        self.checker.lock().clock_stepped(by);
     }
 
     /// Stops and says what was broken; empty means that every rule held. Where a kind was not seen at all, or somebody

@@ -22,7 +22,7 @@ async fn a_silent_cluster_is_waited_for_by_elapsed_time(#[case] jump: SignedDura
         world.lose("m1");
         world.evict("web-deployment", "m1", "Directly", &[("m2", 3)]);
         world.pass(10_000).await;
-        world.clock.jump(jump);
+        world.step_clock(jump);
         // Something that leads to another look.
         world.edit_binding("web-deployment", |binding| {
             binding["metadata"]["labels"]["looked-at"] = json!("again");

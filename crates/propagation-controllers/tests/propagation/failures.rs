@@ -268,8 +268,7 @@ async fn the_order_of_answers_changes_nothing(#[values(1, 2, 3, 4, 5, 6, 7, 8)] 
 async fn dropped_watch_events_are_made_good() {
     limited(async {
         let wanted = end_state(&moved(World::new(&["m1", "m2"]), None).await);
-        // The move is made here at a fixed time, whether the copy on m2 has been heard of or not.
-        let world = World::new(&["m1", "m2"]).without_rules();
+        let world = World::new(&["m1", "m2"]);
         let watch = Match::any().verb(Verb::Watch);
         world.control_plane().faults().disturb_events(
             watch.clone().resource("works"),

@@ -72,8 +72,7 @@ async fn deletion_waits_for_a_member_that_is_away_and_happens_at_once_on_its_ret
 #[tokio::test(start_paused = true)]
 async fn a_cluster_without_task_and_place_loses_its_copy() {
     limited(async {
-        // Here the test takes the last copy away by hand.
-        let world = World::running_web().await.without_rules();
+        let world = World::running_web().await;
         world.schedule("web-deployment", &[("m2", 3)]);
         world.settle().await;
         assert!(world.deployment_on("m1", "web").is_none());

@@ -1,14 +1,15 @@
 //! A control plane, members, the propagation process, and a hand that plays the parts of the other components.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_types::names::{namespace, work_name};
-use controller_kit::{Clock, ConnectMember, KitFlags, MemberError, MemberTarget, Process, Running};
-use kube_sandbox::rules::{Settings, Watching};
-use kube_sandbox::{Fleet, Housekeeping, Member, MemberOptions, Sandbox, SandboxOptions, WriteRecord};
+use api_types::names::work_name;
+use controller_kit::{ConnectMember, KitFlags, MemberError, MemberTarget, Running};
+use kube_sandbox::{Housekeeping, Sandbox, WriteRecord};
 use propagation_controllers::{Flags, controllers};
 use serde_json::{Value, json};
+use test_bench::Bench;
 
 /// Runs a test body with a limit in simulated time, so that a deadlock fails instead of hanging.
 pub async fn limited(body: impl Future<Output = ()>) {
@@ -18,19 +19,16 @@ pub async fn limited(body: impl Future<Output = ()>) {
 }
 
 pub struct World {
-    pub clock: Clock,
-    pub fleet: Fleet,
     process: Option<Running>,
     starts: u32,
-    /// The correctness rules of the whole system, seen from outside.
-    rules: Option<Watching>,
+    bench: Bench,
 }
 
-impl Drop for World {
-    fn drop(&mut self) {
-        if let Some(rules) = self.rules.take().filter(|_| !std::thread::panicking()) {
-            assert_eq!(rules.finish(), [], "a rule was broken");
-        }
+impl Deref for World {
+    type Target = Bench;
+
+    fn deref(&self) -> &Self::Target {
+        &self.bench
     }
 }
 
@@ -41,36 +39,13 @@ impl World {
     }
 
     pub fn with_housekeeping(members: &[&str], housekeeping: Housekeeping) -> Self {
-        let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
-        let ticking = clock.clone();
-        let now: kube_sandbox::Now = Arc::new(move || ticking.now());
-        let fleet = Fleet::with_control_plane(Sandbox::new(SandboxOptions {
-            housekeeping,
-            ..SandboxOptions::new(now.clone())
-        }));
-        for crd in api_types::crds() {
-            fleet
-                .control_plane()
-                .apply_crd(serde_json::to_value(crd).unwrap())
-                .unwrap();
-        }
-        let rules = Some(Watching::start(
-            &fleet.control_plane().observer(),
-            Settings::exact(1_000.0),
-            now.clone(),
-        ));
         let world = Self {
-            clock,
-            fleet,
             process: None,
             starts: 0,
-            rules,
+            bench: Bench::with_housekeeping(members, housekeeping),
         };
-        for name in [namespace::SYSTEM, namespace::CLUSTER, "shop"] {
-            world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}));
-        }
+        world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
         for name in members {
-            world.fleet.add_member(MemberOptions::new(name, now.clone()));
             world.join(name);
         }
         world
@@ -110,12 +85,6 @@ impl World {
         self.ready(name, "True");
     }
 
-    /// For a test that itself does what no component of ours would do.
-    pub fn without_rules(mut self) -> Self {
-        self.rules = None;
-        self
-    }
-
     /// Starts propagation, and lets it settle.
     pub async fn start(&mut self) {
         self.start_only("*").await;
@@ -144,10 +113,10 @@ impl World {
     /// The same on another way to the members.
     pub async fn start_reaching(&mut self, names: &str, members: Arc<dyn ConnectMember>) {
         self.starts += 1;
-        let process = Process::builder("propagation", self.control_plane().client_named("propagation"))
-            .clock(self.clock.clone())
-            .identity(format!("propagation-{}", self.starts))
-            .flags(KitFlags::default().with_controllers(names))
+        let identity = format!("propagation-{}", self.starts);
+        let flags = KitFlags::default().with_controllers(names);
+        let process = self
+            .process("propagation", &identity, flags)
             .members(members)
             .controllers(controllers(Flags::default()))
             .start()
@@ -187,15 +156,7 @@ impl World {
     }
 
     pub fn control_plane(&self) -> &Sandbox {
-        self.fleet.control_plane()
-    }
-
-    pub fn member(&self, name: &str) -> Member {
-        self.fleet.member(name).unwrap()
-    }
-
-    pub fn put(&self, object: Value) -> Value {
-        self.control_plane().put(object).unwrap()
+        self.plane()
     }
 
     pub fn edit(

@@ -15,7 +15,6 @@ use eviction_queue_api::v1::{Entry, ListEntriesRequest};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams, Patch, PatchParams};
-use kube_sandbox::rules::{Settings, Watching};
 use kube_sandbox::{Sandbox, WriteRecord};
 use serde_json::{Value, json};
 use taint_manager::{Flags, Wiring, controllers_with};
@@ -178,6 +177,7 @@ impl Scene {
     }
 
     pub async fn queue(&self, identity: &str, evictions_per_second: f64) -> Running {
+        self.allow_evictions_per_second(evictions_per_second);
         let flags = eviction_queue::Flags {
             resource_eviction_rate: evictions_per_second,
             transport: eviction_queue::Transport::Memory(self.network.clone()),
@@ -269,16 +269,6 @@ impl Scene {
                 )
             })
             .collect()
-    }
-
-    /// Watches over the rules; to be finished at the end of a test.
-    pub fn rules(&self, evictions_per_second: f64) -> Watching {
-        let clock = self.clock.clone();
-        Watching::start(
-            &self.plane.observer(),
-            Settings::exact(evictions_per_second),
-            Arc::new(move || clock.now()),
-        )
     }
 }
 

@@ -30,7 +30,7 @@ fn conditions_without_reason_or_time_are_acted_on() {
 #[test]
 fn ten_thousand_taints_are_borne() {
     paused(async {
-        let bench = Bench::new(&["m1"]).unwatched();
+        let bench = Bench::new(&["m1"]);
         bench.serve_clusters_like_stock();
         bench.put_not_ready_policy();
         let taint = |n: usize| match n % 5 {

@@ -1,4 +1,4 @@
-//! A control plane on the sandbox, the controllers on it, and the correctness rules over it, under paused time.
+//! A control plane on the sandbox with members, and the controllers on it, under paused time.
 
 use std::ops::Deref;
 
@@ -6,12 +6,10 @@ use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::{Controller, KitFlags, Running};
 use kube::api::{Api, Patch, PatchParams};
-use kube_sandbox::rules::{Settings, Watching};
 use serde_json::{Value, json};
 
 pub struct Bench {
     bench: test_bench::Bench,
-    rules: Option<Watching>,
 }
 
 impl Deref for Bench {
@@ -25,7 +23,6 @@ impl Deref for Bench {
 impl Bench {
     pub fn new(members: &[&str]) -> Self {
         let bench = test_bench::Bench::new(members);
-        let rules = Some(Watching::start(&bench.client(), Settings::exact(0.5), bench.now()));
         for name in members {
             bench.put(
                 json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "karmada-cluster"},
@@ -37,7 +34,7 @@ impl Bench {
                          "secretRef": {"namespace": "karmada-cluster", "name": name}}}),
             );
         }
-        Self { bench, rules }
+        Self { bench }
     }
 
     /// Serves Clusters as a stock Karmada does: what a condition has is not checked, nor how many taints there are.
@@ -72,23 +69,6 @@ impl Bench {
         let api = Api::<Cluster>::all(self.plane().observer());
         let patch = Patch::Merge(json!({"status": {"conditions": conditions}}));
         api.patch_status(name, &PatchParams::default(), &patch).await.unwrap();
-    }
-
-    /// Without the rules looking on: they read every version of every object.
-    pub fn unwatched(mut self) -> Self {
-        self.rules.take().map(Watching::finish);
-        self
-    }
-
-    /// The rules that were broken; empty when all held.
-    pub fn broken_rules(&mut self) -> Vec<String> {
-        self.rules
-            .take()
-            .map(Watching::finish)
-            .into_iter()
-            .flatten()
-            .map(|v| v.to_string())
-            .collect()
     }
 
     pub fn put_policy(&self, name: &str, spec: &Value) {

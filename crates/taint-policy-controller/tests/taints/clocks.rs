@@ -35,14 +35,14 @@ async fn across_a_restart(
     (step, set): (SignedDuration, Set),
 ) -> (Instant, Running) {
     if set == Set::BeforeTheWindow {
-        bench.clock.jump(step);
+        bench.step_clock(step);
         pass(5).await;
     }
     let began = Instant::now();
     bench.set_ready("m1", status).await;
     pass(40).await;
     if set == Set::InTheWindow {
-        bench.clock.jump(step);
+        bench.step_clock(step);
     }
     pass(40).await;
     taints.crash();
@@ -85,7 +85,7 @@ fn a_wall_clock_that_is_set_moves_no_window() {
             bench.set_ready("m1", "False").await;
             let _taints = bench.start_taints("taints-0").await;
             pass(100).await;
-            bench.clock.jump(jump);
+            bench.step_clock(jump);
             pass(199).await;
             assert!(bench.taints("m1").await.is_empty());
             sleep(Duration::from_millis(1100)).await;
@@ -160,7 +160,7 @@ fn what_is_shown_follows_a_wall_clock_that_is_set() {
         };
         let before = fires_at().await;
         let writes = bench.writes("taints").len();
-        bench.clock.jump(HOUR);
+        bench.step_clock(HOUR);
         pass(3).await;
         assert_eq!(fires_at().await, before + HOUR);
         let forecast = bench.cluster("m1").await.metadata.annotations.unwrap()

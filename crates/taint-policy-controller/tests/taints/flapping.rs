@@ -20,7 +20,7 @@ fn kept(taints: &Running) -> (BTreeSet<String>, Vec<String>) {
 #[test]
 fn a_day_of_flapping_leaves_nothing_behind() {
     paused(async {
-        let mut bench = Bench::new(&["m1", "m2"]);
+        let bench = Bench::new(&["m1", "m2"]);
         bench.put_not_ready_policy();
         bench.put_policy("stock", &stock_spec());
         bench.set_ready("m1", "True").await;
@@ -60,6 +60,5 @@ fn a_day_of_flapping_leaves_nothing_behind() {
         let left: Vec<_> = left.keys().collect();
         assert_eq!(left, ["failover.karmada.io/flap-score"]);
         assert_eq!(bench.taints("m1").await, [""; 0]);
-        assert_eq!(bench.broken_rules(), [""; 0]);
     });
 }

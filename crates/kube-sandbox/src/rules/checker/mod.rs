@@ -105,6 +105,16 @@ impl Checker {
         }
     }
 
+    /// What is assumed of the checked system.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    /// Something could not be read: nobody knows whether the rules held there.
+    pub fn could_not_look(&mut self, what: &str, now: Timestamp) {
+        self.broken(0, now, format!("the rules were not checked: {what}"));
+    }
+
     /// Evictions seen so far: when, which binding, from where.
     #[must_use]
     pub fn evictions(&self) -> &[(Timestamp, BindingKey, String)] {
@@ -143,7 +153,7 @@ impl Checker {
             Seen::Stored(cluster) => {
                 let name = cluster.name_any();
                 let before = self.clusters.insert(name.clone(), cluster.clone());
-                self.note_matches(now);
+                self.note_matches_of_cluster(&cluster, now);
                 if let Some(before) = before {
                     if !self.is_by_hand(&cluster) {
                         self.check_taints(&before, &cluster, now);
@@ -159,16 +169,21 @@ impl Checker {
         match seen {
             Seen::Gone(policy) => {
                 self.policies.remove(&policy.name_any());
+                for ((of, _), spell) in &mut self.matching {
+                    if *of == policy.name_any() {
+                        spell.ended.get_or_insert(now);
+                    }
+                }
                 self.old_policies.add(policy.name_any(), policy, now, self.settings.lag);
             }
             Seen::Stored(policy) => {
                 let name = policy.name_any();
+                self.note_matches_of_policy(&policy, now);
                 if let Some(before) = self.policies.insert(name.clone(), policy) {
                     self.old_policies.add(name, before, now, self.settings.lag);
                 }
             }
         }
-        self.note_matches(now);
     }
 
     /// A binding was stored or is gone.
@@ -218,25 +233,62 @@ impl Checker {
             .is_some_and(|(is_by_hand, version)| is_by_hand(&version))
     }
 
-    fn note_matches(&mut self, now: Timestamp) {
+    /// Looks whether each policy's conditions hold on this cluster.
+    fn note_matches_of_cluster(&mut self, cluster: &Cluster, now: Timestamp) {
         let lag = self.settings.lag;
         for (policy_name, policy) in &self.policies {
-            for (cluster_name, cluster) in &self.clusters {
-                let key = (policy_name.clone(), cluster_name.clone());
-                if reference::conditions_match(policy, cluster) {
-                    self.matching
-                        .entry(key)
-                        .or_insert(Spell {
-                            since: now,
-                            ended: None,
-                        })
-                        .ended = None;
-                } else if let Some(spell) = self.matching.get_mut(&key) {
-                    spell.ended.get_or_insert(now);
-                }
-            }
+            let key = (policy_name.clone(), cluster.name_any());
+            let matches = reference::conditions_match(policy, cluster);
+            note_match(&mut self.matching, key, matches, now, lag);
         }
-        self.matching
-            .retain(|_, spell| spell.ended.is_none_or(|ended| now.duration_since(ended) < lag));
+    }
+
+    /// Looks on which clusters this policy's conditions hold.
+    fn note_matches_of_policy(&mut self, policy: &ClusterTaintPolicy, now: Timestamp) {
+        let lag = self.settings.lag;
+        for (cluster_name, cluster) in &self.clusters {
+            let key = (policy.name_any(), cluster_name.clone());
+            let matches = reference::conditions_match(policy, cluster);
+            note_match(&mut self.matching, key, matches, now, lag);
+        }
+    }
+
+    /// Since when these conditions hold there, or held until lately.
+    fn spell(&self, policy: &str, cluster: &str, now: Timestamp) -> Option<&Spell> {
+        let spell = self.matching.get(&(policy.to_owned(), cluster.to_owned()))?;
+        spell.is_known_at(now, self.settings.lag).then_some(spell)
+    }
+}
+
+impl Spell {
+    /// Whether somebody whose view is so old may still take it for the present.
+    fn is_known_at(&self, now: Timestamp, lag: SignedDuration) -> bool {
+        self.ended.is_none_or(|ended| now.duration_since(ended) < lag)
+    }
+}
+
+fn note_match(
+    matching: &mut BTreeMap<(String, String), Spell>,
+    key: (String, String),
+    matches: bool,
+    now: Timestamp,
+    lag: SignedDuration,
+) {
+    let known = matching.get_mut(&key).filter(|spell| spell.is_known_at(now, lag));
+    match known {
+        Some(spell) if matches => spell.ended = None,
+        Some(spell) => {
+            spell.ended.get_or_insert(now);
+        }
+        None if matches => {
+            let begins = Spell {
+                since: now,
+                ended: None,
+            };
+            matching.insert(key, begins);
+        }
+        None => {
+            matching.remove(&key);
+        }
     }
 }

@@ -30,7 +30,7 @@ impl Checker {
             let earliest = policies
                 .filter_map(|policy| {
                     let window = reference::window_seconds(policy, &taint.key, &taint.effect)?;
-                    let spell = self.matching.get(&(policy.name_any(), name.clone()))?;
+                    let spell = self.spell(&policy.name_any(), &name, now)?;
                     spell.since.checked_add(SignedDuration::from_secs(window)).ok()
                 })
                 .min();

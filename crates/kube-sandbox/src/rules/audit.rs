@@ -1,0 +1,105 @@
+//! A checker that reads a sandbox's journal.
+//!
+//! Guarantee: what is judged is everything that was stored until the moment of judging, each version as of the time at
+//! which it was stored. Nothing has to be waited for, and no fault of watches or lists can hide anything.
+
+use api_types::BindingKey;
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+
+use super::checker::{Checker, Violation};
+use super::follow::Seen;
+use super::settings::Settings;
+use super::versions::unconditional_writes;
+use crate::faults::Faults;
+use crate::journal::{Entry, Journal};
+use crate::sandbox::{Now, Sandbox};
+
+const CLUSTERS: &str = "cluster.karmada.io/clusters";
+const POLICIES: &str = "policy.karmada.io/clustertaintpolicies";
+const BINDINGS: [&str; 2] = [
+    "work.karmada.io/resourcebindings",
+    "work.karmada.io/clusterresourcebindings",
+];
+
+/// The rules over one sandbox, from the moment at which it is made. What no client wrote (but an observer, or the test
+/// through the sandbox itself) is a person's work and not judged.
+pub struct Audit {
+    journal: Journal,
+    faults: Faults,
+    now: Now,
+    checker: Mutex<Checker>,
+    /// How many of the blind writes were told.
+    blind_told: Mutex<usize>,
+}
+
+impl Audit {
+    /// Begins to look.
+    #[must_use]
+    pub fn of(sandbox: &Sandbox, settings: Settings) -> Self {
+        let mut checker = Checker::new(settings);
+        let faults = sandbox.faults();
+        checker.by_hand(move |version| !faults.wrote(version));
+        Self {
+            journal: sandbox.journal(&[CLUSTERS, POLICIES, BINDINGS[0], BINDINGS[1]]),
+            faults: sandbox.faults(),
+            now: sandbox.inner.now.clone(),
+            checker: Mutex::new(checker),
+            blind_told: Mutex::new(0),
+        }
+    }
+
+    /// Changes what the checked system is said to be configured to do, from now on.
+    pub fn set(&self, change: impl FnOnce(&mut Settings)) {
+        change(self.read().settings_mut());
+    }
+
+    /// Evictions so far: when, which binding, from where.
+    #[must_use]
+    pub fn evictions(&self) -> Vec<(Timestamp, BindingKey, String)> {
+        self.read().evictions().to_vec()
+    }
+
+    /// The wall clock was stepped by so much, just now.
+    pub fn clock_stepped(&self, by: SignedDuration) {
+        self.read().clock_stepped(by);
+    }
+
+    /// What was broken and not told before; empty means that every rule held.
+    #[must_use]
+    pub fn finish(&self) -> Vec<Violation> {
+        let mut violations = self.read().finish((self.now)());
+        let mut told = self.blind_told.lock();
+        let blind = self.faults.blind_writes();
+        violations.extend(unconditional_writes(&blind[*told..]));
+        *told = blind.len();
+        violations
+    }
+
+    /// The checker, once it has seen everything.
+    fn read(&self) -> parking_lot::MutexGuard<'_, Checker> {
+        let mut checker = self.checker.lock();
+        for entry in self.journal.take() {
+            let at = entry.at;
+            let seen = match entry.resource {
+                CLUSTERS => seen(&entry).map(|cluster| checker.see_cluster(cluster, at)),
+                POLICIES => seen(&entry).map(|policy| checker.see_policy(policy, at)),
+                _ => seen(&entry).map(|binding| checker.see_binding(binding, at)),
+            };
+            if let Err(error) = seen {
+                checker.could_not_look(&format!("{} {}: {error}", entry.resource, entry.key()), at);
+            }
+        }
+        checker
+    }
+}
+
+fn seen<K: DeserializeOwned>(entry: &Entry) -> Result<Seen<K>, serde_json::Error> {
+    let object = entry.object()?;
+    Ok(if entry.is_gone {
+        Seen::Gone(object)
+    } else {
+        Seen::Stored(object)
+    })
+}
