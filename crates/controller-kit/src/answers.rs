@@ -1,6 +1,7 @@
 //! What the answers of the control plane's API server tell about it: that it is slow, that it does not answer, that
 //! writes meet conflicts, and which versions its watches have to show.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +17,17 @@ use crate::metrics::Metrics;
 /// An answer that took so long is slow: what Kubernetes promises for 99 of 100 requests.
 pub(crate) const SLOW: Duration = Duration::from_secs(1);
 
-/// Conflicts are counted over spans of this length.
-const SPAN: Duration = Duration::from_secs(60);
-/// So many in a span are worth a word, if they are also a good part of all writes: two that write the same object now and
+/// The outcomes of writes are counted by spans of this length,
+const SPAN: Duration = Duration::from_secs(10);
+/// and so many spans are looked back upon.
+const SPANS: usize = 12;
+/// So many conflicts are worth a word, if they are also a good part of all writes: two that write the same object now and
 /// then meet now and then.
 const MANY_CONFLICTS: u32 = 6;
 /// The part of all writes, as one of so many.
 const ONE_OF: u32 = 4;
+/// In so many spans at least: where processes start, many write the same objects at once, and that is all.
+const SPANS_WITH_CONFLICTS: usize = 3;
 
 const SLOW_COUNTER: &str = "failover_api_slow_requests_total";
 
@@ -31,10 +36,10 @@ const SLOW_COUNTER: &str = "failover_api_slow_requests_total";
 pub(crate) struct Answers {
     pub(crate) disturbances: Disturbances,
     pub(crate) echoes: Echoes,
-    writes: Arc<Mutex<Writes>>,
+    writes: Arc<Mutex<VecDeque<Writes>>>,
 }
 
-/// The writes of the span that runs.
+/// The writes of one span.
 struct Writes {
     since: Instant,
     answered: u32,
@@ -58,11 +63,7 @@ impl Answers {
         Self {
             disturbances,
             echoes,
-            writes: Arc::new(Mutex::new(Writes {
-                since: Instant::now(),
-                answered: 0,
-                refused: 0,
-            })),
+            writes: Arc::default(),
         }
     }
 
@@ -90,24 +91,36 @@ impl Answers {
 
     /// A write was answered with this code. Creations meet no conflicts: what they are refused for is there already.
     pub(crate) fn of_write(&self, asked: Asked<'_>, code: http::StatusCode) {
-        let mut writes = self.writes.lock();
-        if writes.since.elapsed() >= SPAN {
-            *writes = Writes {
+        let is_conflict = code == http::StatusCode::CONFLICT && asked.method != Method::POST;
+        let mut spans = self.writes.lock();
+        let looked_back_upon = SPAN * u32::try_from(SPANS).unwrap_or(u32::MAX);
+        spans.retain(|span| span.since.elapsed() < looked_back_upon);
+        if spans.back().is_none_or(|span| span.since.elapsed() >= SPAN) {
+            spans.push_back(Writes {
                 since: Instant::now(),
                 answered: 0,
                 refused: 0,
-            };
+            });
         }
-        writes.answered += 1;
-        if code != http::StatusCode::CONFLICT || asked.method == Method::POST {
+        if let Some(span) = spans.back_mut() {
+            span.answered += 1;
+            span.refused += u32::from(is_conflict);
+        }
+        if !is_conflict {
             return;
         }
-        writes.refused += 1;
-        if writes.refused >= MANY_CONFLICTS && writes.refused * ONE_OF >= writes.answered {
+        let (answered, refused) = spans.iter().fold((0, 0), |(answered, refused), span| {
+            (answered + span.answered, refused + span.refused)
+        });
+        let with_conflicts = spans.iter().filter(|span| span.refused > 0).count();
+        if refused >= MANY_CONFLICTS && refused * ONE_OF >= answered && with_conflicts >= SPANS_WITH_CONFLICTS {
             self.disturbances.seen(Disturbance::Conflicts, "", || {
                 format!(
-                    "{} of {} writes within a minute, the last of them {} {} of {}",
-                    writes.refused, writes.answered, asked.method, asked.path, asked.controller
+                    "{refused} of {answered} writes within {}, the last of them {} {} of {}",
+                    format_duration(looked_back_upon),
+                    asked.method,
+                    asked.path,
+                    asked.controller
                 )
             });
         }
@@ -150,39 +163,50 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn conflicts_are_worth_a_word_when_they_are_many_and_a_good_part_of_the_writes() {
+    async fn conflicts_are_worth_a_word_when_they_go_on_and_are_a_good_part_of_the_writes() {
         let (answers, _) = answers();
         let write = |code| answers.of_write(ASKED, code);
-        // Few.
-        for _ in 0..5 {
+        // Many, at once.
+        for _ in 0..50 {
             write(StatusCode::CONFLICT);
         }
-        tokio::time::sleep(SPAN).await;
-        // Many, of many more writes.
+        tokio::time::sleep(SPAN * 12).await;
+        // Again and again, of many more writes.
         for _ in 0..50 {
+            tokio::time::sleep(SPAN).await;
             for _ in 0..9 {
                 write(StatusCode::OK);
             }
             write(StatusCode::CONFLICT);
         }
-        tokio::time::sleep(SPAN).await;
+        tokio::time::sleep(SPAN * 12).await;
         // Objects that are there already.
         for _ in 0..50 {
+            tokio::time::sleep(SPAN).await;
             let asked = Asked {
                 method: &Method::POST,
                 ..ASKED
             };
             answers.of_write(asked, StatusCode::CONFLICT);
         }
-        assert_eq!(answers.disturbances.going_on(), [""; 0]);
-        tokio::time::sleep(SPAN).await;
-        for _ in 0..6 {
-            write(StatusCode::OK);
+        tokio::time::sleep(SPAN * 12).await;
+        // Seldom.
+        for _ in 0..50 {
+            tokio::time::sleep(SPAN * 3).await;
             write(StatusCode::CONFLICT);
+        }
+        assert_eq!(answers.disturbances.going_on(), [""; 0]);
+        tokio::time::sleep(SPAN * 12).await;
+        for _ in 0..3 {
+            tokio::time::sleep(SPAN * 2).await;
+            for _ in 0..2 {
+                write(StatusCode::OK);
+                write(StatusCode::CONFLICT);
+            }
         }
         let text = answers.disturbances.in_short().unwrap();
         assert!(
-            text.ends_with("6 of 12 writes within a minute, the last of them PUT /x of evictor"),
+            text.ends_with("6 of 12 writes within 2m, the last of them PUT /x of evictor"),
             "{text}"
         );
     }

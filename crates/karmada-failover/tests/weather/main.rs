@@ -1,6 +1,6 @@
 //! Bad weather: members and API servers that fail in every way, watches that end or lie, clocks that jump. Nothing is
 //! lost, nothing loops without pause (requests are counted, minute by minute), the eight rules hold, and what goes
-//! wrong is seen in a condition or an event, a metric, and the log.
+//! wrong is seen in a status, a metric, and the log: `docs/weather.md` says where.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -15,4 +15,5 @@ mod clocks;
 mod control_plane;
 mod members;
 mod scene;
+mod told;
 mod watches;

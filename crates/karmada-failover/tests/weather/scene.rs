@@ -39,11 +39,26 @@ pub const MEMBER_LIMIT: u64 = 90;
 pub struct Roads {
     members: MemberConnector,
     asked: Arc<Mutex<BTreeMap<String, u64>>>,
+    /// What the handshake with a member ends with, where it ends badly.
+    refused: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl Roads {
     pub fn asked(&self, member: &str) -> u64 {
         self.asked.lock().unwrap().get(member).copied().unwrap_or_default()
+    }
+
+    /// From now on the member presents a certificate that is not accepted, in rustls' words; connections that are open
+    /// end.
+    pub fn refuse_certificate(&self, member: &Member) {
+        let why = "invalid peer certificate: UnknownIssuer".to_owned();
+        self.refused.lock().unwrap().insert(member.name().to_owned(), why);
+        member.faults().cut_watches(Match::any());
+    }
+
+    /// It presents the right one again.
+    pub fn accept_certificate(&self, member: &Member) {
+        self.refused.lock().unwrap().remove(member.name());
     }
 }
 
@@ -52,7 +67,11 @@ impl ConnectMember for Roads {
         let (roads, name, endpoint) = (self.clone(), target.name.clone(), target.api_endpoint.clone());
         let service = tower::service_fn(move |request: http::Request<Body>| {
             *roads.asked.lock().unwrap().entry(name.clone()).or_default() += 1;
-            let member = roads.members.connect(&endpoint);
+            let refused = roads.refused.lock().unwrap().get(&name).cloned();
+            let member = refused.map_or_else(
+                || roads.members.connect(&endpoint).map_err(tower::BoxError::from),
+                |why| Err(why.into()),
+            );
             async move { member?.send(request).await.map_err(tower::BoxError::from) }
         });
         Ok(Client::new(service, "default"))
@@ -81,6 +100,7 @@ impl Scene {
         let roads = Roads {
             members: world.fleet.member_connector(),
             asked: Arc::default(),
+            refused: Arc::default(),
         };
         let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
         let log = Recording::start("info", &world.clock).unwrap();
@@ -108,6 +128,8 @@ impl Scene {
             })
             .await;
         tokio::time::sleep(Duration::from_secs(60)).await;
+        let disturbed = scene.process().readiness().notes();
+        assert!(disturbed.is_empty(), "in fine weather: {disturbed:?}");
         scene
     }
 
@@ -141,6 +163,11 @@ impl Scene {
     /// So many minutes pass; in none of them is more asked than the limits allow. A process that has ended is started
     /// again after ten seconds, as its pod would be.
     pub async fn minutes(&mut self, minutes: u32) {
+        self.minutes_in_which(minutes, Duration::from_secs(10), || {}).await;
+    }
+
+    /// The same, and something happens `every` so often.
+    pub async fn minutes_in_which(&mut self, minutes: u32, every: Duration, happens: impl Fn()) {
         for minute in 1..=minutes {
             let plane = self.world.fleet.control_plane().faults();
             plane.reset_counts();
@@ -152,8 +179,9 @@ impl Scene {
                 )
             };
             let before = counts(self);
-            for _ in 0..6 {
-                tokio::time::sleep(Duration::from_secs(10)).await;
+            for _ in 0..60 / every.as_secs() {
+                tokio::time::sleep(every).await;
+                happens();
                 if let Some(ended) = self.process().has_ended() {
                     assert!(matches!(ended, Ended::Failed(_)), "{ended:?}");
                     self.start().await;
