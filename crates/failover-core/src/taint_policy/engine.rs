@@ -10,17 +10,18 @@ use super::flaps;
 use super::forecast::{dismissal_ends, forecast};
 use super::form::{Form, PolicyTaint, precedence};
 pub use super::input::{FailoverGate, Input};
+use super::lost_record::{Record, remembered_taints};
 pub use super::outcome::{AnnotationChange, Evaluation, TaintChange};
 use super::ownership::{Owned, targets};
 use super::persist::{Stored, Wanted};
-use super::record::{Record, remembered_taints};
 use super::records::{DismissedAt, ManagedTaints, Window};
 use super::report::{Notice, Report, conditions_text, render};
 use super::resolve::{Judged, Resolved, by_taint, resolve};
+use super::restless::restless;
 use super::stamps::{More, stamps};
 use super::times::after;
 use super::wall;
-use super::wanted::{Standing, want};
+use super::wanted::{Standing, Want, want};
 use super::windows::{self, Memory, Source, Stands};
 
 /// When to go on with what was too much for one write: its own echo may be lost.
@@ -61,7 +62,18 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
         if source == Source::Observed && before.is_some_and(|w| w.matching) != window.matching {
             *transitions.entry(form.uid.to_owned()).or_default() += 1;
         }
-        judged.push(judge_taints(form, window, &owned, input));
+        let policy = judge_taints(form, window, &owned, input);
+        let is_told = || of_this_cluster()?.windows.get(form.uid).and_then(restless);
+        if let Some(why) = restless(&policy.window)
+            && is_told().is_none()
+        {
+            notices.push(Notice {
+                reason: "TaintWindowStartsAnew",
+                is_warning: true,
+                text: format!("policy {} waits in vain while this goes on: {why}", form.name),
+            });
+        }
+        judged.push(policy);
     }
 
     let by_taint = by_taint(&judged);
@@ -150,7 +162,7 @@ fn judge_window(
     window
 }
 
-fn judge_taints<'a>(form: &'a Form<'a>, window: Window, owned: &Owned, input: Input<'_>) -> Judged<'a> {
+fn judge_taints<'a>(form: &'a Form<'a>, mut window: Window, owned: &Owned, input: Input<'_>) -> Judged<'a> {
     let one = |taint: &'a PolicyTaint| {
         let standing = if owned.stands(&taint.id, form.uid) {
             Standing::Yes
@@ -159,11 +171,11 @@ fn judge_taints<'a>(form: &'a Form<'a>, window: Window, owned: &Owned, input: In
         };
         (taint, want(form, taint, &window, standing, input.gate, input.now))
     };
-    Judged {
-        form,
-        wants: form.taints.iter().map(one).collect(),
-        window,
+    let wants: Vec<(&PolicyTaint, Want)> = form.taints.iter().map(one).collect();
+    if !wants.iter().any(|(_, want)| want.waits()) {
+        window.started_anew.clear();
     }
+    Judged { form, window, wants }
 }
 
 /// When something changes by time alone.

@@ -13,6 +13,7 @@ use super::ownership::find;
 use super::records::TaintId;
 use super::report::conditions_text;
 use super::resolve::{Judged, Resolved, Say};
+use super::restless::restless;
 use super::times::{after, whole_second, whole_second_up};
 use super::wanted::Want;
 
@@ -100,11 +101,12 @@ fn leaves<'a>(all: &[Say<'a>]) -> Option<(Timestamp, &'a Judged<'a>)> {
 /// `2026-01-01T00:05:10Z adds k:NoExecute (policy p: Ready=False since 2026-01-01T00:00:10Z)`
 fn dated_line(at: Timestamp, does: &str, id: &TaintId, policy: &Judged<'_>, cluster: &Cluster) -> String {
     format!(
-        "{} {does} {id} (policy {}: {} since {})",
+        "{} {does} {id} (policy {}: {} since {}){}",
         whole_second_up(at),
         policy.form.name,
         conditions_text(policy.form, cluster),
-        whole_second(policy.window.since)
+        whole_second(policy.window.since),
+        restless(&policy.window).map_or_else(String::new, |why| format!("; but {why}"))
     )
 }
 

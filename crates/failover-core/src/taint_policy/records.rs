@@ -127,6 +127,13 @@ pub struct SeenCondition {
     pub last_transition_time: Time,
 }
 
+impl SeenCondition {
+    /// Whether the two say the same of when the status last changed.
+    pub(super) fn is_as_old_as(&self, other: &Self) -> bool {
+        self.last_transition_time.0.as_second() == other.last_transition_time.0.as_second()
+    }
+}
+
 /// When a person took a taint of ours back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -153,6 +160,10 @@ pub struct Window {
     /// The Cluster's conditions that `rule` names. A restarted process trusts the window only if they are the same.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub conditions: BTreeMap<String, SeenCondition>,
+    /// How often each condition got another `lastTransitionTime` without another status, which started this window anew,
+    /// since something waits for its end.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub started_anew: BTreeMap<String, u32>,
     /// Taints of this policy that a person took back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dismissed: BTreeMap<TaintId, DismissedAt>,
@@ -167,6 +178,7 @@ impl Window {
             since,
             rule: String::new(),
             conditions: BTreeMap::new(),
+            started_anew: BTreeMap::new(),
             dismissed: BTreeMap::new(),
         }
     }

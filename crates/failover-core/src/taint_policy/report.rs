@@ -9,6 +9,7 @@ use super::forecast::{dismissal_over, frozen};
 use super::form::{Form, PolicyTaint, Rule};
 use super::input::Input;
 use super::records::Window;
+use super::restless::restless;
 use super::times::whole_second_up;
 use super::wanted::Want;
 
@@ -51,6 +52,8 @@ pub struct Report {
     pub held_by_gate: bool,
     /// Whether a person took a taint of the policy back.
     pub dismissed: bool,
+    /// What keeps the window that runs from ending, in words.
+    pub restless: Option<String>,
     /// Taints that the policy wants and that stand already, but are not ours.
     pub foreign: Vec<String>,
 }
@@ -78,6 +81,7 @@ pub(super) fn render(
         .iter()
         .any(|(t, want)| want.is_wanted() && !foreign.contains(&t.id.to_string()));
     let dismissed = has(|want| *want == Want::Dismissed);
+    let restless = restless(window);
     let (state, fires_at) = state(wants, tainted);
     let quiet = state.is_none() && !window.matching;
     Report {
@@ -90,7 +94,8 @@ pub(super) fn render(
         message: if quiet {
             String::new()
         } else {
-            message(form, cluster, wants, &foreign)
+            let restless = restless.as_ref().map(|why| format!("; but {why}"));
+            message(form, cluster, wants, &foreign) + restless.as_deref().unwrap_or_default()
         },
         missing: match form.rule {
             Rule::Matching(wanted) => missing(wanted.iter(), cluster),
@@ -101,6 +106,7 @@ pub(super) fn render(
             .iter()
             .any(|(_, want)| matches!(want, Want::HeldByGate(at) if *at <= input.now)),
         dismissed,
+        restless,
         foreign,
     }
 }

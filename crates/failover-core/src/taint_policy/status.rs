@@ -141,6 +141,17 @@ fn ready(form: &Form<'_>, reports: &[(&str, &Report)], gate: FailoverGate) -> (&
         );
         told.push(("False", "FailoverGateOff", message));
     }
+    let restless: Vec<&str> = reports
+        .iter()
+        .filter_map(|(name, report)| report.restless.is_some().then_some(*name))
+        .collect();
+    if !restless.is_empty() {
+        let message = format!(
+            "windows start anew again and again, because lastTransitionTime of a condition moves without another status: {}",
+            some_names(&restless)
+        );
+        told.push(("True", "WindowsStartAnew", message));
+    }
     let dismissed: Vec<&str> = reports
         .iter()
         .filter_map(|(name, report)| report.dismissed.then_some(*name))

@@ -36,6 +36,11 @@ impl Want {
         matches!(self, Self::Have | Self::RemoveAt(_) | Self::FrozenWith)
     }
 
+    /// Whether it waits for the end of the policy's window.
+    pub fn waits(self) -> bool {
+        matches!(self, Self::AddAt(_) | Self::RemoveAt(_))
+    }
+
     /// When this can change by time alone.
     pub fn changes_at(self, now: Timestamp) -> Option<Timestamp> {
         match self {

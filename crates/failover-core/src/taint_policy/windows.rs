@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::conditions::{all_hold, snapshot};
 use super::form::{Form, Rule};
 use super::records::{ManagedTaints, SeenCondition, Window};
+use super::restless;
 pub(super) use super::times::{after, round_up_to_millis};
 
 /// What a process remembers of one Cluster between two looks; lost with the process, and then made up for by what is
@@ -88,11 +89,13 @@ pub(super) fn step(
     }
     let rule = form.rule_text();
     let conditions = conditions.map_or_else(BTreeMap::new, |wanted| snapshot(wanted, cluster));
-    let kept = previous.filter(|w| {
-        w.matching == matching
-            && (matches!(form.rule, Rule::Latched { .. })
-                || (w.rule == rule && unbroken(&w.conditions, &conditions, source)))
-    });
+    let goes_on = previous.filter(|w| w.matching == matching && (form.is_latched() || w.rule == rule));
+    let kept = goes_on.filter(|w| form.is_latched() || unbroken(&w.conditions, &conditions, source));
+    let started_anew = match (kept, goes_on) {
+        (Some(kept), _) => kept.started_anew.clone(),
+        (None, Some(before)) => restless::count(before, &conditions),
+        (None, None) => BTreeMap::new(),
+    };
     // A clock that was set back while nobody ran must not make a window longer than it is.
     let since = kept.map_or(now_in_millis, |w| w.since.min(now_in_millis));
     let mut dismissed = previous.map(|w| w.dismissed.clone()).unwrap_or_default();
@@ -106,6 +109,7 @@ pub(super) fn step(
         since,
         rule,
         conditions,
+        started_anew,
         dismissed,
     }
 }
@@ -115,7 +119,7 @@ fn unbroken(before: &BTreeMap<String, SeenCondition>, now: &BTreeMap<String, See
     before.len() == now.len()
         && now.iter().all(|(type_, now)| {
             before.get(type_).is_some_and(|before| {
-                let same_time = before.last_transition_time.0.as_second() == now.last_transition_time.0.as_second();
+                let same_time = before.is_as_old_as(now);
                 match source {
                     Source::Stored => same_time,
                     Source::Observed => same_time || before.status != now.status,

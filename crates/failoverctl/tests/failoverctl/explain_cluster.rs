@@ -18,7 +18,8 @@ use crate::objects::{
 };
 use crate::show;
 use crate::taints::{
-    NO_EXECUTE, NO_SCHEDULE, failed, failing, not_ready, ours, policies, policy, recorded, recovering, since, window,
+    NO_EXECUTE, NO_SCHEDULE, failed, failing, failing_restlessly, not_ready, ours, policies, policy, recorded,
+    recovering, since, window,
 };
 
 fn event(reason: &str, message: &str, at: i64) -> Event {
@@ -484,4 +485,21 @@ fn a_blip_that_nobody_recorded_is_told_as_such() {
         "{}",
         show(&report, Format::Table)
     );
+}
+
+#[test]
+fn a_window_that_starts_anew_again_and_again_is_told_with_what_helps() {
+    let report = explained(&gathered(failing_restlessly()));
+    let why =
+        "the window starts anew whenever lastTransitionTime of Ready moves without another status, as it did 12 times";
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    let sentence = report.conclusion.sentence();
+    assert!(sentence.contains(&format!("; but {why}")), "{sentence}");
+    assert!(sentence.contains("let whoever writes the condition"), "{sentence}");
+    let table = show(&report, Format::Table);
+    let held = table
+        .lines()
+        .find(|line| line.contains("NoExecute") && line.contains("is added"));
+    assert!(held.unwrap().contains(why), "{table}");
+    assert!(show(&report, Format::Json).contains(&format!("\"restless\": \"{why}\"")));
 }

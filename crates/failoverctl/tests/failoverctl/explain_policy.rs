@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::objects::{cluster, lease, leases, leases_without, now};
 use crate::show;
-use crate::taints::{NO_EXECUTE, failed, failing, not_ready, policies, policy, recovering};
+use crate::taints::{NO_EXECUTE, failed, failing, failing_restlessly, not_ready, policies, policy, recovering};
 
 fn gathered(clusters: Vec<Cluster>) -> Gathered {
     Gathered {
@@ -181,4 +181,12 @@ fn of_a_large_fleet_only_the_restless_are_shown() {
     );
     assert!(!text.contains("member42"), "{text}");
     assert!(show(&report, Format::Wide).contains("member42"));
+}
+
+#[test]
+fn a_window_that_starts_anew_again_and_again_is_told_with_what_helps() {
+    let report = explained(&gathered(vec![failing_restlessly()]));
+    let sentence = report.conclusion.sentence();
+    assert!(sentence.contains("; but the window starts anew whenever"), "{sentence}");
+    assert!(sentence.contains("let whoever writes the condition"), "{sentence}");
 }

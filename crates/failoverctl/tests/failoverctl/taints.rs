@@ -94,6 +94,15 @@ pub fn failing() -> Cluster {
     recorded(cluster, windows, taints)
 }
 
+/// The same, and somebody has given Ready another time twelve times, and never another status.
+pub fn failing_restlessly() -> Cluster {
+    let cluster = since(cluster("member1", "False"), -5);
+    let mut starving = window(&cluster, NO_EXECUTE, true, -5);
+    starving.1["startedAnew"] = json!({"Ready": 12});
+    let windows = vec![starving, window(&cluster, NO_SCHEDULE, true, -5)];
+    recorded(cluster, windows, vec![ours("NoSchedule", NO_SCHEDULE, -99)])
+}
+
 /// Not Ready for 600 s: tainted by both.
 pub fn failed() -> Cluster {
     let cluster = cluster("member1", "False");

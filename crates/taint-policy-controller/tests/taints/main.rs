@@ -13,6 +13,7 @@ mod clocks;
 mod flapping;
 mod metrics;
 mod policies;
+mod restless;
 mod windows;
 mod writes;
 

@@ -8,6 +8,7 @@ mod forecast;
 mod lost_record;
 mod ownership;
 mod policy_status;
+mod restless;
 mod stock_form;
 mod switches;
 mod windows;

@@ -7,7 +7,9 @@ use super::report::ClusterExplanation;
 use super::reporter::ReporterState;
 use crate::controllers::Severity;
 use crate::explain::Conclusion;
-use crate::explain::taints::{PolicyOnCluster, TaintOfPolicy, TaintWord, join, lead, number};
+use crate::explain::taints::{
+    CALM_THE_REPORTER, PolicyOnCluster, TaintOfPolicy, TaintWord, but_restless, join, lead, number,
+};
 use crate::output::{At, relative};
 
 struct Facts<'a> {
@@ -171,19 +173,26 @@ impl<'a> Facts<'a> {
     }
 
     fn coming(&self) -> Option<Conclusion> {
-        let summary = self.comes(&self.in_state(&[TaintWord::PendingAdd, TaintWord::Due]))?;
-        let change = "to stop it: let the conditions cease to match before then, or set spec.suspended of the policy";
-        Some(Conclusion::new(self.in_doubt().0, summary, change))
+        let coming = self.in_state(&[TaintWord::PendingAdd, TaintWord::Due]);
+        let summary = self.comes(&coming)?;
+        Some(if coming[0].0.restless.is_some() {
+            Conclusion::new(Some(Severity::Problem), summary, CALM_THE_REPORTER)
+        } else {
+            let change =
+                "to stop it: let the conditions cease to match before then, or set spec.suspended of the policy";
+            Conclusion::new(self.in_doubt().0, summary, change)
+        })
     }
 
     /// The first of these taints that are coming, when, why, what follows, and whether that can be relied on.
     fn comes(&self, coming: &[(&PolicyOnCluster, &TaintOfPolicy)]) -> Option<String> {
         let (row, taint) = coming.first()?;
         Some(format!(
-            "{} {}: {}{}{}{}",
+            "{} {}: {}{}{}{}{}",
             of_policy(row, "gets", taint),
             self.when(taint.at),
             because(row),
+            but_restless(row),
             more(coming.len() - 1),
             self.then(taint),
             self.in_doubt().1
@@ -238,18 +247,22 @@ impl<'a> Facts<'a> {
         let (row, taint) = going.first()?;
         let (severity, in_doubt) = self.in_doubt();
         let summary = format!(
-            "{} {} if it still does not match: {}{}{in_doubt}",
+            "{} {} if it still does not match: {}{}{}{in_doubt}",
             of_policy(row, "loses", taint),
             self.when(taint.at),
             because(row),
+            but_restless(row),
             more(going.len() - 1)
         );
         let evicts = self.report.taints.iter().any(|taint| taint.taint.evicts());
-        let change = if evicts {
+        let change = if row.restless.is_some() {
+            CALM_THE_REPORTER
+        } else if evicts {
             "until its taints are gone, what has to leave because of them is held back"
         } else {
             ""
         };
+        let severity = severity.or(row.restless.as_ref().map(|_| Severity::Problem));
         Some(Conclusion::new(severity, summary, change))
     }
 

@@ -7,7 +7,7 @@ use crate::output::At;
 
 /// Reasons of Events about a Cluster that tell of its health, its taints and what leaves it because of them; others are
 /// of no use here.
-const TOLD: [&str; 11] = [
+const TOLD: [&str; 12] = [
     "ClusterReady",
     "ClusterNotReady",
     "ClusterUnknown",
@@ -16,6 +16,7 @@ const TOLD: [&str; 11] = [
     "TaintClusterFailed",
     "TaintDismissed",
     "TaintRecordUnreadable",
+    "TaintWindowStartsAnew",
     "EvictionSwitchedOff",
     "EvictionsQueued",
     "DeletionNotAwaited",

@@ -5,7 +5,9 @@ use jiff::Timestamp;
 use super::report::PolicyExplanation;
 use crate::controllers::Severity;
 use crate::explain::Conclusion;
-use crate::explain::taints::{PolicyOnCluster, TaintOfPolicy, TaintWord, join, lead, number};
+use crate::explain::taints::{
+    CALM_THE_REPORTER, PolicyOnCluster, TaintOfPolicy, TaintWord, but_restless, join, lead, number,
+};
 use crate::output::{At, relative};
 
 /// Concludes: the first that applies of a policy for which nothing can be done, one that nobody carries out, one at
@@ -105,24 +107,32 @@ fn at_work(report: &PolicyExplanation, now: Timestamp) -> Conclusion {
         parts.push(format!("{} {have} its taints", join(&tainted)));
     }
     if let Some((row, taint)) = in_state(report, &[PendingAdd, Due]).first() {
-        parts.push(format!("{} {}", lead(row, "gets", taint), when(taint.at, now)));
+        let but = but_restless(row);
+        parts.push(format!("{} {}{but}", lead(row, "gets", taint), when(taint.at, now)));
     }
     if let Some((row, taint)) = in_state(report, &[PendingRemove, Leaving]).first() {
-        parts.push(format!("{} {}", lead(row, "loses", taint), when(taint.at, now)));
+        let but = but_restless(row);
+        parts.push(format!("{} {}{but}", lead(row, "loses", taint), when(taint.at, now)));
     }
     let held = in_state(report, &[GateOff, Suspended, Kept, Dismissed, Foreign]);
     if let Some((row, taint)) = held.first() {
         let why = taint.held_by.clone().unwrap_or_default();
         parts.push(format!("on {} it is held: {why}", row.cluster));
     }
-    let severity = (!held.is_empty() || report.suspended).then_some(Severity::Note);
-    let change = match held.first().map(|(_, taint)| taint.state) {
+    let restless = report.clusters.iter().any(|row| row.restless.is_some());
+    let severity = if restless {
+        Some(Severity::Problem)
+    } else {
+        (!held.is_empty() || report.suspended).then_some(Severity::Note)
+    };
+    let change = match held.first().filter(|_| !restless).map(|(_, taint)| taint.state) {
         Some(GateOff) => {
             "to add it: --feature-gates=Failover=true for the taint-policy-controller (and the taint manager)"
         }
         Some(Suspended | Kept) => "to let the policy act: take spec.suspended away",
         Some(Dismissed) => "to have it back now, edit the policy or add the taint by hand",
         Some(Foreign) => "it stays when the policy stops matching: whoever added it takes it away",
+        _ if restless => CALM_THE_REPORTER,
         _ if report.suspended => "it is suspended: to let it act, take spec.suspended away",
         _ => "",
     };

@@ -8,5 +8,5 @@ mod view;
 pub use view::{ConditionCheck, PolicyOnCluster, TaintOfPolicy, TaintWord, on_cluster};
 
 pub(crate) use rows::{Subject, grid, quiet};
-pub(crate) use text::{join, lead, number};
+pub(crate) use text::{CALM_THE_REPORTER, but_restless, join, lead, number};
 pub(crate) use view::{Engine, Settings};

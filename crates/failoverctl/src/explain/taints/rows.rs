@@ -125,6 +125,9 @@ fn held_by(row: &PolicyOnCluster, taint: &TaintOfPolicy) -> String {
     if !row.recorded && held.is_empty() && matches!(taint.state, TaintWord::PendingAdd | TaintWord::PendingRemove) {
         held.push("the controller has not recorded this window yet".to_owned());
     }
+    if matches!(taint.state, TaintWord::PendingAdd | TaintWord::PendingRemove) {
+        held.extend(row.restless.clone());
+    }
     if row.conflict.is_some() && taint.state != TaintWord::Absent {
         held.push("another policy wants another value".to_owned());
     }

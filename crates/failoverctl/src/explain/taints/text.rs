@@ -25,3 +25,14 @@ pub(crate) fn number(count: usize, thing: &str) -> String {
 pub(crate) fn lead(row: &PolicyOnCluster, verb: &str, taint: &TaintOfPolicy) -> String {
     format!("{} {verb} taint {}", row.cluster, taint_text(taint))
 }
+
+/// What helps where a window starts anew again and again.
+pub(crate) const CALM_THE_REPORTER: &str =
+    "let whoever writes the condition change its lastTransitionTime with its status only";
+
+/// `; but the window starts anew …`, where it does so again and again.
+pub(crate) fn but_restless(row: &PolicyOnCluster) -> String {
+    row.restless
+        .as_ref()
+        .map_or_else(String::new, |why| format!("; but {why}"))
+}

@@ -34,6 +34,9 @@ pub struct PolicyOnCluster {
     pub missing_conditions: Vec<String>,
     /// Its taints, one by one.
     pub taints: Vec<TaintOfPolicy>,
+    /// What keeps its window from ending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restless: Option<String>,
     /// Who wants another value for the same taint, and who wins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conflict: Option<String>,
@@ -203,6 +206,7 @@ impl<'a> Engine<'a> {
                 .collect(),
             missing_conditions: report.missing.clone(),
             taints: detail.taints.iter().map(|taint| self.taint(taint, policy)).collect(),
+            restless: report.restless.clone(),
             conflict: report.conflict.clone(),
             recorded: detail.is_recorded,
         }
