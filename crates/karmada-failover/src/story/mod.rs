@@ -11,6 +11,7 @@ pub mod print;
 mod queue_watch;
 pub mod scenario;
 pub mod script;
+mod tale;
 mod teller;
 pub mod theatre;
 

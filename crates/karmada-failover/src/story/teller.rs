@@ -1,7 +1,5 @@
-//! Turns what is stored into the lines of the story. Pure: it is told what was seen, and when.
-//!
-//! Several watches feed it, and the line of an effect can arrive a moment before that of its cause. Such a line waits
-//! until its cause was told; its time is never before that of the line above.
+//! Turns what is stored into the lines of the story. Pure: it is told what was seen, and when. In which order they are
+//! told is the matter of [`Tale`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +14,7 @@ use kube_sandbox::rules::Seen;
 
 use super::expect::placement;
 use super::line::{Line, Step};
+use super::tale::{Tale, cause_of};
 
 /// Where an entry of the eviction queue stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,16 +63,14 @@ pub struct Teller {
     /// How many Clusters there are to be, and whether it was told that they are ready.
     expected_clusters: usize,
     is_fleet_told: bool,
-    told: Vec<Line>,
-    /// Lines that wait until their cause is told.
-    waiting: Vec<(Line, Option<Step>)>,
+    tale: Tale,
 }
 
 impl Teller {
     /// All lines so far, in order.
     #[must_use]
     pub fn told(&self) -> &[Line] {
-        &self.told
+        self.tale.told()
     }
 
     /// The regime of the eviction queue, as last seen.
@@ -104,7 +101,7 @@ impl Teller {
         if !self.is_fleet_told && self.expected_clusters > 0 && ready >= self.expected_clusters {
             self.is_fleet_told = true;
             let why = format!("{ready} clusters are Ready and not tainted, and what their API servers serve is known");
-            self.say_after(Line::of(Step::FleetReady, at, why), None);
+            self.tale.add(Line::of(Step::FleetReady, at, why), None);
         }
     }
 
@@ -166,7 +163,7 @@ impl Teller {
             );
             if before.is_ready() && !cluster.is_ready() {
                 self.say(Step::ClusterNotReady, at, Some(&name), None, why);
-            } else if !before.is_ready() && cluster.is_ready() && self.has_told(Step::ClusterNotReady, &name) {
+            } else if !before.is_ready() && cluster.is_ready() && self.tale.has_told(Step::ClusterNotReady, &name) {
                 self.say(Step::ClusterReturned, at, Some(&name), None, why);
             }
         }
@@ -184,12 +181,12 @@ impl Teller {
         for taint in new.difference(&old) {
             let by = behind(&cluster, taint);
             let line = Line::of(Step::TaintAdded, at, format!("taint {taint}{by}")).on(&name);
-            self.say_after(line, cause(Step::TaintAdded, &by));
+            self.tale.add(line, cause(Step::TaintAdded, &by));
         }
         for taint in old.difference(&new) {
             let by = behind(&before, taint);
             let line = Line::of(Step::TaintRemoved, at, format!("taint {taint}{by}")).on(&name);
-            self.say_after(line, cause(Step::TaintRemoved, &by));
+            self.tale.add(line, cause(Step::TaintRemoved, &by));
         }
     }
 
@@ -202,7 +199,7 @@ impl Teller {
             let mut line = Line::of(Step::RegimeChanged, at, why);
             line.regime = Some(regime.to_owned());
             line.evictions_per_second = Some(evictions_per_second);
-            self.say_after(line, None);
+            self.tale.add(line, None);
         } else {
             self.first_regime = Some(regime.to_owned());
         }
@@ -262,7 +259,7 @@ impl Teller {
             line
         };
         let available = || format!("{} replicas available on {}", binding.replicas(), result(&binding));
-        if let Some(left) = self.left_by(&key)
+        if let Some(left) = self.tale.left_by(&key)
             && binding.spec.clusters.iter().all(|target| target.name != left)
             && has_every_replica(&binding)
         {
@@ -273,18 +270,18 @@ impl Teller {
                 .map(|target| target.name.as_str())
                 .collect();
             let goes_to = targets.join(",");
-            if !self.has_happened_since_eviction(Step::Rescheduled, &key) {
+            if !self.tale.has_happened_since_eviction(Step::Rescheduled, &key) {
                 let line = line(Step::Rescheduled, format!("now {}", result(&binding))).on(&goes_to);
-                self.say_after(line, cause_of(Step::Rescheduled));
+                self.tale.add(line, cause_of(Step::Rescheduled));
             }
-            if is_available(&binding) && !self.has_happened_since_eviction(Step::ReplacementHealthy, &key) {
+            if is_available(&binding) && !self.tale.has_happened_since_eviction(Step::ReplacementHealthy, &key) {
                 let line = line(Step::ReplacementHealthy, available()).on(&goes_to);
-                self.say_after(line, cause_of(Step::ReplacementHealthy));
+                self.tale.add(line, cause_of(Step::ReplacementHealthy));
             }
         }
         let ran = |line: &Line| line.step == Step::WorkloadRunning && line.binding.as_deref() == Some(key.as_str());
-        if has_every_replica(&binding) && is_available(&binding) && !self.told.iter().any(ran) {
-            self.say_after(line(Step::WorkloadRunning, available()), None);
+        if has_every_replica(&binding) && is_available(&binding) && !self.tale.told().iter().any(ran) {
+            self.tale.add(line(Step::WorkloadRunning, available()), None);
         }
     }
 
@@ -317,85 +314,23 @@ impl Teller {
                     let mut line = Line::of(Step::OldCopyRemoved, at, why).on(cluster.as_str());
                     line.binding = Some(binding);
                     // Of a cluster that was away it goes because the cluster is back, of which another watch tells.
-                    let is_away = self.is_told_as_away(cluster.as_str());
+                    let is_away = self.tale.is_told_as_away(cluster.as_str());
                     let cause = if is_away {
                         Step::ClusterReturned
                     } else {
                         Step::OldCopyKept
                     };
-                    self.say_after(line, Some(cause));
+                    self.tale.add(line, Some(cause));
                 }
             }
         }
-    }
-
-    /// The cluster that this binding left, if its eviction was seen.
-    fn left_by(&self, binding: &str) -> Option<String> {
-        let all = self.told.iter().chain(self.waiting.iter().map(|(line, _)| line));
-        let is_eviction = |line: &&Line| line.step == Step::ClusterEvicted && line.binding.as_deref() == Some(binding);
-        all.rev().find(is_eviction).and_then(|line| line.cluster.clone())
-    }
-
-    fn has_happened_since_eviction(&self, step: Step, binding: &str) -> bool {
-        let of_binding = self
-            .told
-            .iter()
-            .chain(self.waiting.iter().map(|(line, _)| line))
-            .filter(|line| line.binding.as_deref() == Some(binding));
-        of_binding.fold(false, |happened, line| match line.step {
-            Step::ClusterEvicted => false,
-            other => happened || other == step,
-        })
-    }
-
-    fn has_told(&self, step: Step, cluster: &str) -> bool {
-        self.told
-            .iter()
-            .any(|line| line.step == step && line.cluster.as_deref() == Some(cluster))
     }
 
     fn say(&mut self, step: Step, at: f64, cluster: Option<&str>, binding: Option<&str>, why: String) {
         let mut line = Line::of(step, at, why);
         line.cluster = cluster.map(str::to_owned);
         line.binding = binding.map(str::to_owned);
-        self.say_after(line, cause_of(step));
-    }
-
-    fn say_after(&mut self, line: Line, cause: Option<Step>) {
-        self.waiting.push((line, cause));
-        while let Some(index) = self
-            .waiting
-            .iter()
-            .position(|(line, cause)| self.was_told(*cause, line))
-        {
-            let (mut line, _) = self.waiting.remove(index);
-            line.at = line.at.max(self.told.last().map_or(0.0, |last| last.at));
-            self.told.push(line);
-        }
-    }
-
-    /// Whether a cluster was told as not Ready, and not as Ready again.
-    fn is_told_as_away(&self, cluster: &str) -> bool {
-        let of_cluster = |line: &&Line| line.cluster.as_deref() == Some(cluster);
-        let last = self.told.iter().rev().filter(of_cluster);
-        last.map(|line| line.step)
-            .find(|step| matches!(step, Step::ClusterNotReady | Step::ClusterReturned))
-            == Some(Step::ClusterNotReady)
-    }
-
-    /// Whether the cause of a line was told: of what can happen to a binding again and again, since it happened last.
-    fn was_told(&self, cause: Option<Step>, line: &Line) -> bool {
-        let Some(cause) = cause else { return true };
-        let is_of_same = |told: &Line| match (&told.binding, &line.binding) {
-            (Some(told), Some(this)) => told == this,
-            _ => told.cluster == line.cluster,
-        };
-        let last = |step: Step| self.told.iter().rposition(|told| told.step == step && is_of_same(told));
-        let repeats = matches!(
-            line.step,
-            Step::ClusterEvicted | Step::Rescheduled | Step::ReplacementHealthy
-        );
-        last(cause).is_some_and(|told| !repeats || last(line.step).is_none_or(|before| before < told))
+        self.tale.add(line, cause_of(step));
     }
 }
 
@@ -407,23 +342,6 @@ fn is_ready_for_work(cluster: &Cluster) -> bool {
         && cluster
             .condition(condition::COMPLETE_API_ENABLEMENTS)
             .is_some_and(is_complete)
-}
-
-/// The step that a step follows from.
-fn cause_of(step: Step) -> Option<Step> {
-    match step {
-        Step::ClusterNotReady => Some(Step::ClusterFailed),
-        Step::TaintAdded | Step::ClusterReturned => Some(Step::ClusterNotReady),
-        Step::EvictionQueued => Some(Step::TaintAdded),
-        Step::EvictionHeld | Step::EvictionReleased | Step::EvictionAbandoned => Some(Step::EvictionQueued),
-        Step::ClusterEvicted => Some(Step::EvictionReleased),
-        Step::Rescheduled => Some(Step::ClusterEvicted),
-        Step::ReplacementHealthy => Some(Step::Rescheduled),
-        Step::OldCopyKept => Some(Step::ReplacementHealthy),
-        Step::TaintRemoved => Some(Step::ClusterReturned),
-        Step::OldCopyRemoved => Some(Step::OldCopyKept),
-        Step::FleetReady | Step::WorkloadRunning | Step::ClusterFailed | Step::RegimeChanged => None,
-    }
 }
 
 /// Who put the taint there, as the annotation on the Cluster says.
@@ -492,7 +410,7 @@ mod tests {
         let mut teller = Teller::default();
         let tell = |teller: &mut Teller, step: Step| {
             let line = Line::of(step, 1.0, String::new()).on("member1");
-            teller.say_after(line, None);
+            teller.tale.add(line, None);
         };
         for step in [Step::ClusterFailed, Step::ClusterNotReady, Step::OldCopyKept] {
             tell(&mut teller, step);
