@@ -1,6 +1,6 @@
 //! `explain binding`.
 
-use api_types::work::Binding;
+use api_types::work::{Binding, ResourceHealth};
 use eviction_queue_api::v1;
 use failoverctl::controllers::Mode;
 use failoverctl::entry::{EntryView, MoveView};
@@ -304,6 +304,45 @@ fn nothing_moves_it() {
         ..ready()
     };
     assert_snapshot!(show(&explained(&gathered), Format::Table));
+}
+
+/// Scaled down to one replica, which member2 gets by its weight; the only healthy copy is member1's.
+#[test]
+fn the_last_copy_stays_until_another_is_healthy() {
+    let binding = with(|binding| {
+        binding.spec.replicas = Some(1);
+        binding.spec.clusters[1].replicas = 1;
+        let items = &mut binding.status.as_mut().unwrap().aggregated_status;
+        items[0].health = Some(ResourceHealth::Healthy);
+        items[1].health = Some(ResourceHealth::Unhealthy);
+    });
+    let gathered = Gathered {
+        binding,
+        clusters: fleet(cluster("member1", "True")),
+        queue: queue(calm(), vec![]),
+        ..ready()
+    };
+    let report = explained(&gathered);
+    assert_eq!(report.exit_status(), ExitStatus::Fine);
+    assert_eq!(
+        report.conclusion.sentence(),
+        "default/nginx-deployment runs on member1 (1 replica), member2 (1 replica); member1 stays in the result until \
+         another copy is healthy: its copy may be the last that runs; so far member2 reports the copy as Unhealthy."
+    );
+    assert_eq!(report.kept.unwrap().clusters, ["member1"]);
+    // After a failover member1 holds all; nobody divides that anew, so nothing is kept there.
+    let moved = with(|binding| {
+        binding.spec.replicas = Some(1);
+        binding.spec.clusters.truncate(1);
+    });
+    assert_eq!(
+        explained(&Gathered {
+            binding: moved,
+            ..gathered
+        })
+        .kept,
+        None
+    );
 }
 
 #[test]

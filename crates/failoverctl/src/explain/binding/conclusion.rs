@@ -17,7 +17,7 @@ struct Facts<'a> {
 }
 
 /// Concludes: the first that applies of deletion, an entry in the queue, a verdict without an entry, a task, a missing
-/// place, a cause that does not count, an earlier move, nothing.
+/// place, a copy that is kept, a cause that does not count, an earlier move, nothing.
 pub(super) fn conclude(report: &ExplainReport, evictions_per_second: Option<f64>, now: Timestamp) -> Conclusion {
     let facts = Facts {
         report,
@@ -33,6 +33,7 @@ pub(super) fn conclude(report: &ExplainReport, evictions_per_second: Option<f64>
         .or_else(|| facts.affected())
         .or_else(|| facts.leaving())
         .or_else(|| facts.without_place())
+        .or_else(|| facts.keeping())
         .or_else(|| facts.unmoved())
         .or_else(|| facts.moved_before())
         .unwrap_or_else(|| facts.nothing())
@@ -267,6 +268,18 @@ impl Facts<'_> {
             }
             _ => None,
         }
+    }
+
+    /// A copy has no place any more and stays until another one works.
+    fn keeping(&self) -> Option<Conclusion> {
+        let kept = self.report.kept.as_ref()?;
+        let summary = format!("{} runs on {}; {}", self.report.binding, self.runs_on(), kept.why);
+        let change = format!("so far {}", kept.waits_for);
+        Some(Conclusion::new(
+            Some(Severity::Note),
+            summary.trim_end_matches('.'),
+            change,
+        ))
     }
 
     /// A cluster of the result has something that could move it, and it does not.

@@ -1,14 +1,16 @@
 //! Where else the workload could run, by the scheduler's own dry run. Pure.
 
+use std::collections::BTreeMap;
+
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
-use api_types::work::Binding;
+use api_types::work::{Binding, TargetCluster};
 use failover_core::eviction::{Cause, FailoverGate};
 use jiff::Timestamp;
 use scheduler_filters::schedule::StartFrom;
 use scheduler_filters::{
-    DeletionBy, FewerCopies, Fleet, Outcome, Plugins, PreEvictionCheck, Question, Refusals, Rules, Scheduling,
-    feasibility, schedule,
+    Decision, DeletionBy, Failure, FewerCopies, Fleet, Outcome, Plugins, PreEvictionCheck, Question, Refusals, Rules,
+    Scheduling, feasibility, schedule,
 };
 use serde::Serialize;
 
@@ -49,6 +51,18 @@ pub struct Search {
     pub recheck_at: Option<At>,
     /// Every cluster, by name.
     pub places: Vec<Place>,
+}
+
+/// Copies that the scheduler has no place for and keeps in the result until another one is healthy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptView {
+    /// Their clusters.
+    pub clusters: Vec<String>,
+    /// Why, in the scheduler's words.
+    pub why: String,
+    /// The clusters that were chosen, and why the copies there do not count yet.
+    pub waits_for: String,
 }
 
 /// The settings of the dry run. Those of the scheduler's own flags that no object tells are taken at their defaults.
@@ -103,14 +117,7 @@ impl Scheduler<'_> {
 
     /// What would be found for the binding as it is.
     pub(super) fn as_is(&self, binding: &Binding) -> Search {
-        let found = schedule(&Scheduling {
-            binding,
-            fleet: self.fleet,
-            plugins: &Plugins::default(),
-            rules: self.rules(),
-            start: StartFrom::GroupInUse,
-            now: self.now,
-        });
+        let found = self.found(binding);
         let (fits, why, result, refusals, recheck_at) = match &found {
             Ok(decision) => (
                 true,
@@ -137,6 +144,33 @@ impl Scheduler<'_> {
         }
     }
 
+    /// The copies that are kept in the result as it stands. Where the scheduler would choose anew if it looked, but has no
+    /// reason to look, nothing is kept.
+    pub(super) fn kept(&self, binding: &Binding) -> Option<KeptView> {
+        let decision = self.found(binding).ok()?;
+        let kept = decision.kept?;
+        let shares = |targets: &[TargetCluster]| -> BTreeMap<String, i32> {
+            let share = |target: &TargetCluster| (target.name.clone(), target.replicas);
+            targets.iter().map(share).collect()
+        };
+        (shares(&decision.clusters) == shares(&binding.spec.clusters)).then(|| KeptView {
+            clusters: kept.targets.iter().map(|target| target.name.clone()).collect(),
+            why: kept.to_string(),
+            waits_for: kept.waits_for(),
+        })
+    }
+
+    fn found(&self, binding: &Binding) -> Result<Decision, Failure> {
+        schedule(&Scheduling {
+            binding,
+            fleet: self.fleet,
+            plugins: &Plugins::default(),
+            rules: self.rules(),
+            start: StartFrom::GroupInUse,
+            now: self.now,
+        })
+    }
+
     fn places(&self, refusals: &Refusals) -> Vec<Place> {
         let place = |(name, _): (&ClusterName, &Cluster)| {
             let refusal = refusals.0.get(name);
@@ -151,7 +185,7 @@ impl Scheduler<'_> {
     }
 }
 
-fn shown(target: &api_types::work::TargetCluster) -> String {
+fn shown(target: &TargetCluster) -> String {
     if target.replicas == 0 {
         target.name.clone()
     } else {

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::conclusion;
 use super::gather::Gathered;
-use super::places::{Place, Scheduler, Search};
+use super::places::{KeptView, Place, Scheduler, Search};
 use super::tasks::{TaskView, tasks};
 use crate::controllers::{self, NotDone, Severity};
 use crate::entry::{EntryView, MoveView, ResourceView};
@@ -57,6 +57,9 @@ pub struct ExplainReport {
     pub queue_error: Option<String>,
     /// Copies on their way out.
     pub tasks: Vec<TaskView>,
+    /// The copies that stay in the result until another one is healthy, although they have no place there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptView>,
     /// What the scheduler would find without each cluster that has to be left; with none of those, as things are.
     pub searches: Vec<Search>,
     /// What became of earlier entries since the queue's leader started, newest first.
@@ -226,6 +229,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
         entries,
         queue_error: gathered.queue.as_ref().err().map(Failure::one_line),
         tasks: tasks(binding, &clusters, now),
+        kept: scheduler.kept(binding),
         searches,
         recent: queue.map(|queue| queue.recent.clone()).unwrap_or_default(),
         not_done,
