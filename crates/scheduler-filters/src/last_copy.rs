@@ -9,15 +9,16 @@
 //! Rules: another copy counts when it [`works`] and stays, that is, it is in the present result and in the new one, or
 //! in a task that waits for another copy. Of several that work and would go one stays: that with the most replicas, then
 //! the first by name. Where none is known to work, each that may run may be the last, and all of them stay. Not held by this, because a person said so: a cluster that does not exist or
-//! that the placement does not name any more, and a workload of no replicas. A cluster that is being deleted keeps the
-//! last copy as any other does.
+//! that the placement does not name any more, and a workload of no replicas. Nor a Job that is divided: its completions
+//! are shared by the clusters of the result and cannot be changed later, so that a copy which is to go would take some
+//! with it. A cluster that is being deleted keeps the last copy as any other does.
 
 use std::cmp::Reverse;
 use std::fmt;
 
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
-use api_types::placement::{ClusterAffinity, Placement};
+use api_types::placement::{ClusterAffinity, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
 use failover_core::graceful::copies::{NotWorking, may_run, waits_for_another, works};
 
@@ -62,7 +63,7 @@ impl Kept {
 /// The copies that have to stay beside `chosen`, what the schedule has places for.
 pub(crate) fn kept(scheduling: &Scheduling<'_>, placement: &Placement, chosen: &[TargetCluster]) -> Option<Kept> {
     let Scheduling { binding, fleet, .. } = *scheduling;
-    if binding.spec.is_workload() && binding.replicas() <= 0 {
+    if binding.spec.is_workload() && binding.replicas() <= 0 || has_shared_completions(binding, placement) {
         return None;
     }
     let is_chosen = |target: &TargetCluster| chosen.iter().any(|other| other.name == target.name);
@@ -102,6 +103,12 @@ pub(crate) fn kept(scheduling: &Scheduling<'_>, placement: &Placement, chosen: &
         targets,
         instead: chosen.iter().filter_map(not_yet).collect(),
     })
+}
+
+fn has_shared_completions(binding: &Binding, placement: &Placement) -> bool {
+    let resource = &binding.spec.resource;
+    (resource.api_version.as_str(), resource.kind.as_str()) == ("batch/v1", "Job")
+        && placement.scheduling_type() != ReplicaSchedulingType::Duplicated
 }
 
 /// Whether the cluster could be chosen, in any group of the placement, if it were not for its deletion.

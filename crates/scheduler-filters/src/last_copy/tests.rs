@@ -222,6 +222,30 @@ fn of_a_workload_scaled_to_nothing_no_copy_is_the_last() {
     assert_eq!(told(&placed(&binding, &fine(2))), "member2:0");
 }
 
+/// Its completions are shared by the clusters of the result, and that is for good.
+#[test]
+fn a_job_that_is_divided_keeps_nothing_beside_its_shares() {
+    let job = json!({"clusterName": "member2", "applied": true, "health": "Healthy", "status": {"active": 1}});
+    let mut binding = shared(json!({"clusters": on(&["member2"]), "status": [job]}));
+    binding.spec.resource.api_version = "batch/v1".to_owned();
+    binding.spec.resource.kind = "Job".to_owned();
+    let apis = json!([{"groupVersion": "batch/v1", "resources": [{"name": "jobs", "kind": "Job"}]}]);
+    let serving = vec![json!({"status": {"apiEnablements": apis}}); 2];
+    assert_eq!(told(&placed(&binding, &fleet(&serving))), "member1:1");
+    binding.spec.placement = Some(Placement {
+        spread_constraints: serde_json::from_value(
+            json!([{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]),
+        )
+        .unwrap(),
+        ..Placement::default()
+    });
+    binding.spec.clusters = targets(on(&["member1", "member2"]));
+    assert_eq!(
+        told(&placed(&binding, &fleet(&serving))),
+        "member1:1 member2:1, member2 kept"
+    );
+}
+
 /// Everything runs on member3; a fresh placement begins with the first group again.
 #[test]
 fn a_group_that_is_left() {

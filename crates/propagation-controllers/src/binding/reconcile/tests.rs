@@ -176,6 +176,18 @@ fn directly_deletes_nothing_before_there_is_a_place() {
     assert_eq!(short(&scene.plan()), ["-m1"]);
 }
 
+/// The scheduler keeps m3's copy until m2's works, and m2's waits for m1's to go: more replicas than are wanted are a
+/// place for all of them, or each would wait for the other.
+#[test]
+fn directly_does_not_wait_for_a_copy_that_the_scheduler_keeps() {
+    let clusters = json!([{"name": "m2", "replicas": 3}, {"name": "m3", "replicas": 2}]);
+    let scene = Scene::new(clusters.clone(), directly())
+        .with_work("m1", 1)
+        .with_work("m3", 2);
+    assert_eq!(short(&scene.plan()), ["-m1"]);
+    assert_eq!(short(&Scene::new(clusters, directly()).with_work("m3", 2).plan()), ["+m2:3"]);
+}
+
 #[test]
 fn directly_waits_until_the_old_copy_is_gone() {
     let clusters = json!([{"name": "m2", "replicas": 3}]);
