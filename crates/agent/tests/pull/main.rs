@@ -8,6 +8,7 @@
     reason = "helpers of tests count as tests"
 )]
 
+mod flapping;
 mod joining;
 mod lease;
 mod log;

@@ -23,6 +23,8 @@ pub struct World {
     pub asked: [Log; 2],
     /// Members that the control plane's own controllers connected to.
     pub touched: Arc<Mutex<Vec<String>>>,
+    /// What every process is started with.
+    kit: KitFlags,
 }
 
 impl Deref for World {
@@ -40,7 +42,18 @@ impl World {
             bench: Bench::new(&["m1", "m2"]),
             asked: Default::default(),
             touched: Arc::default(),
+            kit: KitFlags::default(),
         }
+    }
+
+    /// The same where each process is the only one of its kind and renews no Lease of a controller: a day of renewals
+    /// takes a test its time and shows nothing.
+    pub fn without_elections() -> Self {
+        let kit = KitFlags {
+            leader_elect: false,
+            ..KitFlags::default()
+        };
+        Self { kit, ..Self::new() }
     }
 
     pub fn m1(&self) -> Member {
@@ -54,7 +67,7 @@ impl World {
             touched.lock().push(target.name.clone());
             roads.connect(target)
         };
-        self.process("control-plane", "control-plane-0", KitFlags::default())
+        self.process("control-plane", "control-plane-0", self.kit.clone())
             .members(Arc::new(members))
             .controllers(cluster_health_controller::controllers(Default::default()))
             .controllers(propagation_controllers::controllers(Default::default()))
@@ -78,7 +91,7 @@ impl World {
         Process::builder("agent", plane_log.noting(self.plane().client_named(identity)))
             .clock(self.clock.clone())
             .identity(identity)
-            .flags(KitFlags::default())
+            .flags(self.kit.clone())
             .members(Arc::new(OwnMember::new(member_log.noting(member))))
             .controllers(controllers(flags))
             .start()
