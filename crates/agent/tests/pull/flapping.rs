@@ -8,9 +8,12 @@ use crate::world::World;
 
 const HOUR: u64 = 3600;
 
+/// What befalls a member.
+type Outage = fn(&Member);
+
 /// What befalls the member within an hour: from which second, for how many, and how. The last quarter of the hour is
 /// quiet, so that what was begun has come to its end.
-const OUTAGES: [(u64, u64, fn(&Member)); 7] = [
+const OUTAGES: [(u64, u64, Outage); 7] = [
     (60, 15, Member::stop),
     (200, 300, Member::stop),
     (700, 120, Member::hang),
