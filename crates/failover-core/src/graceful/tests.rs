@@ -303,6 +303,21 @@ fn not_all_replicas_placed_is_not_placed() {
     stays_saying(&judged(&after, &m1_down(), noon()), "2 of 3 replicas are placed");
 }
 
+/// A copy that the scheduler keeps until the new one works is one more that must be healthy.
+#[test]
+fn more_replicas_than_are_wanted_are_placed() {
+    let with = |health: &str| {
+        let after = binding(
+            json!([{"name": "m2", "replicas": 3}, {"name": "m3", "replicas": 1}]),
+            json!([task("m1", json!({"clustersBeforeFailover": ["m1", "m2", "m3"]}))]),
+            json!([copy("m2", health, 3), copy("m3", "Healthy", 1)]),
+        );
+        judged(&after, &m1_down(), noon())
+    };
+    stays_saying(&with("Unhealthy"), "m2 reports the copy as Unhealthy");
+    assert!(ends_by(&with("Healthy"), "ResourceHealth"));
+}
+
 // C05, karmada#4951: what reports no status and has no health rule is healthy when applied.
 #[test]
 fn c05_kinds_without_status_are_healthy_when_applied() {
