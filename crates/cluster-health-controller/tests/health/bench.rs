@@ -80,13 +80,18 @@ impl Bench {
     }
 
     pub async fn start_with(&self, identity: &str, selection: &str) -> Running {
+        self.start_as(identity, KitFlags::default().with_controllers(selection))
+            .await
+    }
+
+    pub async fn start_as(&self, identity: &str, kit: KitFlags) -> Running {
         let (roads, probes) = (self.roads(), Arc::clone(&self.probes));
         let start = Instant::now() - Duration::try_from(self.clock.now().duration_since(self.started)).unwrap();
         let members = move |target: &MemberTarget| {
             let client = roads.connect(target)?;
             Ok(noting(client, &target.name, start, &probes))
         };
-        self.process("health", identity, KitFlags::default().with_controllers(selection))
+        self.process("health", identity, kit)
             .members(Arc::new(members))
             .controllers(controllers(Flags::default()))
             .start()

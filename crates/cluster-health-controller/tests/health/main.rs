@@ -11,6 +11,7 @@ mod apis;
 mod bench;
 mod causes;
 mod deletion;
+mod flapping;
 mod isolation;
 mod monitor;
 mod overdue;

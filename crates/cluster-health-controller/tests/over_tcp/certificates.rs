@@ -3,13 +3,15 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use controller_kit::Ended;
+use controller_kit::telemetry::Recording;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
 
-use crate::scene::{control_plane, join, ready, secret_of, start};
+use crate::scene::{PERIOD, control_plane, join, ready, secret_of, start};
 
 // Made for these tests, good for a hundred years and for 127.0.0.1.
 const MEMBER_CERTIFICATE: &str = "\
@@ -46,8 +48,8 @@ XGCh0hi0AiEAo3Hfoxy6FZcMbKCoh/txhK7lPsXCAEqv9ERlokk6NS0=
 -----END CERTIFICATE-----
 ";
 
-/// A member that is ready, and knows nothing else.
-fn serve() -> SocketAddr {
+/// A member that is ready, and knows nothing else. Counts its connections.
+fn serve(connections: Arc<AtomicU64>) -> SocketAddr {
     let certificate = CertificateDer::from_pem_slice(MEMBER_CERTIFICATE.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(MEMBER_KEY.as_bytes()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -63,6 +65,7 @@ fn serve() -> SocketAddr {
     // Ends with the test's process.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
+            connections.fetch_add(1, Ordering::Relaxed);
             let connection = rustls::ServerConnection::new(config.clone()).unwrap();
             std::thread::spawn(move || {
                 let mut stream = BufReader::new(rustls::StreamOwned::new(connection, stream));
@@ -97,18 +100,46 @@ fn secret(ca_bundle: &str) -> Value {
 async fn another_certificate_is_named_and_the_right_one_accepted() {
     let (sandbox, clock) = control_plane();
     sandbox.create(secret(OTHER_CERTIFICATE)).unwrap();
-    join(&sandbox, "m1", &format!("https://{}", serve()));
+    let connections = Arc::new(AtomicU64::new(0));
+    join(&sandbox, "m1", &format!("https://{}", serve(connections.clone())));
+    let log = Recording::start("info", &clock).unwrap();
     let process = start(&sandbox, clock).await;
 
     let (reason, message) = ready(&sandbox, "m1", "False").await;
     assert_eq!(reason, "ClusterNotReachable");
-    for words in [
+    let words = [
         "invalid peer certificate",
         "UnknownIssuer",
         "caBundle of secret karmada-cluster/m1",
-    ] {
+    ];
+    for words in words {
         assert!(message.contains(words), "{words:?} is not in {message:?}");
     }
+    let state = process
+        .metrics()
+        .value("cluster_ready_state", &[("member_cluster", "m1")]);
+    assert_eq!(state, Some(0.0));
+    let looks = 10;
+    connections.store(0, Ordering::Relaxed);
+    tokio::time::sleep(PERIOD * looks).await;
+    let tried = connections.load(Ordering::Relaxed);
+    assert!(
+        (1..=u64::from(looks) + 1).contains(&tried),
+        "{tried} connections for {looks} looks"
+    );
+    let told = |lines: Vec<String>| {
+        let all = |line: &String| line.contains("Ready has settled") && words.iter().all(|words| line.contains(words));
+        lines.into_iter().filter(all).count()
+    };
+    assert_eq!(told(log.lines()), 1, "said once: {log:?}");
+    let events = || {
+        sandbox
+            .list("v1", "Event")
+            .into_iter()
+            .filter(|event| event["reason"] == "ClusterNotReady")
+    };
+    assert_eq!(events().count(), 1);
+    assert_eq!(events().next().unwrap()["count"], 1);
 
     sandbox.put(secret(MEMBER_CERTIFICATE)).unwrap();
     assert_eq!(ready(&sandbox, "m1", "True").await.0, "ClusterReady");
