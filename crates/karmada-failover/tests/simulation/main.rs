@@ -31,7 +31,7 @@ use plan::Plan;
 use run::{Detail, Outcome};
 
 /// Seeds that once failed, and why.
-const ONCE_FAILED: [(u64, &str); 8] = [
+const ONCE_FAILED: [(u64, &str); 11] = [
     (
         6,
         "replicas by fixed weights were divided anew when tolerations changed",
@@ -44,7 +44,13 @@ const ONCE_FAILED: [(u64, &str); 8] = [
         17,
         "the count of an Event that its object's budget kept back was written minutes later",
     ),
+    (25, "the last copy went because replicas were divided anew"),
+    (30, "the last copy went because replicas were divided anew"),
     (60, "an event was told more than a minute after its cause"),
+    (
+        90,
+        "of copies of which nothing was known all but one went with replicas that were divided anew",
+    ),
     (
         179,
         "a ConfigMap was applied and its health not known when the task went",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use api_types::cluster::{Cluster, effect};
 use api_types::names::annotation;
-use api_types::placement::{ReplicaDivisionPreference, ReplicaSchedulingType, SetOperator};
+use api_types::placement::SetOperator;
 use api_types::taint_policy::{ClusterTaintPolicy, MatchCondition};
 use api_types::work::Binding;
 use jiff::{SignedDuration, Timestamp};
@@ -76,21 +76,6 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
         None | Some("Equal") => key.is_some() && given(&toleration.value) == given(&taint.value),
         Some(_) => false,
     }
-}
-
-/// Whether the replicas are shared by weights that do not follow the clusters' capacity.
-pub(super) fn is_divided_by_fixed_weights(binding: &Binding) -> bool {
-    let strategy = binding
-        .spec
-        .placement
-        .as_ref()
-        .and_then(|placement| placement.replica_scheduling.as_ref());
-    strategy.is_some_and(|strategy| {
-        let is_divided = strategy.replica_scheduling_type != Some(ReplicaSchedulingType::Duplicated);
-        let is_weighted = strategy.replica_division_preference != Some(ReplicaDivisionPreference::Aggregated);
-        let weights = strategy.weight_preference.as_ref();
-        is_divided && is_weighted && weights.is_none_or(|weights| weights.dynamic_weight.is_none())
-    })
 }
 
 /// How long each condition must have matched before this policy adds (key, effect), in seconds; `None`: the policy does

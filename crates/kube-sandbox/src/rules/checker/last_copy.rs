@@ -8,22 +8,12 @@ use api_types::work::{AggregatedStatusItem, Binding, GracefulEvictionTask, Resou
 use jiff::Timestamp;
 
 use super::Checker;
-use crate::rules::reference;
 
 impl Checker {
-    /// Rule 4: a copy leaves for good only while another one runs, unless the owner said otherwise in words. Who asks
-    /// for fewer replicas asks for fewer copies. Replicas that are divided by fixed weights are divided anew with every
-    /// change, as in stock: which copies get none then is no eviction.
+    /// Rule 4: a copy leaves for good only while another one runs, unless the owner said otherwise in words. Fewer
+    /// replicas, or another division of them, are no such word: they say how many are to run, not that none may.
     pub(super) fn check_departures(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
-        if after.replicas() < before.replicas() {
-            self.scaled_down.insert(after.key());
-        }
-        let is_placed_anew = before.spec.clusters != after.spec.clusters;
-        let asked_for_fewer = self.scaled_down.contains(&after.key());
-        if is_placed_anew {
-            self.scaled_down.remove(&after.key());
-        }
-        if after.is_being_deleted() || asked_for_fewer {
+        if after.is_being_deleted() {
             return;
         }
         let placed = |binding: &Binding| -> BTreeSet<String> {
@@ -46,13 +36,12 @@ impl Checker {
                 .is_some_and(|item| item.applied && item.health != Some(ResourceHealth::Unhealthy));
             let exists = self.clusters.contains_key(cluster);
             let word = before.spec.task(&name).is_some_and(owner_gave_the_word);
-            let is_divided_anew = before.spec.target(&name).is_some() && reference::is_divided_by_fixed_weights(after);
             let other_runs = remaining.iter().any(|other| {
                 after
                     .status_on(&other.as_str().into())
                     .is_some_and(|item| runs(after, item))
             });
-            if was_running && exists && !word && !is_divided_anew && !other_runs {
+            if was_running && exists && !word && !other_runs {
                 self.broken(
                     4,
                     now,

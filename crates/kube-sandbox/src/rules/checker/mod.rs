@@ -9,7 +9,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use api_types::BindingKey;
@@ -55,8 +55,6 @@ pub struct Checker {
     matching: BTreeMap<(String, String), Spell>,
     /// Since when a cluster stands in both lists of a binding.
     in_both_since: BTreeMap<(BindingKey, String), Timestamp>,
-    /// Bindings whose owner asked for fewer replicas, until they are placed anew.
-    scaled_down: BTreeSet<BindingKey>,
     evictions: Vec<(Timestamp, BindingKey, String)>,
     /// When they were, on a clock that is not stepped.
     eviction_times: Vec<Timestamp>,
@@ -97,7 +95,6 @@ impl Checker {
             old_policies: Outdated::default(),
             matching: BTreeMap::new(),
             in_both_since: BTreeMap::new(),
-            scaled_down: BTreeSet::new(),
             evictions: Vec::new(),
             eviction_times: Vec::new(),
             by_hand: ByHand::default(),

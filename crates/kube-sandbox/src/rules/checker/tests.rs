@@ -110,12 +110,22 @@ fn the_last_copy_that_goes_is_seen() {
     assert_eq!(rules(checker, at(10)), [4]);
 }
 
-/// m1's only copy moves to m2 by a write of the scheduler, or after a task.
+/// m1's only healthy copy gives way to m2's: by a write of the scheduler or after a task, as replicas divided anew or as
+/// fewer of them.
 #[rstest]
-#[case::divided_anew(json!([]), vec![])]
-#[case::evicted(json!([task("m1")]), vec![4])]
-fn fixed_weights_are_divided_anew(#[case] tasks: Value, #[case] expected: Vec<u8>) {
-    let divided = |mut b: Binding| {
+#[case::divided_anew(&["m1"], json!([]), 1, &["m1"], vec![4])]
+#[case::scaled_down(&["m1", "m2"], json!([]), 2, &["m1"], vec![4])]
+#[case::evicted(&[], json!([task("m1")]), 1, &["m1"], vec![4])]
+#[case::once_another_runs(&["m1", "m2"], json!([]), 1, &["m1", "m2"], vec![])]
+fn how_many_replicas_run_where_is_no_word(
+    #[case] targets: &[&str],
+    #[case] tasks: Value,
+    #[case] replicas: i32,
+    #[case] healthy: &[&str],
+    #[case] expected: Vec<u8>,
+) {
+    let divided = |mut b: Binding, replicas: i32| {
+        b.spec.replicas = Some(replicas);
         b.spec.placement = serde_json::from_value(json!({
             "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
         }))
@@ -124,27 +134,10 @@ fn fixed_weights_are_divided_anew(#[case] tasks: Value, #[case] expected: Vec<u8
     };
     let mut checker = Checker::new(Settings::exact(0.5));
     checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
-    let targets: &[&str] = if tasks == json!([]) { &["m1"] } else { &[] };
-    checker.see_binding(divided(binding(targets, &tasks, &["m1"])), at(0));
-    checker.see_binding(divided(binding(&["m2"], &json!([]), &["m1"])), at(1));
-    assert_eq!(rules(checker, at(2)), expected);
-}
-
-/// Of three replicas on m1 and m2 two are given up, and m1's with them: asked for, or not.
-#[rstest]
-#[case::asked_for(1, vec![])]
-#[case::not_asked_for(3, vec![4])]
-fn fewer_replicas_are_fewer_copies(#[case] replicas: i32, #[case] expected: Vec<u8>) {
-    let of = |mut b: Binding, replicas: i32| {
-        b.spec.replicas = Some(replicas);
-        Seen::Stored(b)
-    };
-    let mut checker = Checker::new(Settings::exact(0.5));
-    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(0));
-    checker.see_binding(of(binding(&["m1", "m2"], &json!([]), &["m1"]), 3), at(0));
-    checker.see_binding(of(binding(&["m1", "m2"], &json!([]), &["m1"]), replicas), at(1));
-    checker.see_binding(of(binding(&["m2"], &json!([]), &["m1"]), replicas), at(2));
-    assert_eq!(rules(checker, at(10)), expected);
+    checker.see_binding(divided(binding(targets, &tasks, healthy), replicas), at(0));
+    checker.see_binding(divided(binding(targets, &tasks, healthy), 1), at(1));
+    checker.see_binding(divided(binding(&["m2"], &json!([]), healthy), 1), at(2));
+    assert_eq!(rules(checker, at(3)), expected);
 }
 
 /// m2 has applied its copy and knows no more of it.
