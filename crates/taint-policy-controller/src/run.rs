@@ -59,8 +59,17 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     // Windows are stored by the wall clock: once it is set, they are to be stored again.
     let (again, all) = (looks.clone(), index.clone());
     let look_at_all = move || all.clusters.keys().into_iter().for_each(|key| again.add(key));
-    ctx.tasks
-        .spawn("wall clock", clock.clone().watch(ctx.clock.clone(), look_at_all));
+    let (shutdown, watch) = (
+        ctx.shutdown.clone(),
+        clock.clone().watch(ctx.clock.clone(), look_at_all),
+    );
+    ctx.tasks.spawn("wall clock", async move {
+        tokio::select! {
+            biased;
+            () = shutdown.cancelled() => {}
+            () = watch => {}
+        }
+    });
 
     let statuses: WorkQueue<ObjectKey> = WorkQueue::new("clusterTaintPolicyStatus", &ctx);
     statuses.follow(&ctx, policies.changes(), |change| {

@@ -176,3 +176,15 @@ fn what_is_shown_follows_a_wall_clock_that_is_set() {
         );
     });
 }
+
+#[test]
+fn a_process_that_is_asked_to_end_does_not_go_on_looking_at_the_clock() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        let taints = bench.start_taints("taints-0").await;
+        bench.until(30).await;
+        let asked = Instant::now();
+        assert_eq!(taints.stop().await, controller_kit::Ended::Stopped);
+        assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    });
+}
