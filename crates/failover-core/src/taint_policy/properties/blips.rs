@@ -1,5 +1,8 @@
 //! What is shorter than its window was never there.
 
+use api_types::names::annotation;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
 use super::*;
 
 proptest! {
@@ -27,7 +30,7 @@ proptest! {
         let bare = |world: &World| {
             let mut cluster = world.cluster.clone();
             let annotations = cluster.metadata.annotations.get_or_insert_default();
-            annotations.remove(api_types::names::annotation::FLAP_SCORE);
+            annotations.remove(annotation::FLAP_SCORE);
             cluster.status = None;
             cluster
         };
@@ -60,15 +63,10 @@ proptest! {
         }
     }
 
-    /// The windows on the Cluster are written when one opens, fires or closes, and when a condition says another
-    /// transition time; by the mere passing of time never.
+    /// The window of a policy is written when it opens, fires or closes, and when a condition that this policy names says
+    /// another transition time; by the mere passing of time, and by what is none of its business, never.
     #[test]
     fn windows_are_written_only_when_something_happens(policies in policies(), history in history()) {
-        use api_types::names::annotation::{MANAGED_TAINTS, TAINT_WINDOWS};
-        let seen = |world: &World| {
-            let conditions = world.cluster.status.as_ref().map(|status| status.conditions.clone());
-            (conditions, world.cluster.spec.taints.clone(), world.annotation(MANAGED_TAINTS).cloned())
-        };
         let mut world = World::new(&policies);
         let mut second = 0;
         for (gap, event) in history {
@@ -79,15 +77,60 @@ proptest! {
                 if second < until && !due {
                     continue;
                 }
-                let (before, windows) = (seen(&world), world.annotation(TAINT_WINDOWS).cloned());
+                let before: Vec<Seen> = policies.iter().map(|policy| Seen::of(policy, &world)).collect();
+                let text = world.annotation(annotation::TAINT_WINDOWS).cloned();
                 world.now = at(second);
                 if second == until {
                     apply(&mut world, &event);
                 }
                 world.look();
-                let rewritten = windows.as_ref() != world.annotation(TAINT_WINDOWS);
-                prop_assert!(!rewritten || before != seen(&world), "at second {}", second);
+                let mut rewritten = false;
+                for (policy, before) in policies.iter().zip(before) {
+                    let after = Seen::of(policy, &world);
+                    rewritten |= before.window != after.window;
+                    prop_assert!(
+                        before.window == after.window || before.reasons() != after.reasons(),
+                        "at second {}: {:?} became {:?}", second, before, after
+                    );
+                }
+                prop_assert!(rewritten || text.as_ref() == world.annotation(annotation::TAINT_WINDOWS));
             }
         }
+    }
+}
+
+/// What is stored of a policy's window, and what can be a reason to store another.
+#[derive(Debug)]
+struct Seen {
+    window: Option<Window>,
+    /// The conditions that the policy names, as they are on the Cluster.
+    conditions: Vec<Option<Condition>>,
+    /// The taints that stand for it.
+    taints: Vec<TaintId>,
+}
+
+impl Seen {
+    fn of(policy: &ClusterTaintPolicy, world: &World) -> Self {
+        let annotations = world.cluster.metadata.annotations.as_ref();
+        let named = policy.spec.match_conditions.iter().flatten();
+        let managed = ManagedTaints::read(annotations).unwrap().taints.into_iter();
+        let name = policy.metadata.name.as_ref().unwrap();
+        Self {
+            window: Windows::read(annotations)
+                .unwrap()
+                .windows
+                .remove(policy.metadata.uid.as_ref().unwrap()),
+            conditions: named
+                .map(|named| world.cluster.condition(&named.condition_type).cloned())
+                .collect(),
+            taints: managed
+                .filter(|(_, entry)| entry.policies.contains_key(name))
+                .map(|(id, _)| id)
+                .collect(),
+        }
+    }
+
+    fn reasons(&self) -> (&[Option<Condition>], &[TaintId]) {
+        (&self.conditions, &self.taints)
     }
 }

@@ -2,6 +2,7 @@
 
 mod annotations;
 mod blips;
+mod edits;
 mod latch;
 mod restarts;
 mod wanted_by_any;

@@ -1,0 +1,407 @@
+//! What people do to policies, switches, taints, records and clocks, at any moment of a history, against the words of
+//! the rules and elapsed time.
+
+use api_types::names::annotation;
+use api_types::taint_policy::WindowedTaint;
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::*;
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+enum Edit {
+    /// As in every history; a restart is one by the wall clock.
+    Usual(Event),
+    Create(Value),
+    /// The policy at this place in the order of names, as far as there are so many, gets another spec.
+    Spec(usize, Value),
+    Delete(usize),
+    Suspend(usize, bool),
+    Target(usize, &'static str),
+    Gate(FailoverGate),
+    /// A taint that is not theirs is taken back by hand.
+    TakeBack(usize),
+    LoseRecord,
+    /// The wall clock is so many seconds ahead of the time by which the process runs.
+    SetClock(i64),
+}
+
+/// One or two conditions, and one or two taints, with windows of their own.
+fn spec() -> impl Strategy<Value = Value> {
+    let status = || prop::sample::subsequence(vec!["True", "False", "Unknown"], 1..3);
+    let condition = |type_: &'static str| {
+        (status(), prop::sample::select(vec!["In", "NotIn"])).prop_map(
+            move |(values, operator)| json!({"conditionType": type_, "operator": operator, "statusValues": values}),
+        )
+    };
+    let conditions = prop_oneof![
+        condition("Ready").prop_map(|ready| json!([ready])),
+        condition("Disk").prop_map(|disk| json!([disk])),
+        (condition("Ready"), condition("Disk")).prop_map(|(ready, disk)| json!([ready, disk])),
+    ];
+    let taint = (
+        prop::sample::select(vec!["k1", "k2"]),
+        prop::sample::select(vec!["a", "b"]),
+        prop::sample::select(vec!["NoExecute", "NoSchedule"]),
+        1_i64..300,
+        1_i64..300,
+    );
+    let taint = taint.prop_map(|(key, value, effect, add, remove)| {
+        json!({"key": key, "value": value, "effect": effect, "addOnMatchSeconds": add, "removeOnMismatchSeconds": remove})
+    });
+    (conditions, prop::collection::vec(taint, 1..3))
+        .prop_map(|(conditions, taints)| json!({"matchConditions": conditions, "taintsToAdd": taints}))
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let place = || 0_usize..3;
+    let gate = prop::sample::select(vec![FailoverGate::Enabled, FailoverGate::Disabled]);
+    prop_oneof![
+        14 => event().prop_map(Edit::Usual),
+        1 => spec().prop_map(Edit::Create),
+        2 => (place(), spec()).prop_map(|(at, spec)| Edit::Spec(at, spec)),
+        1 => place().prop_map(Edit::Delete),
+        2 => (place(), prop::bool::ANY).prop_map(|(at, suspended)| Edit::Suspend(at, suspended)),
+        2 => (place(), prop::sample::select(vec!["m1", "another"])).prop_map(|(at, name)| Edit::Target(at, name)),
+        1 => gate.prop_map(Edit::Gate),
+        2 => place().prop_map(Edit::TakeBack),
+        1 => Just(Edit::LoseRecord),
+        1 => (-7200_i64..7200).prop_map(Edit::SetClock),
+    ]
+}
+
+/// What stands at the beginning, and what happens after how many seconds each.
+fn edited_history() -> impl Strategy<Value = (Vec<ClusterTaintPolicy>, Vec<(i64, Edit)>)> {
+    let policies = prop::collection::vec((spec(), 0_i64..3), 1..4).prop_map(|specs| {
+        let specs = specs.into_iter().enumerate();
+        specs
+            .map(|(n, (spec, created))| policy(&format!("p{n}"), created, spec))
+            .collect()
+    });
+    (policies, prop::collection::vec((1_i64..300, edit()), 1..40))
+}
+
+fn name(policy: &ClusterTaintPolicy) -> &str {
+    policy.metadata.name.as_deref().unwrap()
+}
+
+/// The policy at this place in the order of names.
+fn at_place(world: &mut World, place: usize) -> Option<&mut ClusterTaintPolicy> {
+    let mut policies: Vec<&mut ClusterTaintPolicy> = world.policies.iter_mut().collect();
+    policies.sort_by(|a, b| name(a).cmp(name(b)));
+    policies.into_iter().nth(place)
+}
+
+fn change_spec(world: &mut World, place: usize, change: impl FnOnce(&mut Value)) {
+    if let Some(policy) = at_place(world, place) {
+        let mut spec = serde_json::to_value(&policy.spec).unwrap();
+        change(&mut spec);
+        policy.spec = serde_json::from_value(spec).unwrap();
+        policy.metadata.generation = policy.metadata.generation.map(|generation| generation + 1);
+    }
+}
+
+/// `serial` is another one for each edit of a history.
+fn apply_edit(world: &mut World, edit: &Edit, serial: usize) {
+    match edit {
+        Edit::Usual(Event::Restart) => world.restart_by_the_wall_clock(),
+        Edit::Usual(event) => apply(world, event),
+        Edit::Create(spec) => {
+            world.policies.push(policy(
+                &format!("q{serial}"),
+                i64::try_from(serial).unwrap(),
+                spec.clone(),
+            ));
+        }
+        Edit::Spec(place, other) => change_spec(world, *place, |spec| *spec = other.clone()),
+        Edit::Delete(place) => {
+            if let Some(gone) = at_place(world, *place).map(|policy| name(policy).to_owned()) {
+                world.policies.retain(|policy| name(policy) != gone);
+            }
+        }
+        Edit::Suspend(place, suspended) => change_spec(world, *place, |spec| spec["suspended"] = json!(suspended)),
+        Edit::Target(place, cluster) => {
+            change_spec(world, *place, |spec| {
+                spec["targetCluster"] = json!({"clusterNames": [cluster]})
+            });
+        }
+        Edit::Gate(gate) => world.gate = *gate,
+        Edit::TakeBack(place) => {
+            let taints = &mut world.cluster.spec.taints;
+            let mut ours = (0..taints.len()).filter(|at| taints[*at].value.as_deref() != Some("theirs"));
+            if let Some(at) = ours.nth(*place) {
+                taints.remove(at);
+            }
+        }
+        Edit::LoseRecord => {
+            if let Some(annotations) = &mut world.cluster.metadata.annotations {
+                annotations.remove(annotation::MANAGED_TAINTS);
+            }
+        }
+        Edit::SetClock(ahead) => world.wall_ahead = SignedDuration::from_secs(*ahead),
+    }
+}
+
+/// Whether the policy is judged: it targets the Cluster, or is suspended and keeps what stands for it.
+fn is_judged(policy: &ClusterTaintPolicy, world: &World, recorded: &ManagedTaints) -> bool {
+    let keeps = |(id, entry): (&TaintId, &ManagedTaint)| {
+        let mut taints = world.cluster.spec.taints.iter();
+        entry.policies.contains_key(name(policy)) && taints.any(|taint| TaintId::of(taint) == *id && entry.is(taint))
+    };
+    targets(policy) || (policy.spec.suspended && recorded.taints.iter().any(keeps))
+}
+
+/// Since when, by elapsed time, each policy that is judged has been matching, or not, under its conditions.
+#[derive(Default)]
+struct Held {
+    since: BTreeMap<String, (bool, String, i64)>,
+}
+
+fn targets(policy: &ClusterTaintPolicy) -> bool {
+    let target = policy.spec.target_cluster.as_ref();
+    target.is_none_or(|target| target.cluster_names.iter().any(|name| name == "m1"))
+}
+
+/// The taint of this key and effect that the policy names first.
+fn named<'a>(policy: &'a ClusterTaintPolicy, id: &TaintId) -> Option<&'a WindowedTaint> {
+    let mut taints = policy.spec.taints_to_add.iter();
+    taints.find(|taint| taint.key == id.key && taint.effect.as_str() == id.effect)
+}
+
+impl Held {
+    fn look(&mut self, world: &World, recorded: &ManagedTaints, elapsed: i64) {
+        let judged = world
+            .policies
+            .iter()
+            .filter(|policy| is_judged(policy, world, recorded));
+        let judged: Vec<&ClusterTaintPolicy> = judged.collect();
+        self.since
+            .retain(|known, _| judged.iter().any(|policy| name(policy) == known));
+        for policy in judged {
+            let conditions = policy.spec.match_conditions.as_deref().unwrap();
+            let matching = super::super::conditions::all_hold(conditions, &world.cluster);
+            let rule = serde_json::to_string(conditions).unwrap();
+            let fresh = (matching, rule, elapsed);
+            let since = self
+                .since
+                .entry(name(policy).to_owned())
+                .or_insert_with(|| fresh.clone());
+            if (since.0, &since.1) != (fresh.0, &fresh.1) {
+                *since = fresh;
+            }
+        }
+    }
+
+    /// Whether the policy, as it is, has matched for so many seconds.
+    fn has_matched(&self, policy: &ClusterTaintPolicy, seconds: i32, elapsed: i64) -> bool {
+        let held = self.since.get(name(policy));
+        held.is_some_and(|(matching, _, since)| *matching && elapsed - since >= i64::from(seconds))
+    }
+
+    /// Whether the policy, as it is, has not matched for so many seconds.
+    fn has_not_matched(&self, policy: &ClusterTaintPolicy, seconds: i32, elapsed: i64) -> bool {
+        let held = self.since.get(name(policy));
+        held.is_some_and(|(matching, _, since)| !*matching && elapsed - since >= i64::from(seconds))
+    }
+
+    /// The policies that have matched for this taint's window, and that neither a suspension nor the gate keeps from
+    /// adding it.
+    fn wanting<'a>(&self, world: &'a World, id: &TaintId, elapsed: i64) -> Vec<&'a ClusterTaintPolicy> {
+        let allowed = world.gate == FailoverGate::Enabled || id.effect == "NoSchedule";
+        let wants = |policy: &&ClusterTaintPolicy| {
+            let taint = named(policy, id);
+            allowed
+                && !policy.spec.suspended
+                && taint.is_some_and(|taint| self.has_matched(policy, taint.add_on_match_seconds, elapsed))
+        };
+        world.policies.iter().filter(wants).collect()
+    }
+}
+
+fn managed(world: &World) -> ManagedTaints {
+    ManagedTaints::read(world.cluster.metadata.annotations.as_ref()).unwrap()
+}
+
+/// One look, held against the rules.
+fn check(world: &mut World, held: &mut Held, recorded: &ManagedTaints, elapsed: i64) -> Result<(), TestCaseError> {
+    held.look(world, recorded, elapsed);
+    let foreign = theirs(world);
+    let changes = world.look().taints.clone();
+    prop_assert_eq!(theirs(world), foreign, "theirs are theirs");
+    for change in &changes {
+        match change {
+            TaintChange::Add { taint, .. } => {
+                let wanting = held.wanting(world, &TaintId::of(taint), elapsed);
+                prop_assert!(!wanting.is_empty(), "{:?} at {} is early", taint, elapsed);
+            }
+            TaintChange::Remove { id, .. } => removed_in_time(world, held, recorded, id, elapsed)?,
+            TaintChange::SetValue { .. } => {}
+            TaintChange::Stamp { .. } => prop_assert!(false, "every taint here has its time"),
+        }
+    }
+    stands_for_reasons(world)?;
+    is_wanted_by_any(world, held, elapsed)?;
+    settled(world, elapsed)
+}
+
+/// What goes has no policy any more, or none of its policies has matched for its window.
+fn removed_in_time(
+    world: &World,
+    held: &Held,
+    recorded: &ManagedTaints,
+    id: &TaintId,
+    elapsed: i64,
+) -> Result<(), TestCaseError> {
+    for holder in recorded.taints[id].policies.keys() {
+        let policy = world.policies.iter().find(|policy| name(policy) == holder);
+        let Some((policy, taint)) = policy.and_then(|policy| Some((policy, named(policy, id)?))) else {
+            continue;
+        };
+        prop_assert!(
+            !policy.spec.suspended,
+            "{} removed in spite of the suspended {}",
+            id,
+            holder
+        );
+        let over = held.has_not_matched(policy, taint.remove_on_mismatch_seconds, elapsed);
+        prop_assert!(
+            over || !targets(policy),
+            "{} removed at {} too early for {}",
+            id,
+            elapsed,
+            holder
+        );
+    }
+    Ok(())
+}
+
+/// What we added is known as ours and stands for policies that exist, name it, and target the Cluster or are suspended:
+/// what stood for others alone is gone at once.
+fn stands_for_reasons(world: &World) -> Result<(), TestCaseError> {
+    let managed = managed(world);
+    for taint in world
+        .cluster
+        .spec
+        .taints
+        .iter()
+        .filter(|taint| taint.value.as_deref() != Some("theirs"))
+    {
+        let id = TaintId::of(taint);
+        let Some(entry) = managed.taints.get(&id) else {
+            return Err(TestCaseError::fail(format!("{id} is not known as ours any more")));
+        };
+        for holder in entry.policies.keys() {
+            let policy = world.policies.iter().find(|policy| name(policy) == holder);
+            let speaks = policy.is_some_and(|p| named(p, &id).is_some() && (p.spec.suspended || targets(p)));
+            prop_assert!(speaks, "{} stands for {}", id, holder);
+        }
+    }
+    Ok(())
+}
+
+/// What any policy has matched for stands, except what a person took back from it.
+fn is_wanted_by_any(world: &World, held: &Held, elapsed: i64) -> Result<(), TestCaseError> {
+    let windows = Windows::read(world.cluster.metadata.annotations.as_ref()).unwrap();
+    for (key, effect) in [
+        ("k1", "NoExecute"),
+        ("k1", "NoSchedule"),
+        ("k2", "NoExecute"),
+        ("k2", "NoSchedule"),
+    ] {
+        let id = TaintId {
+            key: key.to_owned(),
+            effect: effect.to_owned(),
+        };
+        for policy in held.wanting(world, &id, elapsed) {
+            let window = windows.windows.get(policy.metadata.uid.as_deref().unwrap());
+            let dismissed = window.is_some_and(|window| window.dismissed.contains_key(&id));
+            prop_assert!(
+                dismissed || world.has(&id.to_string()),
+                "{} has matched for {}: it is not there",
+                name(policy),
+                id
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Nothing is left to be written at this instant, neither by this process nor by one that starts now; and what is to be
+/// looked at again, is so later.
+fn settled(world: &mut World, elapsed: i64) -> Result<(), TestCaseError> {
+    let again = world.evaluate();
+    prop_assert!(
+        !again.has_changes(),
+        "again at {}: {:?} {:?}",
+        elapsed,
+        again.taints,
+        again.annotations
+    );
+    prop_assert!(again.next_look.is_none_or(|next| next > world.now));
+    let (memory, now, ahead) = (world.memory.take(), world.now, world.wall_ahead);
+    (world.now, world.wall_ahead) = (world.wall(), SignedDuration::ZERO);
+    let fresh = world.evaluate();
+    prop_assert!(
+        !fresh.has_changes(),
+        "afresh at {}: {:?} {:?}",
+        elapsed,
+        fresh.taints,
+        fresh.annotations
+    );
+    let next = |next: Option<Timestamp>, now: Timestamp| next.map(|next| next.duration_since(now));
+    prop_assert_eq!(
+        next(fresh.next_look, world.now),
+        next(again.next_look, now),
+        "at {}",
+        elapsed
+    );
+    (world.memory, world.now, world.wall_ahead) = (memory, now, ahead);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Through whatever is edited, set and restarted: nothing of others is touched, nothing comes or goes early, what
+    /// has no policy any more goes at once, what any policy wants stands, and a look leaves nothing to a second one.
+    #[test]
+    fn edits_break_no_rule((policies, history) in edited_history()) {
+        let mut world = World::new(&policies);
+        let mut held = Held::default();
+        let mut elapsed = 0;
+        for (serial, (gap, edit)) in history.into_iter().enumerate() {
+            for _ in 0..gap {
+                elapsed += 1;
+                world.now += SignedDuration::from_secs(1);
+                if world.last.as_ref().and_then(|last| last.next_look).is_some_and(|next| next <= world.now) {
+                    let recorded = managed(&world);
+                    check(&mut world, &mut held, &recorded, elapsed)?;
+                }
+            }
+            let recorded = managed(&world);
+            apply_edit(&mut world, &edit, serial);
+            check(&mut world, &mut held, &recorded, elapsed)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn any_order_of_policies_gives_the_same_through_edits((policies, history) in edited_history()) {
+        let mut forward = World::new(&policies);
+        let mut reversed = World::new(&policies.iter().rev().cloned().collect::<Vec<_>>());
+        for (serial, (gap, edit)) in history.into_iter().enumerate() {
+            for world in [&mut forward, &mut reversed] {
+                world.pass(gap);
+                apply_edit(world, &edit, serial);
+                world.policies.reverse();
+                world.look();
+            }
+            prop_assert_eq!(forward.last.as_ref(), reversed.last.as_ref());
+            prop_assert_eq!(&forward.cluster, &reversed.cluster);
+        }
+    }
+}
