@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use api_types::cluster::Cluster;
+use controller_kit::informer::Followed;
 use controller_kit::members::{MemberAddress, SecretPlace, TlsVerification};
-use controller_kit::{Context, MemberTarget, ObjectKey, Scope};
+use controller_kit::{Context, MemberTarget, ObjectKey};
 use k8s_openapi::api::core::v1::Secret;
 
 /// Why there is no target.
@@ -12,12 +13,31 @@ use k8s_openapi::api::core::v1::Secret;
 pub(super) enum NoTarget {
     /// Something is wrong that a person can mend: what, where, what to do.
     Wrong(String),
-    /// Nothing is known yet: the control plane's secrets have not been read.
+    /// Nothing is known yet: its Secret has not been read.
     NotReadYet,
 }
 
+/// The Secret that a Cluster names, followed while it names it.
+#[derive(Default)]
+pub(super) struct Named {
+    secret: Option<Followed<Secret>>,
+}
+
+impl Named {
+    fn at(&mut self, ctx: &Context, place: &ObjectKey) -> &Followed<Secret> {
+        let same = self.secret.take_if(|secret| secret.key() == place);
+        self.secret
+            .insert(same.unwrap_or_else(|| ctx.informers.object::<Secret>(place, &())))
+    }
+}
+
 /// What is needed to talk to the member.
-pub(super) async fn target(ctx: &Context, cluster: &Cluster, patience: Duration) -> Result<MemberTarget, NoTarget> {
+pub(super) async fn target(
+    ctx: &Context,
+    cluster: &Cluster,
+    named: &mut Named,
+    patience: Duration,
+) -> Result<MemberTarget, NoTarget> {
     let (name, spec) = (cluster.cluster_name(), &cluster.spec);
     let address = MemberAddress {
         cluster: name.as_str(),
@@ -35,10 +55,9 @@ pub(super) async fn target(ctx: &Context, cluster: &Cluster, patience: Duration)
     let wrong = |error: controller_kit::members::AddressError| NoTarget::Wrong(error.to_string());
     let address = address.without_proxy_header(&spec.proxy_header).map_err(wrong)?;
     let place = address.secret_place().map_err(wrong)?;
-    let secrets = ctx.informers.get::<Secret>(Scope::namespace(place.namespace), &());
-    let Ok(Ok(store)) = tokio::time::timeout(patience, secrets.synced()).await else {
+    let secret = named.at(ctx, &ObjectKey::namespaced(place.namespace, place.name));
+    let Ok(Ok(secret)) = tokio::time::timeout(patience, secret.read()).await else {
         return Err(NoTarget::NotReadYet);
     };
-    let secret = store.get(&ObjectKey::namespaced(place.namespace, place.name));
     address.target(secret.as_deref(), patience).map_err(wrong)
 }

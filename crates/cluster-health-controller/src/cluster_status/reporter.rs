@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use super::Office;
 use super::collect::Collector;
-use super::credentials::NoTarget;
+use super::credentials::{Named, NoTarget};
 use super::overdue::Overdue;
 use super::pace::Pace;
 use super::probe::probe;
@@ -37,6 +37,7 @@ pub(super) struct Reporter {
     started: Instant,
     memory: Option<Memory>,
     collector: Collector,
+    secret: Named,
     /// What the collector's connections were made from.
     target: Option<MemberTarget>,
     /// A write of which it is not known whether it was stored.
@@ -66,6 +67,7 @@ impl Reporter {
             overdue: Arc::clone(&office.overdue),
             started: Instant::now(),
             memory: None,
+            secret: Named::default(),
             target: None,
             unsure: None,
             trouble: None,
@@ -120,11 +122,16 @@ impl Reporter {
 
     /// What is seen of the member; nothing when this process knows too little to say anything.
     async fn observe(&mut self, cluster: &Cluster) -> Option<(Observation, Option<Client>)> {
-        let target = match self.subject.target(&self.ctx, cluster, self.pace.probe_limit()).await {
+        let patience = self.pace.probe_limit();
+        let target = self
+            .subject
+            .target(&self.ctx, cluster, &mut self.secret, patience)
+            .await;
+        let target = match target {
             Ok(target) => target,
             Err(NoTarget::Wrong(what_to_do)) => return Some((cannot_connect(what_to_do), None)),
             Err(NoTarget::NotReadYet) => {
-                self.troubled("not probed: the secrets of its namespace have not been read yet".to_owned());
+                self.troubled("not probed: the secret that its spec.secretRef names has not been read".to_owned());
                 return None;
             }
         };

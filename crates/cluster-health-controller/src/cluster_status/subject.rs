@@ -6,7 +6,7 @@ use api_types::ClusterName;
 use api_types::cluster::{Cluster, ClusterSyncMode};
 use controller_kit::{Context, Informer, MemberTarget, Scope};
 
-use super::credentials::{NoTarget, target};
+use super::credentials::{Named, NoTarget, target};
 use super::probe::Credentials;
 
 /// On whom a process reports.
@@ -43,10 +43,11 @@ impl Subject {
         &self,
         ctx: &Context,
         cluster: &Cluster,
+        named: &mut Named,
         patience: Duration,
     ) -> Result<MemberTarget, NoTarget> {
         match self {
-            Self::PushMembers => target(ctx, cluster, patience).await,
+            Self::PushMembers => target(ctx, cluster, named, patience).await,
             // The agent has a connection of its own, whatever the Cluster says.
             Self::Own(name) => {
                 let endpoint = cluster.spec.api_endpoint.clone().unwrap_or_default();

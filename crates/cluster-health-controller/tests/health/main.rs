@@ -17,6 +17,7 @@ mod monitor;
 mod overdue;
 mod probing;
 mod reporters;
+mod secrets;
 mod series;
 
 use std::time::Duration;

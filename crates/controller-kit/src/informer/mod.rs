@@ -6,6 +6,7 @@
 mod cache;
 mod changes;
 mod counts;
+mod followed;
 mod key;
 mod reflect;
 mod status;
@@ -22,11 +23,13 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 pub use self::changes::{Change, Changes};
+pub use self::followed::{Followed, NotRead};
 pub use self::key::{ObjectKey, Scope};
 pub use self::store::{Informer, Stopped, Store};
 
 use self::cache::Cache;
 use self::counts::{Counts, MemberCounts};
+use self::followed::Lent;
 use self::reflect::Reflector;
 use self::status::{Stage, Status};
 use self::store::Shared;
@@ -73,6 +76,8 @@ impl Default for InformerOptions {
 pub(crate) struct Reflected {
     /// `resourcebindings.work.karmada.io`, with the scope where it is not everything.
     pub(crate) kind: String,
+    /// The kind by which it is counted.
+    pub(crate) counted: String,
     /// The member cluster's name, empty for the control plane.
     pub(crate) member: String,
 }
@@ -111,11 +116,26 @@ struct Inner {
     options: InformerOptions,
     stop: CancellationToken,
     known: Mutex<BTreeMap<(String, TypeId), Known>>,
+    /// Single objects, which are followed while somebody wants them.
+    lent: Mutex<Lent>,
     troubles: Troubles,
     counts: Arc<Counts>,
     /// Of all servers of the process; the informers of a member come and go, its counts stay while it is a member.
     all_counts: MemberCounts,
     gauges: Mutex<Option<CollectorGuard>>,
+}
+
+/// How long an informer runs, and who waits for its first list.
+struct Life {
+    stop: CancellationToken,
+    waits: Waits,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// The process is not ready before.
+    Readiness,
+    Nobody,
 }
 
 struct Known {
@@ -220,6 +240,7 @@ impl Informers {
             readiness,
             options,
             known: Mutex::default(),
+            lent: Mutex::default(),
         });
         let weak = Arc::downgrade(&inner);
         let gauges = inner.metrics.guarded_collector("informers", move || collect(&weak));
@@ -274,11 +295,17 @@ impl Informers {
         {
             return self.informer(shared);
         }
+        let kind = kind_label::<K>(dyntype, &scope);
         let reflected = Reflected {
-            kind: kind_label::<K>(dyntype, &scope),
+            counted: kind.clone(),
+            kind,
             member: self.inner.member.clone(),
         };
-        let shared = self.start(scope, url, &reflected, keep);
+        let life = Life {
+            stop: self.inner.stop.clone(),
+            waits: Waits::Readiness,
+        };
+        let shared = self.start(scope, url, &reflected, life, keep);
         let counted = shared.cache.clone();
         known.insert(
             id,
@@ -305,7 +332,14 @@ impl Informers {
         self.inner.gauges.lock().take();
     }
 
-    fn start<K, S>(&self, scope: Scope, url: String, reflected: &Reflected, keep: fn(K) -> S) -> Arc<Shared<S>>
+    fn start<K, S>(
+        &self,
+        scope: Scope,
+        url: String,
+        reflected: &Reflected,
+        life: Life,
+        keep: fn(K) -> S,
+    ) -> Arc<Shared<S>>
     where
         K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
         S: Send + Sync + 'static,
@@ -315,7 +349,7 @@ impl Informers {
             cache: Arc::new(Cache::new()),
             status: Arc::new(Status::new()),
         });
-        if let Some(readiness) = &inner.readiness {
+        if let Some(readiness) = inner.readiness.as_ref().filter(|_| life.waits == Waits::Readiness) {
             let status = shared.status.clone();
             readiness.check(format!("informer {}", reflected.kind), move || status.check());
         }
@@ -339,7 +373,7 @@ impl Informers {
             observers: self.observers.clone(),
             echo,
         };
-        let stop = inner.stop.clone();
+        let stop = life.stop;
         let end = Ending {
             cache: shared.cache.clone(),
             status: shared.status.clone(),
@@ -415,5 +449,5 @@ fn collect(inner: &Weak<Inner>) -> Vec<Family> {
             },
         );
     }
-    vec![age, objects, synced]
+    vec![age, objects, synced, followed::family(&inner)]
 }

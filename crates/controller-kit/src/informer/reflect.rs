@@ -455,11 +455,11 @@ where
             Relist::Gone => "gone",
             Relist::WatchFails => "watch_fails",
         };
-        self.counts.relist(&self.reflected.kind, reason);
+        self.counts.relist(&self.reflected.counted, reason);
     }
 
     fn count_error(&self, request: &'static str, reason: &'static str) {
-        self.counts.error(&self.reflected.kind, request, reason);
+        self.counts.error(&self.reflected.counted, request, reason);
     }
 }
 

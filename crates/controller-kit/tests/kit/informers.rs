@@ -612,3 +612,61 @@ async fn whatever_happens_the_store_ends_equal_to_the_server() {
         within_hours(6, turmoil(seed)).await;
     }
 }
+
+// What an editor of one object names in it must not make a process read everything around it, nor for ever.
+#[tokio::test(start_paused = true)]
+async fn a_single_object_is_followed_alone_and_until_the_last_lets_go() {
+    within_hours(2, async {
+        let world = World::new();
+        world.put("wanted", "1");
+        world.put("other", "1");
+        let kit = world.informers(world.sandbox.client(), options());
+        let followed = || {
+            kit.metrics
+                .value("failover_informer_single_objects", &[("kind", "configmaps")])
+        };
+        let key = ObjectKey::namespaced("default", "wanted");
+        let first = kit.informers.object::<ConfigMap>(&key, &());
+        assert!(first.as_read().is_err(), "not read is not absent");
+        assert_eq!(kit.readiness.missing(), [""; 0], "nobody waits for what a person wrote");
+        let second = kit.informers.object::<ConfigMap>(&key, &());
+        let mut changes = second.changes();
+        assert_eq!(value_of(&first.read().await.unwrap().unwrap()), "1");
+        assert_eq!(world.sandbox.faults().count(&lists()), 1, "both are the same");
+        assert_eq!(followed(), Some(1.0));
+        world.put("wanted", "2");
+        world.put("other", "2");
+        settle().await;
+        assert_eq!(value_of(&second.as_read().unwrap().unwrap()), "2");
+        let mut keys = Vec::new();
+        while let Some(change) = changes.try_recv() {
+            keys.push(change.key.name);
+        }
+        assert_eq!(keys, ["wanted"], "and nothing else");
+
+        drop(first);
+        world.delete("wanted").await;
+        settle().await;
+        assert_eq!(second.as_read(), Ok(None));
+        drop(second);
+        settle().await;
+        assert_eq!(changes.recv().await.map(|change| change.after), Some(None));
+        assert!(changes.recv().await.is_none(), "it is followed no longer");
+        assert_eq!(followed(), None);
+        // Names come and go, and nothing stays of them.
+        let series = kit.metrics.render().lines().count();
+        for number in 0..20 {
+            let key = ObjectKey::namespaced("default", format!("name-{number}"));
+            assert_eq!(kit.informers.object::<ConfigMap>(&key, &()).read().await, Ok(None));
+        }
+        settle().await;
+        assert_eq!(kit.metrics.render().lines().count(), series);
+        assert_eq!(kit.tasks.running_with_subgroups(), [""; 0]);
+
+        let again = kit.informers.object::<ConfigMap>(&key, &());
+        world.put("wanted", "3");
+        settle().await;
+        assert_eq!(value_of(&again.read().await.unwrap().unwrap()), "3");
+    })
+    .await;
+}

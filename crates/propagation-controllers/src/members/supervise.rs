@@ -1,5 +1,5 @@
-//! Runs one set of tasks for each member that is Ready: a member that hangs keeps nobody else waiting, nor does a
-//! namespace whose Secrets cannot be read.
+//! Runs one set of tasks for each member that is Ready: a member that hangs keeps nobody else waiting, nor does a Secret
+//! that cannot be read. Only the Secrets of Ready members are read, each by its name.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
+use controller_kit::informer::Followed;
 use controller_kit::members::{AddressError, MemberAddress, SecretPlace, TlsVerification};
-use controller_kit::{Context, Informer, MemberTarget, Next, ObjectKey, Scope, Store, Tasks, WorkQueue};
+use controller_kit::tasks::TaskGuard;
+use controller_kit::{Context, MemberTarget, Next, ObjectKey, Store, Tasks, WorkQueue};
 use k8s_openapi::api::core::v1::Secret;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -17,7 +19,7 @@ use tokio::time::Instant;
 use super::reach::Reach;
 use super::session::{Identity, Pool, Session};
 
-/// How soon a member is looked at again whose Secrets are being read.
+/// How soon a member is looked at again whose Secret is being read.
 const AGAIN_WHILE_READING: Duration = Duration::from_secs(1);
 
 /// Runs `work` for each Ready member of `reach`, in a task group of its own, until the member is no longer Ready, changes
@@ -74,8 +76,8 @@ struct Supervisor<W> {
     request_timeout: Duration,
     work: W,
     running: Mutex<BTreeMap<ClusterName, Running>>,
-    /// Namespaces whose Secrets are followed.
-    secrets: Mutex<BTreeMap<String, Secrets>>,
+    /// Of members that are Ready, as far as the control plane says.
+    secrets: Mutex<BTreeMap<ClusterName, Named>>,
     queue: WorkQueue<String>,
 }
 
@@ -84,11 +86,12 @@ struct Running {
     tasks: Tasks,
 }
 
-/// The Secrets of a namespace, and since when they are followed.
-#[derive(Clone)]
-struct Secrets {
-    informer: Informer<Secret>,
+/// The Secret that a Cluster names, and since when it is followed.
+struct Named {
+    secret: Followed<Secret>,
     since: Instant,
+    /// Looks at the member again when its Secret changes.
+    _looks: TaskGuard,
 }
 
 /// Why it is not known how a member is reached.
@@ -97,16 +100,16 @@ enum NoIdentity {
     #[error(transparent)]
     Wrong(#[from] AddressError),
     /// It may be known soon.
-    #[error("cluster {cluster}: the Secrets of namespace {namespace} are being read")]
-    BeingRead { cluster: ClusterName, namespace: String },
+    #[error("cluster {cluster}: secret {secret} is being read")]
+    BeingRead { cluster: ClusterName, secret: ObjectKey },
     #[error(
-        "cluster {cluster}: the Secrets of namespace {namespace}, which spec.secretRef names, could not be listed within \
-         {}: check that the namespace exists and that this component may list and watch Secrets there",
+        "cluster {cluster}: secret {secret}, which spec.secretRef names, could not be read within {}: check that this \
+         component may list and watch it",
         controller_kit::durations::format_duration(*.patience)
     )]
     Unreadable {
         cluster: ClusterName,
-        namespace: String,
+        secret: ObjectKey,
         patience: Duration,
     },
 }
@@ -132,7 +135,10 @@ where
                     return Err(error.into());
                 }
             },
-            _ => None,
+            _ => {
+                self.secrets.lock().remove(&cluster);
+                None
+            }
         };
         let same = self
             .running
@@ -199,49 +205,40 @@ where
         };
         let address = address.without_proxy_header(&spec.proxy_header)?;
         let place = address.secret_place()?;
-        let secrets = self.secrets_of(place.namespace);
-        let Some(store) = secrets.informer.store_if_synced() else {
-            let (cluster, namespace) = (name.clone(), place.namespace.to_owned());
-            return Err(if secrets.since.elapsed() < self.request_timeout {
-                NoIdentity::BeingRead { cluster, namespace }
+        let place = ObjectKey::namespaced(place.namespace, place.name);
+        let mut secrets = self.secrets.lock();
+        let known = secrets.remove(&name).filter(|named| *named.secret.key() == place);
+        let named = secrets
+            .entry(name.clone())
+            .or_insert(known.unwrap_or_else(|| self.follow(&name, &place)));
+        let Ok(secret) = named.secret.as_read() else {
+            return Err(if named.since.elapsed() < self.request_timeout {
+                NoIdentity::BeingRead {
+                    cluster: name,
+                    secret: place,
+                }
             } else {
                 NoIdentity::Unreadable {
-                    cluster,
-                    namespace,
+                    cluster: name,
+                    secret: place,
                     patience: self.request_timeout,
                 }
             });
         };
-        let secret = store.get(&ObjectKey::namespaced(place.namespace, place.name));
         Ok(address.target(secret.as_deref(), self.request_timeout)?)
     }
 
-    /// A changed Secret means another look at the clusters that name it.
-    fn secrets_of(&self, namespace: &str) -> Secrets {
-        let mut known = self.secrets.lock();
-        if let Some(secrets) = known.get(namespace) {
-            return secrets.clone();
-        }
-        let informer = self.ctx.informers.get::<Secret>(Scope::namespace(namespace), &());
-        let clusters = self.store.clone();
-        self.queue.follow(&self.ctx, informer.changes(), move |change| {
-            let names = |cluster: &Cluster| {
-                let reference = cluster.spec.secret_ref.as_ref()?;
-                let same =
-                    Some(&reference.namespace) == change.key.namespace.as_ref() && reference.name == change.key.name;
-                same.then(|| cluster.metadata.name.clone()).flatten()
-            };
-            clusters
-                .list()
-                .iter()
-                .filter_map(|cluster| names(cluster))
-                .collect::<Vec<_>>()
-        });
-        let secrets = Secrets {
-            informer,
+    fn follow(&self, cluster: &ClusterName, place: &ObjectKey) -> Named {
+        let secret = self.ctx.informers.object::<Secret>(place, &());
+        let name = cluster.to_string();
+        let looks = self
+            .queue
+            .follow(&self.ctx, secret.changes(), move |_| [name.clone()])
+            .abort_on_drop();
+        Named {
+            secret,
             since: Instant::now(),
-        };
-        known.insert(namespace.to_owned(), secrets.clone());
-        secrets
+            _looks: looks,
+        }
     }
 }

@@ -57,7 +57,9 @@ async fn a_namespace_of_secrets_that_cannot_be_read_keeps_nobody_waiting() {
             (None, Some("v".to_owned()))
         );
         world.pass(20_000).await;
-        let named = |line: &String| line.contains("cluster m1: the Secrets of namespace locked");
+        let named = |line: &String| {
+            line.contains("cluster m1: secret locked/m1, which spec.secretRef names, could not be read")
+        };
         assert!(log.lines().iter().any(named), "{:#?}", log.lines());
 
         // One that is no longer Ready is left alone meanwhile, and served again when it is.

@@ -185,7 +185,10 @@ fn directly_does_not_wait_for_a_copy_that_the_scheduler_keeps() {
         .with_work("m1", 1)
         .with_work("m3", 2);
     assert_eq!(short(&scene.plan()), ["-m1"]);
-    assert_eq!(short(&Scene::new(clusters, directly()).with_work("m3", 2).plan()), ["+m2:3"]);
+    assert_eq!(
+        short(&Scene::new(clusters, directly()).with_work("m3", 2).plan()),
+        ["+m2:3"]
+    );
 }
 
 #[test]
