@@ -11,8 +11,10 @@ mod bench;
 mod footprint;
 mod paused;
 mod program;
+mod queue;
 
 pub use bench::Bench;
 pub use footprint::Footprint;
 pub use paused::paused;
 pub use program::{Program, Said, assert_old_flags_are_warned_about};
+pub use queue::{QueueWatch, forgotten_entries};

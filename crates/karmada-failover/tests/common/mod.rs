@@ -20,15 +20,12 @@ use controller_kit::members::ConnectMember;
 use controller_kit::{Ended, KitFlags, Process, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
-use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
-use eviction_queue_api::v1::{Entry, EntryState, GetStatusRequest, ListEntriesRequest};
 use karmada_failover::components::ComponentFlags;
 use karmada_failover::story::example::{self, MemberEntry, Pace};
 use kube::Api;
 use kube_sandbox::rules::Settings;
 use serde_json::Value;
 use test_bench::Bench;
-use tonic::transport::Channel;
 
 /// Runs a test body under paused time.
 pub fn simulate<F: Future<Output = ()>>(body: impl FnOnce() -> F) {
@@ -197,8 +194,7 @@ impl World {
         assert!(broken.is_empty(), "{broken:#?}");
     }
 
-    /// Rule 6: everything queued is in the end evicted, abandoned or visibly held. Entries that should have gone long ago,
-    /// and of which nobody says why they have not.
+    /// Rule 6: everything queued is in the end evicted, abandoned or visibly held.
     async fn forgotten_entries(&self, processes: &[Running]) -> Vec<String> {
         let runs_the_queue = |process: &&Running| {
             let labels = [("controller", "evictionQueue")];
@@ -207,49 +203,9 @@ impl World {
         if !processes.iter().any(|process| runs_the_queue(&process)) {
             return Vec::new();
         }
-        let list = |mut service: QueueInspectionClient<Channel>| async move {
-            let request = ListEntriesRequest {
-                page_size: 1000,
-                ..Default::default()
-            };
-            service.list_entries(request).await
-        };
-        let status =
-            |mut service: QueueInspectionClient<Channel>| async move { service.get_status(GetStatusRequest {}).await };
-        let patience = Duration::from_secs(10);
-        let (page, status) = match (
-            self.queue().inspect(patience, list).await,
-            self.queue().inspect(patience, status).await,
-        ) {
-            (Ok(page), Ok(status)) => (page, status),
-            (Err(error), _) | (_, Err(error)) => return vec![format!("rule 6 was not checked: the queue: {error}")],
-        };
-        assert_eq!(page.next_page_token, "", "more entries than a test has");
-        if !status.notes.is_empty() || status.evictions_per_second == 0.0 {
-            return Vec::new();
+        match test_bench::forgotten_entries(&self.queue(), self.clock.now()).await {
+            Ok(forgotten) => forgotten,
+            Err(error) => vec![format!("rule 6 was not checked: the queue: {error}")],
         }
-        #[expect(clippy::cast_precision_loss, reason = "a count of entries")]
-        let turn_of_the_last = page.entries.len() as f64 / status.evictions_per_second;
-        #[expect(clippy::cast_possible_truncation, reason = "seconds of a test")]
-        let bound = turn_of_the_last as i64 + SLACK_SECONDS;
-        let overdue = |entry: &&Entry| {
-            let published = entry.published.as_ref();
-            let due = published
-                .and_then(|published| published.due_at)
-                .map_or(0, |due| due.seconds);
-            let since = entry.since.map_or(0, |since| since.seconds);
-            self.clock.now().as_second() - due.max(since) > bound
-        };
-        let forgotten = page
-            .entries
-            .iter()
-            .filter(|entry| entry.state() != EntryState::Held)
-            .filter(overdue);
-        forgotten
-            .map(|entry| format!("rule 6 broken: forgotten: {entry:?}"))
-            .collect()
     }
 }
-
-/// What an entry may need beyond its turn: a new leader's grace, a lease that runs out, back-offs.
-const SLACK_SECONDS: i64 = 120;

@@ -18,7 +18,7 @@ use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube_sandbox::{Sandbox, WriteRecord};
 use serde_json::{Value, json};
 use taint_manager::{Flags, Wiring, controllers_with};
-use test_bench::Bench;
+use test_bench::{Bench, QueueWatch};
 
 /// Name under which the requests of the controllers under test are known.
 pub const CLIENT: &str = "taint-manager";
@@ -28,6 +28,7 @@ pub struct Scene {
     bench: Bench,
     pub plane: Sandbox,
     pub network: MemoryNetwork,
+    _queue: QueueWatch,
 }
 
 impl Deref for Scene {
@@ -42,11 +43,13 @@ impl Scene {
     /// Healthy clusters of these names.
     pub fn new(clusters: &[&str]) -> Self {
         let bench = Bench::new(&[]);
-        let plane = bench.plane().clone();
+        let network = MemoryNetwork::default();
+        let queue = QueueClient::by_lease(bench.client(), "karmada-system", "rules").through(network.clone());
         let scene = Self {
+            _queue: QueueWatch::start(queue, bench.clock.clone()),
+            plane: bench.plane().clone(),
             bench,
-            plane,
-            network: MemoryNetwork::default(),
+            network,
         };
         for name in clusters {
             scene.cluster(name, &json!({}), &json!([]));
