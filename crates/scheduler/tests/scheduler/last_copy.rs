@@ -168,13 +168,20 @@ fn a_restart_goes_on_where_it_was() {
 // reason to take it out of the result.
 #[test]
 fn a_cluster_that_only_the_cache_misses_stays() {
+    /// Enough versions for what a start writes, and that of member1 is older.
+    const BEFORE: u64 = 6;
     paused(async {
         let bench = Bench::new(&["member1"]);
         let both = json!([{"name": "member1", "replicas": 3}, {"name": "member2", "replicas": 3}]);
         bench.put_deployment(&json!({"placement": {}, "clusters": both}));
+        for n in 0..BEFORE {
+            bench
+                .patch(json!({"metadata": {"annotations": {"n": n.to_string()}}}))
+                .await;
+        }
         bench.put_cluster("member2", "True", &json!([]));
         let faults = bench.plane.faults();
-        faults.stale_lists(Match::any().verb(Verb::List).resource("clusters"), 1);
+        faults.stale_lists(Match::any().verb(Verb::List).resource("clusters"), BEFORE);
         let late = Match::any().verb(Verb::Watch).resource("clusters");
         faults.disturb_events(late, 0, 1, EventEffect::Delay(Duration::from_secs(30)));
         let _process = bench.start_scheduler("a").await;
