@@ -39,7 +39,7 @@ pub(super) async fn say_bindings(
 ) -> Result<Next, kube::Error> {
     index.emptying.forget(key);
     if let Some(wait) = index.said.wait(key) {
-        return Ok(sooner(ctx, wait, patience));
+        return Ok(sooner(wait, patience));
     }
     let operations = operations(ctx, index).await?;
     let places = Places::new(ctx, index, &cluster);
@@ -65,7 +65,7 @@ pub(super) async fn say_bindings(
         &tally.message(&how_it_ends(timeout)),
     )
     .await?;
-    Ok(sooner(ctx, LOOK_AGAIN, patience))
+    Ok(sooner(LOOK_AGAIN, patience))
 }
 
 /// Says what keeps the execution namespace, once it has taken a while.
@@ -82,7 +82,7 @@ pub(super) async fn say_namespace(
         .filter(|left| !left.is_zero())
         .or_else(|| index.said.wait(key))
     {
-        return Ok(sooner(ctx, wait, patience));
+        return Ok(sooner(wait, patience));
     }
     let namespace = execution_namespace(&cluster.cluster_name());
     let works = count_works(ctx, &namespace).await?;
@@ -110,7 +110,7 @@ pub(super) async fn say_namespace(
         how_it_ends(timeout)
     );
     say(ctx, index, key, cluster, "NamespaceNotEmpty", &message).await?;
-    Ok(sooner(ctx, LOOK_AGAIN, patience))
+    Ok(sooner(LOOK_AGAIN, patience))
 }
 
 async fn say(
@@ -137,12 +137,11 @@ async fn say(
 }
 
 /// After `wait`, or when the patience ends, whichever comes first.
-fn sooner(ctx: &Context, wait: Duration, patience: Patience) -> Next {
-    let ends_in = match patience {
-        Patience::Until(Some(at)) => ctx.clock.left_until(at),
-        Patience::Until(None) | Patience::Over(_) => None,
-    };
-    Next::After(ends_in.map_or(wait, |left| left.min(wait)))
+fn sooner(wait: Duration, patience: Patience) -> Next {
+    match patience {
+        Patience::For(Some(left)) => Next::After(left.min(wait)),
+        Patience::For(None) | Patience::Over(_) => Next::After(wait),
+    }
 }
 
 /// Where the bindings could go.

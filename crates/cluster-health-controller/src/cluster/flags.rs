@@ -21,7 +21,7 @@ pub struct ClusterFlags {
     pub cluster_startup_grace_period: Duration,
 
     /// How long the deletion of a Cluster whose member is not Ready waits for the bindings that name it; 0: as long as it
-    /// takes.
+    /// takes. Elapsed time while a process runs; across a restart the wall clock, so do not set it in between.
     #[arg(long, env = "KARMADA_FAILOVER_CLUSTER_DELETION_TIMEOUT", value_name = "DURATION",
           value_parser = parse_duration, default_value = "0s")]
     pub cluster_deletion_timeout: Duration,

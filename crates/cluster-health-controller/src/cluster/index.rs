@@ -11,6 +11,7 @@ use api_types::names::{cluster_of_execution_namespace, execution_namespace};
 use api_types::work::{Binding, BindingKind};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, ObjectKey, Scope, Store, WorkQueue};
+use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Namespace;
 use parking_lot::Mutex;
@@ -33,6 +34,8 @@ pub(super) struct Index {
     bindings: Arc<OnceCell<[Store<Binding>; 2]>>,
     /// When a blocked deletion was last told.
     pub said: Said,
+    /// How long deletions have waited for bindings.
+    pub waits: Waits,
     /// Since when only the execution namespace keeps a Cluster.
     pub emptying: Since,
     /// Clusters of which it is not known whether a write of their conditions was stored, as they were before.
@@ -79,6 +82,42 @@ impl Since {
     }
 }
 
+/// How long deletions have waited. What is written is compared with the wall clock once, when this process first sees it,
+/// and elapsed time counts from there: a clock that is set makes no wait shorter or longer while a process runs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waits(Arc<Mutex<BTreeMap<ObjectKey, Wait>>>);
+
+#[derive(Debug)]
+struct Wait {
+    since: Timestamp,
+    /// How long it had waited when it was first seen.
+    before: Duration,
+    seen: Instant,
+}
+
+impl Waits {
+    /// The deletion waits since this time, as is written; for how long that is.
+    pub fn waited(&self, key: &ObjectKey, since: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+        let mut all = self.0.lock();
+        let Some(since) = since else {
+            all.remove(key);
+            return None;
+        };
+        let known = all.remove(key).filter(|wait| wait.since == since);
+        let wait = all.entry(key.clone()).or_insert(known.unwrap_or_else(|| Wait {
+            since,
+            // A time to come is that of a clock that was set back: the wait begins now.
+            before: Duration::try_from(now.duration_since(since)).unwrap_or_default(),
+            seen: Instant::now(),
+        }));
+        Some(wait.before + wait.seen.elapsed())
+    }
+
+    pub fn forget(&self, key: &ObjectKey) {
+        self.0.lock().remove(key);
+    }
+}
+
 /// The execution namespace of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NamespaceState {
@@ -107,6 +146,7 @@ impl Index {
             monitor,
             bindings: Arc::default(),
             said: Said::default(),
+            waits: Waits::default(),
             emptying: Since::default(),
             unsure: Arc::default(),
         }
@@ -115,6 +155,7 @@ impl Index {
     /// The Cluster is gone: nothing is kept of it.
     pub fn forget(&self, key: &ObjectKey) {
         self.said.forget(key);
+        self.waits.forget(key);
         self.emptying.forget(key);
         self.unsure.lock().remove(key);
     }

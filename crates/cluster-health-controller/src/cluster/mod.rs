@@ -110,6 +110,10 @@ fn monitor(ctx: &Context, flags: &Flags) -> Monitor {
         agents: namespace::CLUSTER.to_owned(),
     };
     let election = if ctx.leadership.epoch().lease_uid.is_empty() {
+        tracing::warn!(
+            "without a Lease of clusterStatus (--leader-elect=false) nobody sees that it has ended, or does not get to a \
+             member: a Push cluster then stays as it was last reported"
+        );
         Election::Off
     } else {
         Election::On

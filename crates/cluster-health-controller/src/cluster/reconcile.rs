@@ -52,7 +52,7 @@ pub(super) fn of_living(cluster: &Cluster, namespace: NamespaceState) -> Step {
 pub(super) fn of_deleted(cluster: &Cluster, namespace: NamespaceState, bindings: usize, patience: Patience) -> Step {
     let ended = match patience {
         Patience::Over(ended) => Some(ended),
-        Patience::Until(_) => None,
+        Patience::For(_) => None,
     };
     if !has_finalizer(cluster) {
         return Step::Nothing;
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(of_living(&cluster(ready, finalizer), namespace), expected);
     }
 
-    const WAITS: Patience = Patience::Until(None);
+    const WAITS: Patience = Patience::For(None);
     const FORCED: Patience = Patience::Over(Ended::ByForce);
     const TIMED_OUT: Patience = Patience::Over(Ended::ByTimeout);
 

@@ -8,7 +8,7 @@ use api_types::conditions::{self, Say};
 use api_types::names::{execution_namespace, finalizer, label};
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, EventType, Next, ObjectKey, WorkQueue, api_errors};
-use failover_core::cluster_health::deletion::{Ended, Patience, patience};
+use failover_core::cluster_health::deletion::{Ended, Patience, patience, waits_since};
 use failover_core::cluster_health::{transition, words};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -52,7 +52,7 @@ async fn structure(
 ) -> Result<Next, kube::Error> {
     let name = cluster.cluster_name();
     let namespace = index.namespace(&name);
-    let mut waits = Patience::Until(None);
+    let mut waits = Patience::For(None);
     let mut bindings = Vec::new();
     let step = if !cluster.is_being_deleted() {
         of_living(&cluster, namespace)
@@ -62,7 +62,8 @@ async fn structure(
             // The process ends: whoever comes next looks again.
             Err(Stopped) => return Ok(Next::Done),
         };
-        waits = patience(&cluster, deletion_timeout, ctx.clock.now());
+        let waited = index.waits.waited(key, waits_since(&cluster), ctx.clock.now());
+        waits = patience(&cluster, deletion_timeout, waited);
         of_deleted(&cluster, namespace, bindings.len(), waits)
     } else {
         Step::Nothing

@@ -5,6 +5,7 @@ use std::time::Duration;
 use api_types::cluster::Cluster;
 use api_types::work::Work;
 use controller_kit::Running;
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -246,6 +247,27 @@ fn the_administrators_time_is_exact_and_survives_restarts() {
         pass(&bench, 621, &reporters).await;
         assert!(!is_there(&bench, "m1").await);
     });
+}
+
+// A wall clock that is set, by an hour here, neither deletes what still waits nor lets it wait longer.
+#[test]
+fn the_administrators_time_is_elapsed_time() {
+    for by in [SignedDuration::from_hours(1), SignedDuration::from_hours(-1)] {
+        paused(async move {
+            let timeout = Duration::from_secs(600);
+            let (bench, _process) = two_clusters(&[], timeout).await;
+            on_m1(&bench, "b");
+            bench.report("m1", "False", "ClusterNotReachable").await;
+            delete(&bench, "m1").await;
+            let deleted = tokio::time::Instant::now();
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            bench.clock.jump(by);
+            tokio::time::sleep_until(deleted + timeout - Duration::from_secs(1)).await;
+            assert!(is_there(&bench, "m1").await, "{by:#}");
+            tokio::time::sleep_until(deleted + timeout + Duration::from_secs(1)).await;
+            assert!(!is_there(&bench, "m1").await, "{by:#}");
+        });
+    }
 }
 
 // C67 (karmada PR#845): a cluster that dies after its deletion began does not look Ready for ever.

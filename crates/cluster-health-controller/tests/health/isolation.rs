@@ -1,5 +1,8 @@
 //! When nothing is marked: the push reporter is down, or it is the monitor that hears nothing.
 
+use api_types::cluster::condition;
+use controller_kit::KitFlags;
+use controller_kit::telemetry::Recording;
 use serde_json::json;
 
 use crate::bench::Bench;
@@ -227,6 +230,35 @@ fn with_the_push_reporter_heard_silent_agents_are_marked() {
                 unknown(),
                 "the monitor sees that somebody renews"
             );
+        }
+    });
+}
+
+// Nobody holds a Lease then: that nobody is watched is said, and nobody is taken for silent.
+#[test]
+fn without_leases_the_push_reporter_is_not_watched_and_a_warning_says_so() {
+    paused(async {
+        let bench = Bench::new(&["m1", "m2"]);
+        let log = Recording::start("warn", &bench.clock).unwrap();
+        let kit = KitFlags {
+            leader_elect: false,
+            ..KitFlags::default()
+        };
+        let _process = bench.start_as("health-0", kit).await;
+        bench.until(60).await;
+        bench.member("m1").stop();
+        bench.until(660).await;
+        let warnings = || {
+            log.lines()
+                .into_iter()
+                .filter(|line| line.contains("--leader-elect=false"))
+        };
+        assert_eq!(warnings().count(), 1, "{log:?}");
+        assert!(warnings().all(|line| line.contains("nobody sees that it has ended")));
+        assert_eq!(bench.ready("m1").await, said("False", "ClusterNotReachable"));
+        assert_eq!(bench.ready("m2").await, said("True", "ClusterReady"));
+        for name in ["m1", "m2"] {
+            assert!(bench.cluster(name).await.condition(condition::REPORTER_DOWN).is_none());
         }
     });
 }

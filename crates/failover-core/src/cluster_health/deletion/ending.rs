@@ -20,14 +20,22 @@ pub enum Ended {
 pub enum Patience {
     /// It waits no longer.
     Over(Ended),
-    /// It waits, and ends then if the member is not Ready; none: as long as it takes.
-    Until(Option<Timestamp>),
+    /// It waits, and ends after this time if the member is not Ready; none: as long as it takes.
+    For(Option<Duration>),
 }
 
-/// How long the deletion of `cluster` waits. The time counts from when our own condition `DeletionBlocked` became True;
-/// `timeout` zero is none.
+/// Since when the deletion waits, as far as that is written: when our own condition `DeletionBlocked` became True.
 #[must_use]
-pub fn patience(cluster: &Cluster, timeout: Duration, now: Timestamp) -> Patience {
+pub fn waits_since(cluster: &Cluster) -> Option<Timestamp> {
+    let blocked = cluster.condition(condition::DELETION_BLOCKED);
+    let blocked = blocked.filter(|blocked| blocked.status == "True")?;
+    Some(blocked.last_transition_time.0)
+}
+
+/// How long the deletion of `cluster` waits that has `waited` since [`waits_since`]; `timeout` zero is none. A member that
+/// is Ready is waited for, whatever the time.
+#[must_use]
+pub fn patience(cluster: &Cluster, timeout: Duration, waited: Option<Duration>) -> Patience {
     let annotations = cluster.metadata.annotations.as_ref();
     let forced = annotations
         .and_then(|all| all.get(annotation::FORCE_DELETE))
@@ -36,19 +44,12 @@ pub fn patience(cluster: &Cluster, timeout: Duration, now: Timestamp) -> Patienc
         return Patience::Over(Ended::ByForce);
     }
     if timeout.is_zero() {
-        return Patience::Until(None);
+        return Patience::For(None);
     }
-    let blocked = cluster
-        .condition(condition::DELETION_BLOCKED)
-        .filter(|blocked| blocked.status == "True");
-    let timeout = SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX);
-    let ends_at = blocked.map(|blocked| {
-        let since = blocked.last_transition_time.0;
-        since.saturating_add(timeout).unwrap_or(Timestamp::MAX)
-    });
-    match ends_at {
-        Some(at) if at <= now && !cluster.is_ready() => Patience::Over(Ended::ByTimeout),
-        ends_at => Patience::Until(ends_at),
+    match waited.map(|waited| timeout.saturating_sub(waited)) {
+        Some(Duration::ZERO) if !cluster.is_ready() => Patience::Over(Ended::ByTimeout),
+        // Its end is seen by the member's Ready, not by a time.
+        left => Patience::For(left.filter(|left| !left.is_zero())),
     }
 }
 

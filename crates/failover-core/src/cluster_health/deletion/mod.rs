@@ -7,7 +7,7 @@ mod hold;
 mod tally;
 
 pub use emptied::{Emptied, TaintManager, emptied_by, may_be_away};
-pub use ending::{Ended, Patience, how_it_ends, patience};
+pub use ending::{Ended, Patience, how_it_ends, patience, waits_since};
 pub use hold::{Hold, HoldKind, Operations, OtherPlace, hold};
 pub use tally::Tally;
 

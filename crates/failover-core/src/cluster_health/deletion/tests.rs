@@ -169,8 +169,12 @@ fn blocked_since(time: &str, ready: &str) -> Cluster {
 }
 
 #[rstest]
-#[case::by_default_never(blocked_since("2026-01-01T00:00:00Z", "False"), 0, Patience::Until(None))]
-#[case::not_yet(blocked_since("2026-01-01T11:30:00Z", "False"), 3600, Patience::Until(Some("2026-01-01T12:30:00Z".parse().unwrap())))]
+#[case::by_default_never(blocked_since("2026-01-01T00:00:00Z", "False"), 0, Patience::For(None))]
+#[case::not_yet(
+    blocked_since("2026-01-01T11:30:00Z", "False"),
+    3600,
+    Patience::For(Some(Duration::from_secs(1800)))
+)]
 #[case::now(
     blocked_since("2026-01-01T11:00:00Z", "False"),
     3600,
@@ -181,13 +185,17 @@ fn blocked_since(time: &str, ready: &str) -> Cluster {
     3600,
     Patience::Over(Ended::ByTimeout)
 )]
-#[case::never_while_the_member_is_ready(blocked_since("2026-01-01T11:00:00Z", "True"), 3600, Patience::Until(Some("2026-01-01T12:00:00Z".parse().unwrap())))]
-#[case::not_before_it_was_said(cluster(json!({})), 3600, Patience::Until(None))]
+#[case::never_while_the_member_is_ready(blocked_since("2026-01-01T11:00:00Z", "True"), 3600, Patience::For(None))]
+#[case::not_before_it_was_said(cluster(json!({})), 3600, Patience::For(None))]
 #[case::by_force(cluster(json!({"metadata": {"annotations": {"failover.karmada.io/force-delete": "true"}}})), 0, Patience::Over(Ended::ByForce))]
-#[case::any_other_word_is_no_force(cluster(json!({"metadata": {"annotations": {"failover.karmada.io/force-delete": "yes"}}})), 0, Patience::Until(None))]
+#[case::any_other_word_is_no_force(cluster(json!({"metadata": {"annotations": {"failover.karmada.io/force-delete": "yes"}}})), 0, Patience::For(None))]
 fn a_deletion_waits(#[case] cluster: Cluster, #[case] timeout_seconds: u64, #[case] expected: Patience) {
-    let noon = "2026-01-01T12:00:00Z".parse().unwrap();
-    assert_eq!(patience(&cluster, Duration::from_secs(timeout_seconds), noon), expected);
+    let noon: jiff::Timestamp = "2026-01-01T12:00:00Z".parse().unwrap();
+    let waited = waits_since(&cluster).map(|since| Duration::try_from(noon.duration_since(since)).unwrap());
+    assert_eq!(
+        patience(&cluster, Duration::from_secs(timeout_seconds), waited),
+        expected
+    );
 }
 
 // C103 (karmada#6438): gate on or off, taint manager at work or not.
