@@ -17,6 +17,7 @@ use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind, Work};
 use clap::Parser;
 use controller_kit::members::ConnectMember;
+use controller_kit::process::STOP_LIMIT;
 use controller_kit::{Ended, KitFlags, Process, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
@@ -183,11 +184,13 @@ impl World {
             .items
     }
 
-    /// Ends the processes in order, then asks for broken rules.
+    /// Ends the processes in order and, as nothing hinders them, at once; then asks for broken rules.
     pub async fn finish(self, processes: Vec<Running>) {
         let forgotten = self.forgotten_entries(&processes).await;
         for process in processes {
+            let asked = tokio::time::Instant::now();
             assert_eq!(process.stop().await, Ended::Stopped);
+            assert!(asked.elapsed() < STOP_LIMIT, "tasks had to be cut off");
         }
         let mut broken = self.broken_rules();
         broken.extend(forgotten);
