@@ -8,10 +8,12 @@
 //!
 //! Rules: another copy counts when it [`works`] and stays, that is, it is in the present result and in the new one, or
 //! in a task that waits for another copy. Of several that work and would go one stays: that with the most replicas, then
-//! the first by name. Where none is known to work, each that may run may be the last, and all of them stay. Not held by this, because a person said so: a cluster that does not exist or
-//! that the placement does not name any more, and a workload of no replicas. Nor a Job that is divided: its completions
-//! are shared by the clusters of the result and cannot be changed later, so that a copy which is to go would take some
-//! with it. A cluster that is being deleted keeps the last copy as any other does.
+//! the first by name. Where none is known to work, each that may run may be the last, and all of them stay. A cluster
+//! that is being deleted keeps the last copy as any other does.
+//!
+//! Not held by this, because a person said so: a cluster that does not exist or that the placement does not name any
+//! more, and a workload of no replicas. Nor a Job that is divided: its completions are shared by the clusters of the
+//! result and cannot be changed later, so that a copy which is to go would take some with it.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -73,36 +75,40 @@ pub(crate) fn kept(scheduling: &Scheduling<'_>, placement: &Placement, chosen: &
     }
     let may_be_last = |target: &&TargetCluster| {
         let name = ClusterName::from(target.name.as_str());
+        let cluster = fleet.get(&target.name);
         binding.spec.task(&name).is_none()
             && may_run(binding, target)
-            && fleet
-                .get(&target.name)
-                .is_some_and(|cluster| still_fits(scheduling, placement, cluster))
+            && cluster.is_some_and(|cluster| still_fits(scheduling, placement, cluster))
     };
-    let all: Vec<&TargetCluster> = going.into_iter().filter(may_be_last).collect();
-    let working = all
-        .iter()
-        .filter(|target| works(binding, target, fleet.get(&target.name)).is_ok());
-    let mut targets: Vec<TargetCluster> = match working.max_by_key(|target| (target.replicas, Reverse(&target.name))) {
+    let last: Vec<&TargetCluster> = going.into_iter().filter(may_be_last).collect();
+    let is_healthy = |target: &&&TargetCluster| works(binding, target, fleet.get(&target.name)).is_ok();
+    let healthy = last.iter().filter(is_healthy);
+    let mut targets: Vec<TargetCluster> = match healthy.max_by_key(|target| (target.replicas, Reverse(&target.name))) {
         Some(one) => vec![(*one).clone()],
-        None => all.into_iter().cloned().collect(),
+        None => last.into_iter().cloned().collect(),
     };
-    if targets.is_empty() {
-        return None;
-    }
     targets.sort_by(|a, b| a.name.cmp(&b.name));
-    let not_yet = |target: &TargetCluster| {
-        // A status from before its copy came is none of it.
-        let present = staying.iter().find(|present| present.name == target.name);
-        let why = present.map_or(Err(NotWorking::NoStatus), |present| {
-            works(binding, present, fleet.get(&present.name))
-        });
-        why.err().map(|why| (target.name.clone(), why))
-    };
-    Some(Kept {
+    (!targets.is_empty()).then(|| Kept {
         targets,
-        instead: chosen.iter().filter_map(not_yet).collect(),
+        instead: not_counting(binding, chosen, &staying, fleet),
     })
+}
+
+/// Why the copies do not count on the clusters that were chosen. Where a copy is new, a status is from before it came.
+fn not_counting(
+    binding: &Binding,
+    chosen: &[TargetCluster],
+    staying: &[&TargetCluster],
+    fleet: &Fleet,
+) -> Vec<(String, NotWorking)> {
+    let why = |target: &TargetCluster| match staying.iter().find(|present| present.name == target.name) {
+        Some(present) => works(binding, present, fleet.get(&present.name)).err(),
+        None => Some(NotWorking::NoStatus),
+    };
+    let chosen = chosen.iter();
+    chosen
+        .filter_map(|target| Some((target.name.clone(), why(target)?)))
+        .collect()
 }
 
 fn has_shared_completions(binding: &Binding, placement: &Placement) -> bool {
