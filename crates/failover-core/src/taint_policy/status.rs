@@ -1,6 +1,5 @@
 //! A policy's status from the reports of all clusters. A projection: it says nothing that is not on the Clusters.
 
-use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use api_types::conditions::{self, Say};
@@ -141,40 +140,28 @@ fn ready(form: &Form<'_>, reports: &[(&str, &Report)], gate: FailoverGate) -> (&
         );
         told.push(("False", "FailoverGateOff", message));
     }
-    let restless: Vec<&str> = reports
-        .iter()
-        .filter_map(|(name, report)| report.restless.is_some().then_some(*name))
-        .collect();
-    if !restless.is_empty() {
-        let message = format!(
-            "windows start anew again and again, because lastTransitionTime of a condition moves without another status: {}",
-            some_names(&restless)
-        );
-        told.push(("True", "WindowsStartAnew", message));
-    }
-    let dismissed: Vec<&str> = reports
-        .iter()
-        .filter_map(|(name, report)| report.dismissed.then_some(*name))
-        .collect();
-    if !dismissed.is_empty() {
-        let message = format!(
-            "taken back by hand, and not added again until the policy has stopped matching or is edited: {}",
-            some_names(&dismissed)
-        );
-        told.push(("True", "Dismissed", message));
-    }
-    let foreign: Vec<String> = reports
-        .iter()
-        .filter(|(_, report)| !report.foreign.is_empty())
-        .map(|(name, report)| format!("{} on {name}", report.foreign.join(" and ")))
-        .collect();
-    if !foreign.is_empty() {
-        let message = format!(
-            "somebody else's taint stands already, and stays when the policy stops matching: {}",
-            some_names(&foreign)
-        );
-        told.push(("True", "ForeignTaint", message));
-    }
+    let about = |reason, lead: &str, names: fn(&str, &Report) -> Option<String>| {
+        let named: Vec<String> = reports
+            .iter()
+            .filter_map(|(name, report)| names(name, report))
+            .collect();
+        (!named.is_empty()).then(|| ("True", reason, format!("{lead}: {}", some_names(&named))))
+    };
+    told.extend(about(
+        "WindowsStartAnew",
+        "windows start anew again and again, because lastTransitionTime of a condition moves without another status",
+        |name, report| report.restless.is_some().then(|| name.to_owned()),
+    ));
+    told.extend(about(
+        "Dismissed",
+        "taken back by hand, and not added again until the policy has stopped matching or is edited",
+        |name, report| report.dismissed.then(|| name.to_owned()),
+    ));
+    told.extend(about(
+        "ForeignTaint",
+        "somebody else's taint stands already, and stays when the policy stops matching",
+        |name, report| (!report.foreign.is_empty()).then(|| format!("{} on {name}", report.foreign.join(" and "))),
+    ));
     told.extend(missing(reports).map(|message| ("True", "ConditionsMissing", message)));
     match &told[..] {
         [] => ("True", "Evaluated", "evaluated on every targeted cluster".to_owned()),
@@ -199,7 +186,7 @@ fn missing(reports: &[(&str, &Report)]) -> Option<String> {
 }
 
 /// `m1, m2`; of many the first ones and how many more.
-fn some_names<T: Borrow<str>>(names: &[T]) -> String {
+fn some_names(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let shown = names[..names.len().min(SHOWN)].join(", ");
     match names.len().saturating_sub(SHOWN) {

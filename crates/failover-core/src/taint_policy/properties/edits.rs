@@ -123,7 +123,7 @@ fn apply_edit(world: &mut World, edit: &Edit, serial: usize) {
         Edit::Suspend(place, suspended) => change_spec(world, *place, |spec| spec["suspended"] = json!(suspended)),
         Edit::Target(place, cluster) => {
             change_spec(world, *place, |spec| {
-                spec["targetCluster"] = json!({"clusterNames": [cluster]})
+                spec["targetCluster"] = json!({"clusterNames": [cluster]});
             });
         }
         Edit::Gate(gate) => world.gate = *gate,
