@@ -144,7 +144,10 @@ pub struct ControllerView {
     /// Where the holder serves gRPC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// The same, as far as they are known here.
+    /// What disturbs the holder's process, in its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disturbances: Option<String>,
+    /// The feature gates, as far as they are known here.
     #[serde(skip)]
     gates: Result<FeatureGates, NoGates>,
     /// Whether it is needed here.
@@ -168,7 +171,7 @@ pub struct NotDone {
     /// Problem or Note.
     pub severity: Severity,
     /// What is responsible: `controller/NAME`, `gate/NAME`, `pause/NAME`, `producer/NAME`, `regime`, `queue`, `gates`,
-    /// `gates/NAME` (of a controller) or `versions`.
+    /// `gates/NAME` (of a controller), `process/NAME` (the holder of Leases) or `versions`.
     pub subject: String,
     /// What is not done, and why, in one line.
     pub message: String,
@@ -250,6 +253,7 @@ fn view(name: &str, lease: Option<&Lease>, now: Timestamp) -> ControllerView {
             .filter(|_| holder.is_some())
             .and_then(|lease| annotation(lease, GATES_ANNOTATION)),
         address: said.as_ref().and_then(|said| said.address.clone()),
+        disturbances: said.as_ref().and_then(|said| said.disturbances.clone()),
         gates: said.map_or(Err(NoGates::Unsaid), |said| said.gates),
         holder,
         needed: false,
@@ -308,6 +312,7 @@ pub fn not_done(controllers: &[ControllerView], system_namespace: &str, now: Tim
             .map(ToString::to_string)
     }));
     found.extend(disagreement(&running, "versions", |view| view.version.clone()));
+    found.extend(disturbed(&running));
     found.sort_by_key(|item| item.severity);
     found
 }
@@ -322,6 +327,23 @@ fn gates_unreadable(view: &ControllerView) -> Option<NotDone> {
         view.name
     );
     Some(NotDone::problem(format!("gates/{}", view.name), message))
+}
+
+/// What the processes say disturbs them: once for each, however many controllers it runs.
+fn disturbed(running: &[&ControllerView]) -> Vec<NotDone> {
+    let mut by_holder: BTreeMap<&str, &str> = BTreeMap::new();
+    for view in running {
+        if let (Some(holder), Some(text)) = (&view.holder, &view.disturbances) {
+            by_holder.insert(holder, text);
+        }
+    }
+    let tell = |(holder, text): (&str, &str)| {
+        NotDone::problem(
+            format!("process/{holder}"),
+            format!("what {holder} does may be late or fail for a while: it is disturbed by {text}"),
+        )
+    };
+    by_holder.into_iter().map(tell).collect()
 }
 
 /// Adds what is not said yet about the same subject, and puts problems first.

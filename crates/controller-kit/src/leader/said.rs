@@ -2,7 +2,9 @@
 
 use k8s_openapi::api::coordination::v1::Lease;
 
-use super::{ADDRESS_ANNOTATION, CONTROLLERS_ANNOTATION, GATES_ANNOTATION, VERSION_ANNOTATION};
+use super::{
+    ADDRESS_ANNOTATION, CONTROLLERS_ANNOTATION, DISTURBANCES_ANNOTATION, GATES_ANNOTATION, VERSION_ANNOTATION,
+};
 use crate::gates::{FeatureGates, GateError};
 
 /// The annotations that the holder of a Lease has put there. What a former holder said of itself says nothing: of a
@@ -17,6 +19,8 @@ pub struct Said {
     pub controllers: Vec<String>,
     /// Where it serves, as `host:port`.
     pub address: Option<String>,
+    /// What disturbs its process, in its own words; nothing when all is well.
+    pub disturbances: Option<String>,
 }
 
 /// Why the gates of a holder are not known. Neither means that they are off.
@@ -56,6 +60,7 @@ pub fn said(lease: &Lease) -> Said {
             .map(str::to_owned)
             .collect(),
         address: text(ADDRESS_ANNOTATION),
+        disturbances: text(DISTURBANCES_ANNOTATION),
     }
 }
 
@@ -69,7 +74,8 @@ mod tests {
 
     fn lease(holder: &str, gates: &str) -> Lease {
         let annotations = json!({VERSION_ANNOTATION: "1.2.3", GATES_ANNOTATION: gates,
-            CONTROLLERS_ANNOTATION: "evictionQueue,evictor", ADDRESS_ANNOTATION: "10.0.0.1:9443"});
+            CONTROLLERS_ANNOTATION: "evictionQueue,evictor", ADDRESS_ANNOTATION: "10.0.0.1:9443",
+            DISTURBANCES_ANNOTATION: "conflicts since noon"});
         serde_json::from_value(json!({"metadata": {"annotations": annotations}, "spec": {"holderIdentity": holder}}))
             .unwrap()
     }
@@ -83,6 +89,7 @@ mod tests {
                 gates: Ok(FeatureGates::defaults().with(Gate::Failover, GateValue::Enabled)),
                 controllers: vec!["evictionQueue".to_owned(), "evictor".to_owned()],
                 address: Some("10.0.0.1:9443".to_owned()),
+                disturbances: Some("conflicts since noon".to_owned()),
             }
         );
     }
@@ -112,6 +119,7 @@ mod tests {
             gates: Err(NoGates::Unsaid),
             controllers: Vec::new(),
             address: None,
+            disturbances: None,
         };
         assert_eq!(said(&lease("", "Failover=true")), nothing);
         assert_eq!(said(&Lease::default()), nothing);

@@ -1,6 +1,7 @@
 //! `status`.
 
 use api_types::cluster::Cluster;
+use controller_kit::leader::DISTURBANCES_ANNOTATION;
 use eviction_queue_api::v1;
 use failoverctl::controllers::Mode;
 use failoverctl::failure::{ExitStatus, Failure};
@@ -208,6 +209,35 @@ fn gates_that_cannot_be_read_are_told() {
         "{:?}",
         report.not_done
     );
+}
+
+// By the process, which runs many controllers, and not by each of them; what a holder said that is gone is of yesterday.
+#[test]
+fn what_disturbs_a_process_is_told_once() {
+    let disturbed = |name: &str, seconds: i64| {
+        let mut lease = lease(name, seconds, "Failover=true");
+        let text = "conflicts since 2026-01-01T00:00:00Z: 6 of 12 writes within 2m";
+        let annotations = lease.metadata.annotations.get_or_insert_default();
+        annotations.insert(DISTURBANCES_ANNOTATION.to_owned(), text.to_owned());
+        lease
+    };
+    let with = |seconds| {
+        let mut leases = leases_without(&["evictor", "scheduler"]);
+        leases.extend([disturbed("evictor", seconds), disturbed("scheduler", seconds)]);
+        let report = report(&Gathered { leases, ..well() }, now()).unwrap();
+        let told = report.not_done.into_iter();
+        told.filter(|item| item.subject.starts_with("process/"))
+            .map(|item| item.message)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        with(-3),
+        [
+            "what host-a_7f3c does may be late or fail for a while: it is disturbed by conflicts since 2026-01-01T00:00:00Z: \
+          6 of 12 writes within 2m"
+        ]
+    );
+    assert_eq!(with(-40), [""; 0]);
 }
 
 #[test]
