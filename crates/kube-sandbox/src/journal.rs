@@ -18,7 +18,7 @@ use crate::store::{Change, Stored};
 pub struct Entry {
     /// When it was stored.
     pub at: Timestamp,
-    /// Group and plural of its resource, such as `work.karmada.io/works`; of the core group the plural alone.
+    /// Group and plural of its resource, such as `work.karmada.io/works`; the core group has no name: `/secrets`.
     pub resource: &'static str,
     /// Whether the object was removed; this is its last state then.
     pub is_gone: bool,
@@ -56,9 +56,8 @@ impl Journal {
 }
 
 impl Sandbox {
-    /// Begins a journal of these resources, named by group and plural (`work.karmada.io/works`,
-    /// `secrets`). What is stored already
-    /// stands at its beginning. It goes on, and keeps what is not taken, for as long as the server lives.
+    /// Begins a journal of these resources, named by group and plural (`work.karmada.io/works`, `/secrets`). What is
+    /// stored already stands at its beginning. It goes on, and keeps what is not taken, for as long as the server lives.
     #[must_use]
     pub fn journal(&self, resources: &[&'static str]) -> Journal {
         let journal = Journal::default();
@@ -101,7 +100,7 @@ mod tests {
         let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(|| Timestamp::UNIX_EPOCH)));
         let map = |name: &str, text: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": {"k": text}});
         sandbox.put(map("a", "1")).unwrap();
-        let journal = sandbox.journal(&["configmaps"]);
+        let journal = sandbox.journal(&["/configmaps"]);
         sandbox.put(map("a", "2")).unwrap();
         sandbox.put(map("a", "2")).unwrap();
         sandbox.compact();
@@ -116,9 +115,9 @@ mod tests {
         assert_eq!(
             told(journal.take()),
             [
-                r#"configmaps default/a "1" false"#,
-                r#"configmaps default/a "2" false"#,
-                r#"configmaps default/b "1" false"#,
+                r#"/configmaps default/a "1" false"#,
+                r#"/configmaps default/a "2" false"#,
+                r#"/configmaps default/b "1" false"#,
             ]
         );
         sandbox

@@ -103,3 +103,76 @@ fn seen<K: DeserializeOwned>(entry: &Entry) -> Result<Seen<K>, serde_json::Error
         Seen::Stored(object)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use api_types::cluster::Cluster;
+    use kube::Api;
+    use kube::api::{Patch, PatchParams};
+    use serde_json::json;
+
+    use super::*;
+    use crate::SandboxOptions;
+
+    fn sandbox() -> Sandbox {
+        let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(|| Timestamp::UNIX_EPOCH)));
+        for crd in api_types::crds() {
+            sandbox.apply_crd(json!(crd)).unwrap();
+        }
+        sandbox
+    }
+
+    fn told(audit: &Audit) -> Vec<String> {
+        audit.finish().iter().map(ToString::to_string).collect()
+    }
+
+    /// Also when the server's log was begun afresh meanwhile.
+    #[tokio::test]
+    async fn a_blind_write_is_told_once() {
+        let sandbox = sandbox();
+        let audit = Audit::of(&sandbox, Settings::exact(0.0));
+        sandbox
+            .put(
+                json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"},
+                "spec": {"syncMode": "Push"}}),
+            )
+            .unwrap();
+        let patch = Patch::Merge(json!({"metadata": {"labels": {"k": "v"}}}));
+        Api::<Cluster>::all(sandbox.client_named("rogue"))
+            .patch("m1", &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+        sandbox.faults().reset_counts();
+        let said = told(&audit);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("rogue wrote clusters -/m1"), "{said:?}");
+        assert_eq!(told(&audit), [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_not_in_order() {
+        let sandbox = sandbox();
+        let audit = Audit::of(&sandbox, Settings::exact(0.0));
+        // Anything goes, as on a server with another schema.
+        let crds = api_types::crds();
+        let clusters = crds.iter().find(|crd| crd.spec.names.plural == "clusters").unwrap();
+        let mut crd = json!(clusters);
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] =
+            json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        sandbox.apply_crd(crd).unwrap();
+        sandbox
+            .put(
+                json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"},
+                "spec": {"syncMode": "Push", "taints": "none"}}),
+            )
+            .unwrap();
+        let said = told(&audit);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].contains("the rules were not checked: cluster.karmada.io/clusters m1"),
+            "{said:?}"
+        );
+    }
+}

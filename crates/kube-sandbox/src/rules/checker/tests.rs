@@ -47,6 +47,16 @@ fn binding(clusters: &[&str], tasks: &Value, healthy: &[&str]) -> Binding {
     .unwrap()
 }
 
+/// Ten seconds after Ready is False.
+fn policy() -> ClusterTaintPolicy {
+    serde_json::from_value(json!({
+        "metadata": {"name": "p"},
+        "spec": {"matchConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False"]}],
+                 "taintsToAdd": [{"key": "k", "effect": "NoExecute", "addOnMatchSeconds": 10}]}
+    }))
+    .unwrap()
+}
+
 fn task(cluster: &str) -> Value {
     json!({"fromCluster": cluster, "reason": "TaintUntolerated", "producer": "TaintManager", "purgeMode": "Gracefully"})
 }
@@ -163,15 +173,26 @@ fn what_knows_no_health_runs_when_applied(#[case] replicas: Option<i32>, #[case]
 #[case::too_early(5, vec![2])]
 #[case::in_time(10, vec![])]
 fn a_taint_waits_for_its_window(#[case] second: i64, #[case] expected: Vec<u8>) {
-    let policy: ClusterTaintPolicy = serde_json::from_value(json!({
-        "metadata": {"name": "p"},
-        "spec": {"matchConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False"]}],
-                 "taintsToAdd": [{"key": "k", "effect": "NoExecute", "addOnMatchSeconds": 10}]}
-    }))
-    .unwrap();
     let mut checker = Checker::new(Settings::exact(0.5));
-    checker.see_policy(Seen::Stored(policy), at(0));
+    checker.see_policy(Seen::Stored(policy()), at(0));
     checker.see_cluster(Seen::Stored(cluster(&json!([]), "False", "")), at(0));
+    checker.see_cluster(
+        Seen::Stored(cluster(&json!([taint(second)]), "False", "k:NoExecute")),
+        at(second),
+    );
+    assert_eq!(rules(checker, at(60)), expected);
+}
+
+/// A policy that was deleted and is made again knows nothing of what was before it.
+#[rstest]
+#[case::by_the_deleted_ones_window(10, vec![2])]
+#[case::by_its_own_window(18, vec![])]
+fn a_policy_that_comes_again_begins_anew(#[case] second: i64, #[case] expected: Vec<u8>) {
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_policy(Seen::Stored(policy()), at(0));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "False", "")), at(0));
+    checker.see_policy(Seen::Gone(policy()), at(5));
+    checker.see_policy(Seen::Stored(policy()), at(8));
     checker.see_cluster(
         Seen::Stored(cluster(&json!([taint(second)]), "False", "k:NoExecute")),
         at(second),
