@@ -18,6 +18,7 @@ pub(crate) struct Index {
 }
 
 /// The last look at a Cluster.
+#[derive(Clone)]
 pub(crate) struct Look {
     pub memory: Memory,
     /// By policy name; only of policies that target the Cluster.
@@ -47,6 +48,13 @@ impl Index {
             // Statuses wait until every Cluster has been looked at: the last one makes all of them due.
             None if self.clusters.keys().iter().all(|key| looks.contains_key(key)) => self.policy_names(),
             None => BTreeSet::new(),
+        }
+    }
+
+    /// Takes in what became of the write after the last look at a Cluster.
+    pub fn answered(&self, cluster: &ObjectKey, answer: impl FnOnce(&mut Memory)) {
+        if let Some(look) = self.looks.lock().get_mut(cluster) {
+            answer(&mut Arc::make_mut(look).memory);
         }
     }
 

@@ -35,7 +35,7 @@ impl Reconciler {
         let mut tries = 0;
         let evaluation = loop {
             let mut evaluation = self.evaluate(key, &cluster);
-            // Remembered before it is written: what was seen was seen, also if the write fails.
+            // What was seen is remembered before anything is written, what is ours by it only when it is stored.
             let look = Look {
                 memory: std::mem::take(&mut evaluation.memory),
                 reports: std::mem::take(&mut evaluation.reports),
@@ -47,6 +47,7 @@ impl Reconciler {
             tries += 1;
             match writer::write(&self.ctx, &cluster, &evaluation).await {
                 Ok(WriteOutcome::Written) => {
+                    self.index.answered(key, |memory| memory.written(&evaluation));
                     if evaluation.taints.is_empty() {
                         debug!(cluster = %key, "windows recorded");
                     } else {
@@ -58,6 +59,8 @@ impl Reconciler {
                 Ok(WriteOutcome::Conflict) if tries < TRIES => {}
                 Ok(WriteOutcome::Conflict) => return Ok(Next::After(AFTER_CONFLICTS)),
                 Err(error) => {
+                    self.index
+                        .answered(key, |memory| memory.unanswered(&cluster, &evaluation));
                     writer::tell_failure(&self.ctx, &cluster, &evaluation, &api_errors::one_line(&error));
                     return Err(error);
                 }

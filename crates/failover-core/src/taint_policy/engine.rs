@@ -10,14 +10,14 @@ use super::flaps;
 use super::forecast::{dismissal_ends, forecast};
 use super::form::{Form, PolicyTaint, precedence};
 pub use super::input::{FailoverGate, Input};
-use super::lost_record::{Record, remembered_taints};
+use super::lost_record::Record;
+use super::notices::notices_of;
 pub use super::outcome::{AnnotationChange, Evaluation, TaintChange};
 use super::ownership::{Owned, targets};
 use super::persist::{Stored, Wanted};
 use super::records::{DismissedAt, ManagedTaints, Window};
-use super::report::{Notice, Report, conditions_text, render};
+use super::report::{Report, render};
 use super::resolve::{Judged, Resolved, by_taint, resolve};
-use super::restless::restless;
 use super::stamps::{More, stamps};
 use super::times::after;
 use super::wall;
@@ -46,7 +46,7 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     let of_this_cluster = || stored.windows().as_ref().ok().filter(|stored| stored.cluster == uid);
     let stored_windows_before = || of_this_cluster().map(|stored| &stored.windows);
     let (previous, source) = wall::previous_windows(memory, stored_windows_before, wall_ahead);
-    let record = Record::of(&stored.managed, memory.map(|memory| &memory.managed), cluster);
+    let record = Record::of(&stored.managed, memory, cluster);
     let mut owned = Owned::compare(&record.managed, cluster);
     owned.settle(&forms, cluster, &previous);
 
@@ -58,21 +58,13 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
             continue;
         }
         let before = previous.get(form.uid);
-        let window = judge_window(form, input, before, source, &owned, &mut notices);
+        let window = judge_window(form, input, before, source, &owned);
         if source == Source::Observed && before.is_some_and(|w| w.matching) != window.matching {
             *transitions.entry(form.uid.to_owned()).or_default() += 1;
         }
         let policy = judge_taints(form, window, &owned, input);
-        let is_told = || of_this_cluster()?.windows.get(form.uid).and_then(restless);
-        if let Some(why) = restless(&policy.window)
-            && is_told().is_none()
-        {
-            notices.push(Notice {
-                reason: "TaintWindowStartsAnew",
-                is_warning: true,
-                text: format!("policy {} waits in vain while this goes on: {why}", form.name),
-            });
-        }
+        let stored_window = || of_this_cluster()?.windows.get(form.uid);
+        notices.extend(notices_of(form, cluster, &policy.window, stored_window));
         judged.push(policy);
     }
 
@@ -101,20 +93,32 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
     };
     let annotations = stored.changes(cluster, &wanted);
     let complaints = stored.complaints(memory, &record.lost);
+    let Wanted { managed, .. } = wanted;
     Evaluation {
         memory: Memory {
             cluster: uid.to_owned(),
-            managed: remembered_taints(wanted.managed, &owned),
+            managed: seen_to_stand(&record.managed, &owned, uid),
+            in_doubt: memory.map(|memory| memory.in_doubt.after(cluster)).unwrap_or_default(),
             wall_ahead,
             windows: remembered_windows(judged, &owned),
             transitions,
             ready: flap.ready,
         },
+        once_written: managed,
         taints: changes.into_iter().chain(stamped.changes).collect(),
         annotations,
         next_look,
         reports,
         notices: complaints.into_iter().chain(notices).collect(),
+    }
+}
+
+/// The taints of ours that this version of the Cluster has, as they are recorded.
+fn seen_to_stand(recorded: &ManagedTaints, owned: &Owned, uid: &str) -> ManagedTaints {
+    let standing = recorded.taints.iter().filter(|(id, _)| owned.entry(id).is_some());
+    ManagedTaints {
+        cluster: uid.to_owned(),
+        taints: standing.map(|(id, entry)| (id.clone(), entry.clone())).collect(),
     }
 }
 
@@ -130,14 +134,7 @@ fn kept_counts(memory: Option<&Memory>, forms: &[Form<'_>]) -> BTreeMap<String, 
 }
 
 /// The policy's window after this look, with what a person took back meanwhile.
-fn judge_window(
-    form: &Form<'_>,
-    input: Input<'_>,
-    before: Option<&Window>,
-    source: Source,
-    owned: &Owned,
-    notices: &mut Vec<Notice>,
-) -> Window {
+fn judge_window(form: &Form<'_>, input: Input<'_>, before: Option<&Window>, source: Source, owned: &Owned) -> Window {
     let now = input.now;
     let mut window = windows::step(form, input.cluster, before, source, owned.stands_for(form.uid), now);
     if window.matching {
@@ -147,16 +144,6 @@ fn judge_window(
                 generation: form.generation,
             };
             window.dismissed.entry(id.clone()).or_insert(dismissed);
-            notices.push(Notice {
-                reason: "TaintDismissed",
-                is_warning: false,
-                text: format!(
-                    "taint {id} of policy {} was taken back by hand while {}: it is not added again until the policy \
-                     has stopped matching or is edited",
-                    form.name,
-                    conditions_text(form, input.cluster)
-                ),
-            });
         }
     }
     window

@@ -10,6 +10,7 @@
 //! plays no part; what runs is stored on the Cluster, so that neither a restart nor a clock that was set before it
 //! changes a firing time.
 
+mod answers;
 mod conditions;
 mod detail;
 mod engine;
@@ -18,6 +19,7 @@ mod forecast;
 mod form;
 mod input;
 mod lost_record;
+mod notices;
 mod outcome;
 mod ownership;
 mod persist;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::records::TaintId;
+use super::records::{ManagedTaints, TaintId};
 use super::report::{Notice, Report};
 use super::windows::Memory;
 
@@ -64,8 +64,11 @@ pub struct AnnotationChange {
 /// What follows from an [`Input`](super::Input).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// To be given to the next look, whether or not the changes could be written.
+    /// To be given to the next look, once it is told what became of the changes: [`Memory::written`],
+    /// [`Memory::unanswered`], or nothing where they were refused.
     pub memory: Memory,
+    /// The taints that are ours once the changes are stored.
+    pub(super) once_written: ManagedTaints,
     /// Changes of taints; to be written together with the annotations, or not at all.
     pub taints: Vec<TaintChange>,
     /// Changes of annotations.

@@ -91,12 +91,6 @@ impl Owned {
             .or_else(|| self.orphans.get(id).map(|(entry, _)| entry))
     }
 
-    /// All that was recorded: what stands as we wrote it, and what somebody took away.
-    pub fn entries(&self) -> impl Iterator<Item = (&TaintId, &ManagedTaint)> {
-        let orphans = self.orphans.iter().map(|(id, (entry, _))| (id, entry));
-        self.standing.iter().chain(&self.taken).chain(orphans)
-    }
-
     /// Whether this taint stands for this policy.
     pub fn stands(&self, id: &TaintId, policy_uid: &str) -> bool {
         self.standing.get(id).is_some_and(|entry| lists(entry, policy_uid))

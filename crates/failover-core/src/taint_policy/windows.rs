@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use api_types::cluster::Cluster;
 use jiff::{SignedDuration, Timestamp};
 
+use super::answers::InDoubt;
 use super::conditions::{all_hold, snapshot};
 use super::form::{Form, Rule};
 use super::records::{ManagedTaints, SeenCondition, Window};
@@ -24,8 +25,10 @@ pub(super) use super::times::{after, round_up_to_millis};
 pub struct Memory {
     /// UID of the Cluster that this speaks of.
     pub(super) cluster: String,
-    /// The taints that are ours, by the last look.
+    /// The taints that are ours: as the last look saw them stand, or as a write after it was answered.
     pub(super) managed: ManagedTaints,
+    /// The writes that nobody answered.
+    pub(super) in_doubt: InDoubt,
     /// By how much the wall clock was ahead of the time by which windows run, as taken over.
     pub(super) wall_ahead: SignedDuration,
     /// Windows by policy UID, as observed, whether or not they could be written; by the wall clock.

@@ -120,6 +120,68 @@ fn an_api_server_that_refuses_is_told_as_an_event_and_asked_again() {
     });
 }
 
+/// While our write is refused, a person puts the same taint there by hand: that one is theirs, and outlives the failure.
+#[test]
+fn what_a_person_adds_while_our_write_fails_is_theirs() {
+    let refusal = |code: u16, reason: &str| Effect::Error {
+        code,
+        reason: reason.to_owned(),
+        message: "not now".to_owned(),
+    };
+    for effect in [
+        Effect::Conflict,
+        refusal(500, "InternalError"),
+        refusal(503, "ServiceUnavailable"),
+    ] {
+        paused(async {
+            let bench = Bench::new(&["m1"]);
+            bench.put_not_ready_policy();
+            bench.set_ready("m1", "False").await;
+            let _taints = bench.start_taints("taints-0").await;
+            bench.until(100).await;
+            let ours = Match::writes().resource("clusters").client("taints");
+            let fault = bench.plane().faults().inject(ours, effect.clone());
+            bench.until(301).await;
+            assert!(bench.taints("m1").await.is_empty(), "{effect:?}");
+            let by_hand = json!({"key": "cluster.karmada.io/not-ready", "effect": "NoExecute"});
+            bench.edit_cluster("m1", json!({"spec": {"taints": [by_hand]}})).await;
+            bench.plane().faults().remove(fault);
+            bench.until(330).await;
+            let (_, reason, message) = bench.policy_condition("not-ready", "Ready").await;
+            assert_eq!(reason, "ForeignTaint", "{effect:?}: {message}");
+            bench.set_ready("m1", "True").await;
+            bench.until(1000).await;
+            assert_eq!(bench.taints("m1").await, [TAINT], "{effect:?}");
+            let events = bench.events("m1").await;
+            assert!(
+                events.iter().all(|(reason, _)| !reason.starts_with("TaintRecord")),
+                "{effect:?}: nobody touched a record: {events:?}"
+            );
+        });
+    }
+}
+
+/// A write that was stored, and whose answer was lost, is ours all the same.
+#[test]
+fn a_write_whose_answer_is_lost_is_ours() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        bench.put_not_ready_policy();
+        bench.set_ready("m1", "False").await;
+        let _taints = bench.start_taints("taints-0").await;
+        bench.until(100).await;
+        let ours = Match::writes().resource("clusters").client("taints");
+        let fault = bench.plane().faults().inject(ours, Effect::AnswerLost);
+        bench.until(302).await;
+        bench.plane().faults().remove(fault);
+        assert_eq!(bench.taints("m1").await, [TAINT]);
+        bench.until(320).await;
+        bench.set_ready("m1", "True").await;
+        bench.until(501).await;
+        assert!(bench.taints("m1").await.is_empty());
+    });
+}
+
 #[test]
 fn a_taint_without_a_time_is_stamped() {
     paused(async {

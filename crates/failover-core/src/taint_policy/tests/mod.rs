@@ -1,5 +1,6 @@
 //! The engine, rule by rule.
 
+mod answers;
 mod bad_input;
 mod clocks;
 mod dismissal;

@@ -98,7 +98,7 @@ impl World {
         })
     }
 
-    /// Looks without being able to write.
+    /// Looks, and what it finds is refused.
     pub fn look_only(&mut self) -> &Evaluation {
         let evaluation = self.evaluate();
         self.memory = Some(evaluation.memory.clone());
@@ -108,11 +108,23 @@ impl World {
     /// Looks and writes.
     pub fn look(&mut self) -> &Evaluation {
         let evaluation = self.evaluate();
-        self.memory = Some(evaluation.memory.clone());
+        let mut memory = evaluation.memory.clone();
         if evaluation.has_changes() {
             self.writes += 1;
             apply(&mut self.cluster, &evaluation);
+            memory.written(&evaluation);
         }
+        self.memory = Some(memory);
+        self.last.insert(evaluation)
+    }
+
+    /// Looks and writes, and the answer is lost.
+    pub fn look_unanswered(&mut self) -> &Evaluation {
+        let evaluation = self.evaluate();
+        let mut memory = evaluation.memory.clone();
+        memory.unanswered(&self.cluster, &evaluation);
+        self.memory = Some(memory);
+        apply(&mut self.cluster, &evaluation);
         self.last.insert(evaluation)
     }
 
