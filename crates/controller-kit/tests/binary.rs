@@ -17,6 +17,7 @@ use controller_kit::process::{AdminAddress, Controller, KitFlags};
 use controller_kit::{Clock, Context};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_sandbox::{Sandbox, SandboxOptions};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn watcher(told: tokio::sync::oneshot::Sender<usize>) -> Controller {
     Controller::new("watcher", |ctx: Context| async move {
@@ -54,6 +55,12 @@ async fn a_binary_starts_works_and_ends_on_sigterm() {
         ..KitFlags::default()
     };
 
+    let allowed = getrlimit(Resource::Nofile);
+    let few = Rlimit {
+        current: Some(256),
+        ..allowed
+    };
+    setrlimit(Resource::Nofile, few).unwrap();
     let (told, hears) = tokio::sync::oneshot::channel();
     let main = std::thread::spawn(move || controller_kit::main("test", flags, vec![watcher(told)]));
     assert_eq!(
@@ -67,6 +74,11 @@ async fn a_binary_starts_works_and_ends_on_sigterm() {
         holder(&sandbox).contains('_'),
         "a unique identity: {}",
         holder(&sandbox)
+    );
+    assert_eq!(
+        getrlimit(Resource::Nofile).current,
+        allowed.maximum,
+        "as many connections as the system allows"
     );
     let pid = std::process::id().to_string();
     let sent = std::process::Command::new("kill")

@@ -67,22 +67,20 @@ impl Helm {
             .collect();
         let text = self.run(&arguments);
         text.split("---\n")
-            .map(|object| {
-                object
-                    .lines()
-                    .filter(|line| !line.starts_with('#'))
-                    .collect::<Vec<_>>()
-                    .join("\n")
-            })
-            .map(|object| object.trim().to_owned())
+            .map(without_comments)
             .filter(|object| !object.is_empty())
             .collect()
     }
 }
 
+fn without_comments(yaml: &str) -> String {
+    let lines: Vec<&str> = yaml.lines().filter(|line| !line.starts_with('#')).collect();
+    lines.join("\n").trim().to_owned()
+}
+
 fn file(name: &str) -> String {
     let path = chart().join(format!("policies/{name}.yaml"));
-    std::fs::read_to_string(path).unwrap().trim().to_owned()
+    without_comments(&std::fs::read_to_string(path).unwrap())
 }
 
 #[test]
@@ -103,7 +101,13 @@ fn each_value_installs_the_file_that_stands_for_it() {
     ] {
         let on = format!("policies.{value}=true");
         assert_eq!(helm.rendered(&[off[0], off[1], &on]), [file(name)]);
+        assert_eq!(
+            helm.rendered(&["mode=beside", &on]),
+            [file(name)],
+            "stock adds the NoSchedule taints itself"
+        );
     }
+    assert_eq!(helm.rendered(&["mode=beside"]), [""; 0]);
 }
 
 #[test]
@@ -116,7 +120,7 @@ fn a_value_that_means_nothing_is_refused_by_name() {
     for (setting, complaint) in [
         ("policies.notReady=true", "'notReady' not allowed"),
         ("policies.notReadyNoExecute=yes", "policies/notReadyNoExecute"),
-        ("mode=beside", "value must be 'standalone'"),
+        ("mode=alone", "value must be one of 'standalone', 'beside'"),
     ] {
         let arguments = ["template", "x", chart.to_str().unwrap(), "--set", setting];
         let output = helm.output(&arguments);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Controller, Ended, KitFlags, Process, Running};
+use super::{Controller, Ended, KitFlags, Process, Running, open_files};
 use crate::connect::{ConnectError, connect, find_config, find_distant_config, find_own_config};
 use crate::members::OwnMember;
 use crate::tasks::Failure;
@@ -104,7 +104,8 @@ async fn run_logged(component: &'static str, flags: KitFlags, place: Place, cont
     if !problems.is_empty() {
         return complain(component, EXIT_USAGE, &problems);
     }
-    tracing::info!(component, version = crate::VERSION, "starting");
+    let open_files = open_files::raise_limit();
+    tracing::info!(component, version = crate::VERSION, open_files, "starting");
     let running = match process.start().await {
         Ok(running) => running,
         Err(error) => return complain(component, EXIT_FAILURE, &[error.to_string()]),

@@ -8,6 +8,7 @@ mod clock_steps;
 mod controller;
 mod flags;
 mod main;
+mod open_files;
 mod oversight;
 mod running;
 mod seat;
