@@ -42,8 +42,10 @@ pub fn prune(manifest: &mut Value) {
     }
 }
 
-/// The selector and its labels are drawn anew by each API server, unless the owner made them.
+/// When a finished Job goes is the template's matter: a member that deleted its copy by itself would be given it again,
+/// and run it again. The selector and its labels are drawn anew by each API server, unless the owner made them.
 fn prune_job(manifest: &mut Value) {
+    remove(manifest, &["spec", "ttlSecondsAfterFinished"]);
     if manifest.pointer("/spec/manualSelector").and_then(Value::as_bool) == Some(true) {
         return;
     }
@@ -92,10 +94,10 @@ mod tests {
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"clusterIP": "None", "clusterIPs": ["None"]}}),
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"clusterIP": "None", "clusterIPs": ["None"]}}))]
     #[case::job(
-        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"selector": {}, "template": {"metadata": {"labels": {"controller-uid": "u", "mine": "1"}}}}}),
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"ttlSecondsAfterFinished": 60, "selector": {}, "template": {"metadata": {"labels": {"controller-uid": "u", "mine": "1"}}}}}),
         json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": {"metadata": {"labels": {"mine": "1"}}}}}))]
     #[case::job_with_its_own_selector(
-        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"manualSelector": true, "selector": {"matchLabels": {"a": "b"}}}}),
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"ttlSecondsAfterFinished": 60, "manualSelector": true, "selector": {"matchLabels": {"a": "b"}}}}),
         json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"manualSelector": true, "selector": {"matchLabels": {"a": "b"}}}}))]
     #[case::token(
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "type": "kubernetes.io/service-account-token", "data": {"token": "x"}}),

@@ -1,6 +1,6 @@
 //! Whether tests on real API servers can run here.
 
-use e2e_control_plane::{Binaries, in_ci, locate};
+use e2e_control_plane::{Binaries, Tool, in_ci, locate};
 
 /// The programs, where they are here. Where they are not, `what` is left out: one line says so and how to get them,
 /// and the caller returns; in CI (`CI=true`) it is a failure.
@@ -8,14 +8,31 @@ use e2e_control_plane::{Binaries, in_ci, locate};
 /// # Panics
 /// In CI when the programs are missing: this is a test's first line, and leaving a test out there is a failure.
 #[must_use]
-#[expect(clippy::panic, reason = "the first line of a test: in CI a left-out test must fail")]
 pub fn available(what: &str) -> Option<Binaries> {
     match locate() {
         Ok(binaries) => Some(binaries),
-        Err(missing) if in_ci() => panic!("{what} cannot run: {missing}"),
-        Err(missing) => {
-            eprintln!("left out: {what}: {missing}");
-            None
-        }
+        Err(missing) => left_out(what, &missing.to_string()),
     }
+}
+
+/// The same for what needs one of the programs that a folder of the user's own may lack.
+///
+/// # Panics
+/// As [`available`].
+#[must_use]
+pub fn available_with(tool: Tool, what: &str) -> Option<Binaries> {
+    let binaries = available(what)?;
+    if binaries.has(tool) {
+        return Some(binaries);
+    }
+    left_out(
+        what,
+        &format!("{} is not in {}", tool.name(), binaries.folder().display()),
+    )
+}
+
+fn left_out(what: &str, why: &str) -> Option<Binaries> {
+    assert!(!in_ci(), "{what} cannot run: {why}");
+    eprintln!("left out: {what}: {why}");
+    None
 }

@@ -29,7 +29,7 @@ mod run_folder;
 mod wait;
 
 pub use api_server::ApiServer;
-pub use availability::available;
+pub use availability::{available, available_with};
 pub use control_plane::ControlPlane;
 pub use credentials::Identity;
 pub use e2e_control_plane::{Binaries, Tool};

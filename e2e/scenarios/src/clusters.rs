@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use anyhow::{Context as _, ensure};
 use api_types::cluster::Cluster;
 use e2e_harness::eventually;
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{Api, Client};
 
@@ -29,6 +32,28 @@ pub async fn condition_is(client: &Client, name: &str, kind: &str, wanted: &[&st
         }
     });
     Ok(condition.await?)
+}
+
+/// When a Lease was renewed last.
+pub async fn renewed_at(client: &Client, namespace: &str, name: &str) -> anyhow::Result<Timestamp> {
+    let leases = Api::<Lease>::namespaced(client.clone(), namespace);
+    let lease = leases.get(name).await?;
+    let renewed = lease.spec.and_then(|spec| spec.renew_time);
+    Ok(renewed.with_context(|| format!("Lease {name} was never renewed"))?.0)
+}
+
+/// That a condition became what it is no earlier than `at_least` after the last sign of life; how long after, in seconds.
+/// Judged by what is stored, however late it is seen. Times of conditions are cut to whole seconds.
+pub fn not_before(condition: &Condition, sign_of_life: Timestamp, at_least: Duration) -> anyhow::Result<f64> {
+    let became = condition.last_transition_time.0 + Duration::from_secs(1);
+    let after = became.duration_since(sign_of_life).as_secs_f64();
+    ensure!(
+        after >= at_least.as_secs_f64(),
+        "{} is {} {after:.1} s after the last sign of life, which is good for {at_least:?}",
+        condition.type_,
+        condition.status
+    );
+    Ok(after)
 }
 
 /// Waits for an event on an object, as `kubectl events` shows it.

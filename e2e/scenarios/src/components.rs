@@ -12,10 +12,10 @@ use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
 
-/// Leases that end soon after their holder.
+/// Leases that end soon after their holder, and not at once when the machine stands still for a moment.
 pub const SHORT_LEASES: [&str; 3] = [
-    "--leader-elect-lease-duration=4s",
-    "--leader-elect-renew-deadline=3s",
+    "--leader-elect-lease-duration=7s",
+    "--leader-elect-renew-deadline=6s",
     "--leader-elect-retry-period=1s",
 ];
 

@@ -4,6 +4,7 @@ mod cluster_health;
 mod clusters;
 mod components;
 mod fleet;
+mod grpcurl;
 mod healthy_side;
 mod kubectl;
 mod mass_failure;

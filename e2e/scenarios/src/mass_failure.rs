@@ -17,6 +17,7 @@ use kube::Client;
 use kube_sandbox::rules::{Settings, Watching};
 
 use crate::components::{components, furnish, queue_of, start_components, stop_components};
+use crate::grpcurl::Grpcurl;
 use crate::simulated_members::SimulatedMembers;
 
 /// Tells the story; whether it came out right.
@@ -41,6 +42,9 @@ pub async fn tell() -> anyhow::Result<bool> {
     let printer = Printer::new(Output::Text);
     let mut problems = script::play(&scenario, &mut stage, &mut observer, &printer).await?;
     problems.extend(stage.unexplained());
+    if stage.seen_waiting == 0 {
+        problems.push("grpcurl has seen no entry wait".to_owned());
+    }
     let evictions = rules.evictions().len();
     problems.extend(rules.finish().iter().map(ToString::to_string));
     let summary = script::summary(&observer, evictions, problems);
@@ -57,6 +61,8 @@ struct Stage {
     failoverctl: PathBuf,
     /// What `failoverctl status` said of each regime that lets nothing go.
     status: Vec<(String, String)>,
+    /// How many entries grpcurl has seen waiting then.
+    seen_waiting: usize,
 }
 
 impl Stage {
@@ -74,6 +80,7 @@ impl Stage {
             processes,
             failoverctl: Programs::find()?.path("failoverctl")?,
             status: Vec::new(),
+            seen_waiting: 0,
         })
     }
 
@@ -92,6 +99,18 @@ impl Stage {
             String::from_utf8_lossy(&output.stderr)
         );
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// What an operator would ask who has no failoverctl: the services, the status, and the entries that wait.
+    async fn ask_queue(&self) -> anyhow::Result<usize> {
+        let queue = queue_of(&self.control_plane.client().await?).await?;
+        let grpcurl = Grpcurl::of(&self.control_plane, queue.address().await?.clone())?;
+        let services = grpcurl.list()?;
+        ensure!(services.contains("QueueInspection"), "grpcurl list: {services}");
+        let status = grpcurl.ask("GetStatus")?;
+        ensure!(status.is_object(), "GetStatus: {status}");
+        let entries = grpcurl.ask("ListEntries")?;
+        Ok(entries["entries"].as_array().map_or(0, Vec::len))
     }
 
     /// The brakes that `failoverctl status` did not explain in one line.
@@ -136,6 +155,7 @@ impl Theatre for Stage {
             let text =
                 tokio::task::block_in_place(|| self.ask_status()).map_err(|error| anyhow!("{regime}: {error:#}"))?;
             self.status.push((regime.clone(), text));
+            self.seen_waiting = self.seen_waiting.max(self.ask_queue().await?);
         }
         Ok(Duration::ZERO)
     }

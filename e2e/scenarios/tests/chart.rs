@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use api_types::taint_policy::ClusterTaintPolicy;
-use e2e_harness::{Binaries, ControlPlane, Identity, Tool, available};
+use e2e_harness::{Binaries, ControlPlane, Identity, Tool, available_with};
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
 
@@ -85,7 +85,7 @@ fn file(name: &str) -> String {
 
 #[test]
 fn each_value_installs_the_file_that_stands_for_it() {
-    let Some(binaries) = available("rendering the charts") else {
+    let Some(binaries) = available_with(Tool::Helm, "rendering the charts") else {
         return;
     };
     let helm = Helm::new(binaries, "/dev/null".into());
@@ -112,7 +112,7 @@ fn each_value_installs_the_file_that_stands_for_it() {
 
 #[test]
 fn a_value_that_means_nothing_is_refused_by_name() {
-    let Some(binaries) = available("rendering the charts") else {
+    let Some(binaries) = available_with(Tool::Helm, "rendering the charts") else {
         return;
     };
     let helm = Helm::new(binaries, "/dev/null".into());
@@ -134,7 +134,7 @@ fn a_value_that_means_nothing_is_refused_by_name() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_installs_kinds_and_policies_on_a_real_api_server_and_upgrades() {
-    let Some(binaries) = available("the chart on a real API server") else {
+    let Some(binaries) = available_with(Tool::Helm, "the chart on a real API server") else {
         return;
     };
     let control_plane = ControlPlane::start().await.unwrap();

@@ -5,19 +5,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use api_types::cluster::Cluster;
 use api_types::names::namespace;
 use controller_kit::Clock;
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
 use karmada_failover::story::objects;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use api_types::cluster::Cluster;
-use k8s_openapi::api::coordination::v1::Lease;
+use super::say;
+use crate::clusters;
 
 /// How often an agent renews its Lease.
 const RENEWED_EVERY: Duration = Duration::from_secs(1);
+/// How long a renewal may take; the next one is tried after that.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(2);
 
 /// The agents of some Pull clusters.
 pub struct Agents {
@@ -44,9 +49,16 @@ impl Agents {
             renewals.spawn(async move {
                 loop {
                     tokio::time::sleep(RENEWED_EVERY).await;
-                    if lives.load(Ordering::Relaxed) {
-                        // A renewal that fails is followed by the next one, as an agent's is.
-                        let _ = renew(&client, &name).await;
+                    if !lives.load(Ordering::Relaxed) {
+                        continue;
+                    }
+                    // A renewal that fails is followed by the next one, as an agent's is.
+                    match tokio::time::timeout(ANSWERED_WITHIN, renew(&client, &name)).await {
+                        Ok(Ok(())) => {}
+                        Ok(Err(error)) => say(&format!("the Lease of {name} is not renewed: {error}")),
+                        Err(_) => say(&format!(
+                            "the Lease of {name} is not renewed: no answer in {ANSWERED_WITHIN:?}"
+                        )),
                     }
                 }
             });
@@ -55,6 +67,15 @@ impl Agents {
             alive,
             _renewals: renewals,
         })
+    }
+
+    /// When the last of them was heard.
+    pub async fn heard_last(&self, client: &Client) -> anyhow::Result<Timestamp> {
+        let mut last = Timestamp::MIN;
+        for (name, _) in &self.alive {
+            last = last.max(clusters::renewed_at(client, namespace::CLUSTER, name).await?);
+        }
+        Ok(last)
     }
 
     /// Lets those renew of whom this is so, and no others.

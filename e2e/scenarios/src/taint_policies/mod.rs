@@ -23,7 +23,7 @@ use crate::kubectl::Kubectl;
 use crate::simulated_members::SimulatedMembers;
 
 /// Long enough that a killed process is back before it ends: its Lease has to run out first.
-const ADD_SECONDS: i64 = 14;
+const ADD_SECONDS: i64 = 20;
 const REMOVE_SECONDS: i64 = 6;
 /// A window ends on the second; times of the API are cut to whole ones.
 const LATE_SECONDS: i64 = 2;
