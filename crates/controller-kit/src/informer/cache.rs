@@ -296,7 +296,8 @@ impl<S> Index<S> {
 
 /// Whether version `one` is older than `other`, as far as that can be said: versions are numbers on every API server
 /// there is, and where they are not, nothing is older than anything.
-pub(crate) fn is_older(one: Option<&str>, other: Option<&str>) -> bool {
+#[must_use]
+pub fn is_older(one: Option<&str>, other: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|version| version.parse::<u64>().ok());
     matches!((number(one), number(other)), (Some(one), Some(other)) if one < other)
 }

@@ -22,6 +22,7 @@ use kube::{Client, Resource};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
+pub use self::cache::is_older;
 pub use self::changes::{Change, Changes};
 pub use self::followed::{Followed, NotRead};
 pub use self::key::{ObjectKey, Scope};
