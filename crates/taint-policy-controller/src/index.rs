@@ -21,6 +21,8 @@ pub(crate) struct Index {
 #[derive(Clone)]
 pub(crate) struct Look {
     pub memory: Memory,
+    /// The version of the Cluster that was looked at, or that our write made of it.
+    pub version: Option<String>,
     /// By policy name; only of policies that target the Cluster.
     pub reports: BTreeMap<String, Report>,
 }
@@ -52,9 +54,9 @@ impl Index {
     }
 
     /// Takes in what became of the write after the last look at a Cluster.
-    pub fn answered(&self, cluster: &ObjectKey, answer: impl FnOnce(&mut Memory)) {
+    pub fn answered(&self, cluster: &ObjectKey, answer: impl FnOnce(&mut Look)) {
         if let Some(look) = self.looks.lock().get_mut(cluster) {
-            answer(&mut Arc::make_mut(look).memory);
+            answer(Arc::make_mut(look));
         }
     }
 

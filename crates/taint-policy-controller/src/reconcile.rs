@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
+use controller_kit::informer::is_older;
 use controller_kit::{Context, Next, ObjectKey, api_errors};
 use failover_core::taint_policy::{Evaluation, FailoverGate, Input, evaluate};
 use tracing::{debug, info};
@@ -32,12 +33,20 @@ impl Reconciler {
             self.index.gone(key).into_iter().for_each(tell);
             return Ok(Next::Done);
         };
+        if self.is_outdated(key, &cluster) {
+            // The watch has not told our own write yet: what is missing here, nobody took away.
+            match writer::read_again(&self.ctx, &cluster).await? {
+                Some(live) => cluster = Arc::new(live),
+                None => return Ok(Next::Done),
+            }
+        }
         let mut tries = 0;
         let evaluation = loop {
             let mut evaluation = self.evaluate(key, &cluster);
             // What was seen is remembered before anything is written, what is ours by it only when it is stored.
             let look = Look {
                 memory: std::mem::take(&mut evaluation.memory),
+                version: cluster.metadata.resource_version.clone(),
                 reports: std::mem::take(&mut evaluation.reports),
             };
             self.index.looked(key, look).into_iter().for_each(&tell);
@@ -46,8 +55,11 @@ impl Reconciler {
             }
             tries += 1;
             match writer::write(&self.ctx, &cluster, &evaluation).await {
-                Ok(WriteOutcome::Written) => {
-                    self.index.answered(key, |memory| memory.written(&evaluation));
+                Ok(WriteOutcome::Written { version }) => {
+                    self.index.answered(key, |look| {
+                        look.memory.written(&evaluation);
+                        look.version = version;
+                    });
                     if evaluation.taints.is_empty() {
                         debug!(cluster = %key, "windows recorded");
                     } else {
@@ -60,7 +72,7 @@ impl Reconciler {
                 Ok(WriteOutcome::Conflict) => return Ok(Next::After(AFTER_CONFLICTS)),
                 Err(error) => {
                     self.index
-                        .answered(key, |memory| memory.unanswered(&cluster, &evaluation));
+                        .answered(key, |look| look.memory.unanswered(&cluster, &evaluation));
                     writer::tell_failure(&self.ctx, &cluster, &evaluation, &api_errors::one_line(&error));
                     return Err(error);
                 }
@@ -75,6 +87,13 @@ impl Reconciler {
             // By elapsed time: a wall clock that is set must not move it.
             Some(at) => Next::After(at.duration_since(self.clock.now()).try_into().unwrap_or_default()),
         })
+    }
+
+    /// Whether this version is older than one that was looked at or written. Another Cluster of the name never is.
+    fn is_outdated(&self, key: &ObjectKey, cluster: &Cluster) -> bool {
+        let version = cluster.metadata.resource_version.as_deref();
+        let look = self.index.last_look(key);
+        look.is_some_and(|look| is_older(version, look.version.as_deref()))
     }
 
     fn evaluate(&self, key: &ObjectKey, cluster: &Cluster) -> Evaluation {

@@ -13,10 +13,13 @@ use serde_json::{Value, json};
 const MOST_NAMED: usize = 3;
 
 /// What became of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WriteOutcome {
     /// Stored.
-    Written,
+    Written {
+        /// The version that it made of the Cluster.
+        version: Option<String>,
+    },
     /// The Cluster was changed meanwhile: judge the newest version.
     Conflict,
     /// The Cluster is gone.
@@ -36,9 +39,10 @@ pub(crate) async fn write(
         .patch(cluster.cluster_name().as_str(), &PatchParams::default(), &patch)
         .await
     {
-        Ok(_) => {
+        Ok(stored) => {
             tell_success(ctx, cluster, evaluation);
-            Ok(WriteOutcome::Written)
+            let version = stored.metadata.resource_version;
+            Ok(WriteOutcome::Written { version })
         }
         Err(error) if api_errors::is_outdated(&error) => Ok(WriteOutcome::Conflict),
         Err(error) if api_errors::is_not_found(&error) => Ok(WriteOutcome::Gone),

@@ -20,7 +20,7 @@ pub enum FailoverGate {
 pub struct Input<'a> {
     /// All policies, in any order.
     pub policies: &'a [&'a ClusterTaintPolicy],
-    /// The Cluster, as stored.
+    /// The Cluster, as stored. Must not be older than what the memory saw or was told that it is stored.
     pub cluster: &'a Cluster,
     /// What this process remembers of it; absent at its first look.
     pub memory: Option<&'a Memory>,

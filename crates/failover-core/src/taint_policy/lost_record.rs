@@ -3,7 +3,8 @@
 //! Taint and record are written together, so in every version of the Cluster that only we wrote they agree. Where they
 //! do not, somebody removed or edited the record. While a process looks it knows better: what stands as it saw it stored,
 //! or was told that it is stored, is its own, whatever the record says, and an entry that it never made takes nothing
-//! back. A process that has just started has the record alone.
+//! back. A taint that is gone together with its record was taken back, unless a write of ours that nobody answered may
+//! have done that. A process that has just started has the record alone.
 
 use std::borrow::Cow;
 
@@ -47,11 +48,17 @@ impl<'a> Record<'a> {
             }
         }
         let mut lost = Vec::new();
-        for (id, entry) in remembered.iter().filter(|(id, entry)| stands(id, entry)) {
-            if !as_stored.taints.get(id).is_some_and(|stored| stands(id, stored)) {
-                lost.push(id.clone());
+        for (id, entry) in remembered {
+            let recorded = as_stored.taints.get(id);
+            if stands(id, entry) {
+                if !recorded.is_some_and(|stored| stands(id, stored)) {
+                    lost.push(id.clone());
+                }
+                managed.taints.insert(id.clone(), entry.clone());
+            } else if recorded.is_none() && !memory.in_doubt.touches(id) {
+                // Taken away in one edit with its record.
+                managed.taints.insert(id.clone(), entry.clone());
             }
-            managed.taints.insert(id.clone(), entry.clone());
         }
         Self {
             managed: Cow::Owned(managed),

@@ -161,6 +161,44 @@ fn what_a_person_adds_while_our_write_fails_is_theirs() {
     }
 }
 
+/// `kubectl replace` of an older manifest takes taint and record away in one write. Our own write, which the watch tells
+/// late, is no such thing.
+#[test]
+fn a_taint_that_goes_with_its_record_is_taken_back_and_a_late_watch_takes_nothing_back() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        bench.put_not_ready_policy();
+        bench.set_ready("m1", "False").await;
+        let _taints = bench.start_taints("taints-0").await;
+        bench.until(298).await;
+        // Its own write is known to the process five seconds late; meanwhile it has reason to look.
+        bench.plane().faults().disturb_events(
+            Match::any().resource("clusters").client("taints"),
+            0,
+            1,
+            EventEffect::Delay(Duration::from_secs(5)),
+        );
+        bench.until(301).await;
+        assert_eq!(bench.taints("m1").await, [TAINT]);
+        bench.put_policy("another", &stock_spec());
+        bench.until(310).await;
+        assert_eq!(bench.taints("m1").await, [TAINT, "stock:NoSchedule"]);
+        assert_eq!(bench.policy_condition("not-ready", "Ready").await.1, "Evaluated");
+
+        bench
+            .edit_cluster(
+                "m1",
+                json!({"spec": {"taints": null}, "metadata": {"annotations": null}}),
+            )
+            .await;
+        bench.until(2000).await;
+        assert!(bench.taints("m1").await.is_empty());
+        for policy in ["not-ready", "another"] {
+            assert_eq!(bench.policy_condition(policy, "Ready").await.1, "Dismissed");
+        }
+    });
+}
+
 /// A write that was stored, and whose answer was lost, is ours all the same.
 #[test]
 fn a_write_whose_answer_is_lost_is_ours() {

@@ -69,6 +69,51 @@ fn what_was_stored_without_an_answer_can_be_taken_back() {
     assert_eq!(world.state("p"), Some(PolicyClusterState::Dismissed));
 }
 
+/// Whatever took our taint away with its record, it was not a person when we asked for it.
+#[test]
+fn a_removal_that_nobody_answered_is_no_dismissal() {
+    let mut world = tainted(&[not_ready("p", 0)]);
+    world.condition("Ready", "True");
+    world.look();
+    world.now = at(490);
+    world.look_unanswered();
+    assert!(world.taints().is_empty());
+    world.condition("Ready", "False");
+    world.look();
+    world.until(790);
+    assert_eq!(world.taints(), [TAINT]);
+}
+
+/// Nobody answered, and it was not stored: the next version settles that, and a person may take back what stands.
+#[test]
+fn a_removal_that_was_lost_on_its_way_stands_in_the_way_of_no_dismissal() {
+    let mut world = tainted(&[not_ready("p", 0)]);
+    world.condition("Ready", "True");
+    world.look();
+    world.now = at(490);
+    world.cluster.metadata.resource_version = Some("7".to_owned());
+    let lost = world.evaluate();
+    let mut memory = lost.memory.clone();
+    memory.unanswered(&world.cluster, &lost);
+    world.memory = Some(memory);
+    assert!(matches!(lost.taints[..], [TaintChange::Remove { .. }]));
+    world.condition("Ready", "False");
+    world.cluster.metadata.resource_version = Some("8".to_owned());
+    world.look();
+    world.cluster.spec.taints.clear();
+    world
+        .cluster
+        .metadata
+        .annotations
+        .as_mut()
+        .unwrap()
+        .remove(annotation::MANAGED_TAINTS);
+    world.cluster.metadata.resource_version = Some("9".to_owned());
+    world.until(5000);
+    assert!(world.taints().is_empty());
+    assert_eq!(world.state("p"), Some(PolicyClusterState::Dismissed));
+}
+
 #[test]
 fn a_dismissal_that_could_not_be_written_is_told_when_it_is() {
     let mut world = tainted(&[not_ready("p", 0)]);

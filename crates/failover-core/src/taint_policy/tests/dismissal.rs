@@ -39,6 +39,35 @@ fn a_person_may_take_it_back() {
     assert_eq!(world.taints(), [TAINT]);
 }
 
+/// As a tool does that owns the whole Cluster: taints and annotations are as they were before. Each time, not only once.
+#[test]
+fn what_is_taken_together_with_its_record_is_taken_back() {
+    for looked_before in [true, false] {
+        let mut world = tainted(&[not_ready("p", 0)]);
+        if looked_before {
+            world.until(320);
+        }
+        for sync in 1..=3 {
+            world.cluster.spec.taints.clear();
+            world.cluster.metadata.annotations = None;
+            world.look();
+            let notices = &world.last.as_ref().unwrap().notices;
+            assert_eq!(notices[0].reason, "TaintDismissed");
+            assert_eq!(world.state("p"), Some(PolicyClusterState::Dismissed));
+            world.until(320 + sync * 1000);
+            assert!(world.taints().is_empty(), "sync {sync}");
+        }
+        // It ends as every dismissal does.
+        world.condition("Ready", "True");
+        world.look();
+        world.until(3500);
+        world.condition("Ready", "False");
+        world.look();
+        world.until(3800);
+        assert_eq!(world.taints(), [TAINT]);
+    }
+}
+
 #[test]
 fn an_edited_policy_ends_a_dismissal() {
     let mut world = tainted(&[not_ready("p", 0)]);
