@@ -23,5 +23,5 @@ mod watching;
 pub use audit::Audit;
 pub use checker::{Checker, Violation};
 pub use follow::{Seen, follow};
-pub use settings::Settings;
+pub use settings::{Settings, Windows};
 pub use watching::{Now, Watching};

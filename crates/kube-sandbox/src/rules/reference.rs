@@ -107,6 +107,27 @@ pub(super) fn conditions_match(policy: &ClusterTaintPolicy, cluster: &Cluster) -
     }
 }
 
+/// Since when the adding conditions hold on `cluster` at most, by what is stored, to the second: the last of them to
+/// come, or the policy if it came later.
+pub(super) fn conditions_stamped(policy: &ClusterTaintPolicy, cluster: &Cluster) -> Option<Timestamp> {
+    let spec = &policy.spec;
+    let wanted = spec.match_conditions.as_ref().unwrap_or(&spec.add_on_conditions);
+    let conditions = wanted
+        .iter()
+        .filter_map(|wanted| cluster.condition(&wanted.condition_type));
+    let times = conditions.map(|condition| &condition.last_transition_time);
+    let latest = times
+        .chain(&policy.metadata.creation_timestamp)
+        .map(|time| time.0)
+        .max();
+    latest.map(whole_second)
+}
+
+/// The second in which this is, as API servers store it.
+pub(super) fn whole_second(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}
+
 fn holds(wanted: &MatchCondition, cluster: &Cluster) -> bool {
     let Some(condition) = cluster.condition(&wanted.condition_type) else {
         return false;

@@ -2,6 +2,17 @@
 
 use jiff::SignedDuration;
 
+/// By which times a window is judged: from when the conditions hold to when the taint came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Windows {
+    /// When each version was seen: exact where that is when it was stored.
+    BySight,
+    /// What is stored: `lastTransitionTime`, the policy's `creationTimestamp`, `timeAdded`, in whole seconds as API
+    /// servers keep them. However late it is seen, the verdict is the same. A policy whose conditions were edited has
+    /// no such time of that.
+    ByStamps,
+}
+
 /// What the checked system was configured to do, and how exactly it can be seen.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -10,6 +21,8 @@ pub struct Settings {
     /// How much later or earlier than it happened a change may be seen: zero on the sandbox, where time stands still
     /// meanwhile; about a second on real servers.
     pub slack: SignedDuration,
+    /// By which times the windows of taints are judged.
+    pub windows: Windows,
     /// For how long a cluster may stand in spec.clusters and in the tasks at once before it counts as settled.
     pub settle: SignedDuration,
     /// How old what a component acts on may be: zero where its watches and reads are at once, more where requests or
@@ -27,6 +40,7 @@ impl Settings {
         Self {
             evictions_per_second,
             slack: SignedDuration::from_millis(100),
+            windows: Windows::BySight,
             settle: SignedDuration::from_secs(10),
             lag: SignedDuration::ZERO,
             write_delay: SignedDuration::ZERO,
@@ -39,6 +53,7 @@ impl Settings {
         Self {
             evictions_per_second,
             slack: SignedDuration::from_millis(1500),
+            windows: Windows::ByStamps,
             settle: SignedDuration::from_secs(10),
             lag: SignedDuration::ZERO,
             write_delay: SignedDuration::ZERO,

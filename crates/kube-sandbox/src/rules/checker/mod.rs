@@ -22,7 +22,7 @@ use kube::ResourceExt;
 use super::follow::Seen;
 use super::outdated::Outdated;
 use super::reference;
-use super::settings::Settings;
+use super::settings::{Settings, Windows};
 
 /// A rule that was broken, with the evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,21 +232,15 @@ impl Checker {
 
     /// Looks whether each policy's conditions hold on this cluster.
     fn note_matches_of_cluster(&mut self, cluster: &Cluster, now: Timestamp) {
-        let lag = self.settings.lag;
-        for (policy_name, policy) in &self.policies {
-            let key = (policy_name.clone(), cluster.name_any());
-            let matches = reference::conditions_match(policy, cluster);
-            note_match(&mut self.matching, key, matches, now, lag);
+        for policy in self.policies.values() {
+            note_match(&mut self.matching, &self.settings, (policy, cluster), now);
         }
     }
 
     /// Looks on which clusters this policy's conditions hold.
     fn note_matches_of_policy(&mut self, policy: &ClusterTaintPolicy, now: Timestamp) {
-        let lag = self.settings.lag;
-        for (cluster_name, cluster) in &self.clusters {
-            let key = (policy.name_any(), cluster_name.clone());
-            let matches = reference::conditions_match(policy, cluster);
-            note_match(&mut self.matching, key, matches, now, lag);
+        for cluster in self.clusters.values() {
+            note_match(&mut self.matching, &self.settings, (policy, cluster), now);
         }
     }
 
@@ -266,23 +260,26 @@ impl Spell {
 
 fn note_match(
     matching: &mut BTreeMap<(String, String), Spell>,
-    key: (String, String),
-    matches: bool,
+    settings: &Settings,
+    (policy, cluster): (&ClusterTaintPolicy, &Cluster),
     now: Timestamp,
-    lag: SignedDuration,
 ) {
-    let known = matching.get_mut(&key).filter(|spell| spell.is_known_at(now, lag));
+    let key = (policy.name_any(), cluster.name_any());
+    let matches = reference::conditions_match(policy, cluster);
+    let known = matching
+        .get_mut(&key)
+        .filter(|spell| spell.is_known_at(now, settings.lag));
     match known {
         Some(spell) if matches => spell.ended = None,
         Some(spell) => {
             spell.ended.get_or_insert(now);
         }
         None if matches => {
-            let begins = Spell {
-                since: now,
-                ended: None,
+            let since = match settings.windows {
+                Windows::BySight => now,
+                Windows::ByStamps => reference::conditions_stamped(policy, cluster).unwrap_or(now),
             };
-            matching.insert(key, begins);
+            matching.insert(key, Spell { since, ended: None });
         }
         None => {
             matching.remove(&key);

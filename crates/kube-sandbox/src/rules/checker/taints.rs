@@ -7,6 +7,7 @@ use kube::ResourceExt;
 
 use super::Checker;
 use crate::rules::reference;
+use crate::rules::settings::Windows;
 
 impl Checker {
     /// Rule 2 (no taint before its window) and rule 7 (a taint that we did not add is left alone).
@@ -35,9 +36,13 @@ impl Checker {
                 })
                 .min();
             let shown = format!("{name}: taint {}:{} was added", taint.key, taint.effect);
+            let added = match (self.settings.windows, &taint.time_added) {
+                (Windows::ByStamps, Some(stamp)) => reference::whole_second(stamp.0),
+                _ => now + self.settings.slack,
+            };
             match earliest {
                 None => self.broken(2, now, format!("{shown} although no policy's conditions match")),
-                Some(earliest) if now < earliest - self.settings.slack => {
+                Some(earliest) if added < earliest => {
                     self.broken(2, now, format!("{shown} before its window ended at {earliest}"));
                 }
                 Some(_) => {}

@@ -5,6 +5,7 @@ use api_types::names::annotation;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, ResourceHealth};
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -180,6 +181,61 @@ fn a_taint_waits_for_its_window(#[case] second: i64, #[case] expected: Vec<u8>) 
         Seen::Stored(cluster(&json!([taint(second)]), "False", "k:NoExecute")),
         at(second),
     );
+    assert_eq!(rules(checker, at(60)), expected);
+}
+
+/// On servers that run in real time the one who looks may stall: whatever is seen late, the stored times say how long
+/// the window was. Ready is lost at 0 s here.
+#[rstest]
+#[case::all_is_seen_at_once((0, 10), 10, vec![])]
+#[case::the_condition_is_seen_late((6, 10), 10, vec![])]
+#[case::too_early_however_late_it_is_seen((0, 30), 9, vec![2])]
+fn a_window_is_as_long_as_the_stored_times_say(
+    #[case] (condition_seen, taint_seen): (i64, i64),
+    #[case] added: i64,
+    #[case] expected: Vec<u8>,
+) {
+    let mut checker = Checker::new(Settings::real_time(0.5));
+    checker.see_policy(Seen::Stored(policy()), at(-60));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "False", "")), at(condition_seen));
+    checker.see_cluster(
+        Seen::Stored(cluster(&json!([taint(added)]), "False", "k:NoExecute")),
+        at(taint_seen),
+    );
+    assert_eq!(rules(checker, at(60)), expected);
+}
+
+/// The window begins when the policy is made, where the condition was there before; and when the conditions begin to
+/// hold, where one of them changes while they do.
+#[rstest]
+#[case::policy_made_later(Some(4), None, 13, vec![2])]
+#[case::policy_made_later_in_time(Some(4), None, 14, vec![])]
+#[case::still_matching(None, Some(7), 10, vec![])]
+#[case::still_matching_too_early(None, Some(7), 9, vec![2])]
+fn a_window_begins_by_the_stored_times(
+    #[case] made: Option<i64>,
+    #[case] changed: Option<i64>,
+    #[case] added: i64,
+    #[case] expected: Vec<u8>,
+) {
+    let with_ready = |mut cluster: Cluster, second: i64| {
+        for condition in cluster.status.iter_mut().flat_map(|status| &mut status.conditions) {
+            condition.last_transition_time.0 = at(second);
+        }
+        Seen::Stored(cluster)
+    };
+    let mut policy = policy();
+    policy.metadata.creation_timestamp = made.map(|second| Time(at(second)));
+    let not_true = json!([{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}]);
+    policy.spec.match_conditions = serde_json::from_value(not_true).unwrap();
+    let mut checker = Checker::new(Settings::real_time(0.5));
+    checker.see_policy(Seen::Stored(policy), at(20));
+    checker.see_cluster(with_ready(cluster(&json!([]), "False", ""), 0), at(20));
+    if let Some(second) = changed {
+        checker.see_cluster(with_ready(cluster(&json!([]), "Unknown", ""), second), at(20));
+    }
+    let tainted = cluster(&json!([taint(added)]), "False", "k:NoExecute");
+    checker.see_cluster(with_ready(tainted, changed.unwrap_or(0)), at(20));
     assert_eq!(rules(checker, at(60)), expected);
 }
 
