@@ -2,8 +2,8 @@
 //!
 //! Guarantees: equal events are one series with a count; a series has at most one write on its way and at most one
 //! that waits; an object has a budget of writes, and what goes beyond it waits instead of being lost. What is bounded is
-//! what waits: series that are written make room for new ones, those not repeated for longest first. Nothing here takes
-//! longer the more is remembered.
+//! what waits: series that are written make room for new ones, those not repeated for longest first, and are forgotten
+//! when servers have, too. Nothing here takes longer the more is remembered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,8 +24,11 @@ const REFILL: Duration = Duration::from_secs(60);
 /// Different events remembered. Those that are written are forgotten when there are more, and the next one like them is
 /// then a new Event; when as many wait to be written, new ones are dropped.
 const MAX_SERIES: usize = 8192;
-/// Budgets are looked through for full ones when there are this many, or twice as many as were left the last time.
-const MANY_BUDGETS: usize = 1024;
+/// A series that is written and not repeated for so long is forgotten: servers keep an Event for an hour by default, so that
+/// its repetition would be a new Event anyway.
+const REMEMBERED: Duration = Duration::from_secs(3600);
+/// A budget that nothing was taken from for so long is full; so often they are looked through for full ones.
+const FULL_AFTER: Duration = Duration::from_secs(25 * 60);
 /// Tries before what waits of a series is dropped.
 const MAX_TRIES: u32 = 5;
 
@@ -70,8 +73,8 @@ pub(crate) struct State {
     /// Series of which everything is written, by when they were published last.
     at_rest: BTreeSet<(Instant, SeriesKey)>,
     budgets: BTreeMap<ObjectId, Budget>,
-    /// Left of the last time that budgets were looked through.
-    budgets_left: usize,
+    /// When budgets were looked through last.
+    budgets_seen: Option<Instant>,
     dropping: Dropping,
 }
 
@@ -134,6 +137,7 @@ pub(crate) enum Verdict {
 impl State {
     /// Counts an event.
     pub(crate) fn publish(&mut self, key: &SeriesKey, about: &ObjectReference, now: Instant, wall: Timestamp) -> Room {
+        self.forget_expired(now);
         if !self.series.contains_key(key)
             && let Err(full) = self.make_room()
         {
@@ -237,6 +241,17 @@ impl State {
         }
     }
 
+    fn forget_expired(&mut self, now: Instant) {
+        while let Some((_, key)) = self
+            .at_rest
+            .first()
+            .filter(|(published, _)| now.duration_since(*published) >= REMEMBERED)
+        {
+            self.series.remove(key);
+            self.at_rest.pop_first();
+        }
+    }
+
     /// Forgets the series at rest that was published longest ago, if there is no room otherwise.
     fn make_room(&mut self) -> Result<(), Room> {
         if self.series.len() - self.at_rest.len() <= MAX_SERIES / 2 {
@@ -286,13 +301,12 @@ impl State {
 
     /// A full budget is as good as none. Looked for once in a while only, so that it costs little for each write.
     fn forget_full_budgets(&mut self, now: Instant) {
-        if self.budgets.len() < MANY_BUDGETS.max(self.budgets_left * 2) {
-            return;
+        let seen = *self.budgets_seen.get_or_insert(now);
+        if now.duration_since(seen) >= FULL_AFTER {
+            self.budgets
+                .retain(|_, budget| now.duration_since(budget.counted_at) < FULL_AFTER);
+            self.budgets_seen = Some(now);
         }
-        let full_after = REFILL.mul_f64(BURST);
-        self.budgets
-            .retain(|_, budget| now.duration_since(budget.counted_at) < full_after);
-        self.budgets_left = self.budgets.len();
     }
 }
 
@@ -362,8 +376,11 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(10)).await;
         }
         assert_eq!(writes, 9_600);
-        assert_eq!((state.series.len(), state.due.len()), (MAX_SERIES, 0));
-        assert!(state.budgets.len() < MANY_BUDGETS, "full ones are forgotten");
+        let of_an_hour = 360 * 8;
+        assert_eq!((state.series.len(), state.at_rest.len()), (of_an_hour, of_an_hour));
+        assert_eq!(state.due.len(), 0);
+        assert!(state.budgets.len() <= 2 * 150, "full ones are forgotten");
+        assert_eq!(FULL_AFTER, REFILL.mul_f64(BURST));
     }
 
     #[tokio::test(start_paused = true)]
