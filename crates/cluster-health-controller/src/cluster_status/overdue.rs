@@ -1,6 +1,6 @@
 //! Which members the push reporter has not looked at for too long, said on its Lease.
 //!
-//! Guarantees: the annotation names the members whose last probe ended longer ago than the grace period, sorted, as far
+//! Guarantees: the annotation names the members whose last look ended longer ago than the grace period, sorted, as far
 //! as a probe of somebody else has ended since: what we can do for nobody is our own trouble and says nothing of the
 //! members. When for the grace period no probe at all has ended it says that, and names nobody. It is written when that
 //! list changes and at no other time; the Lease says the rest, namely that the reporter lives.
@@ -18,6 +18,15 @@ use tracing::warn;
 /// What fits the annotations of an object with room to spare. Who is not named is not marked: the safe side.
 const LONGEST_LIST_BYTES: usize = 128 * 1024;
 
+/// What a look at a member was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// It was asked, whatever came of that: so members can be asked.
+    Asked,
+    /// What is known of it was enough to say that it cannot be asked. Of others that says nothing.
+    NotAsked,
+}
+
 /// When each member's last probe ended.
 #[derive(Debug)]
 pub(super) struct Overdue {
@@ -31,6 +40,8 @@ struct State {
     probed: BTreeMap<String, Instant>,
     /// When the last probe of anybody ended; none before the first.
     last: Option<Instant>,
+    /// Since when probes have ended without a pause of half the grace period.
+    asking_since: Option<Instant>,
     /// Somebody is overdue and not named, for want of a probe of somebody else.
     holds_back: bool,
     /// The list that was said last.
@@ -55,14 +66,20 @@ impl Overdue {
         }
     }
 
-    /// A probe of the member has ended, whatever it found.
-    pub fn probed(&self, member: &str) {
+    /// A look at the member has ended, whatever it found.
+    pub fn looked(&self, member: &str, look: Look) {
         let mut guard = self.state.lock();
         let state = &mut *guard;
         if let Some(last) = state.probed.get_mut(member) {
             let was_overdue = last.elapsed() >= self.grace;
             *last = Instant::now();
-            state.last = Some(*last);
+            if look == Look::Asked {
+                let paused = state.last.is_none_or(|last| last.elapsed() >= self.grace / 2);
+                if paused {
+                    state.asking_since = Some(*last);
+                }
+                state.last = Some(*last);
+            }
             if was_overdue || state.holds_back {
                 self.changed.notify_one();
             }
@@ -88,6 +105,14 @@ impl Overdue {
             .probed
             .get(member)
             .is_some_and(|last| last.elapsed() >= self.grace)
+    }
+
+    /// Whether members were asked at that moment and have been ever since: what kept one from being asked then is not what
+    /// keeps all from it.
+    pub fn others_were_asked(&self, at: Instant) -> bool {
+        let state = self.state.lock();
+        state.last.is_some_and(|last| last.elapsed() < self.grace / 2)
+            && state.asking_since.is_some_and(|since| since <= at)
     }
 
     /// Says it until shutdown.
@@ -228,11 +253,41 @@ mod tests {
         assert!(!overdue.is_overdue("m1"));
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(overdue.is_overdue("m1"));
-        overdue.probed("m1");
+        overdue.looked("m1", Look::NotAsked);
         assert!(!overdue.is_overdue("m1"));
         tokio::time::sleep(Duration::from_secs(60)).await;
         overdue.end("m1");
         assert!(!overdue.is_overdue("m1"));
+    }
+
+    // After a time in which nobody could be asked, an old answer says nothing of its member: it is not asked for anew yet.
+    #[tokio::test(start_paused = true)]
+    async fn who_could_not_be_asked_is_held_against_others_of_the_same_moment() {
+        let overdue = Overdue::new(Duration::from_secs(40));
+        let seconds = |seconds| tokio::time::sleep(Duration::from_secs(seconds));
+        for member in ["m1", "m2"] {
+            overdue.begin(member);
+        }
+        let before = Instant::now();
+        seconds(1).await;
+        overdue.looked("m2", Look::NotAsked);
+        assert!(!overdue.others_were_asked(Instant::now()), "none was asked ever");
+        overdue.looked("m1", Look::Asked);
+        assert!(!overdue.others_were_asked(before), "none was asked then");
+        for _ in 0..10 {
+            seconds(10).await;
+            overdue.looked("m1", Look::Asked);
+        }
+        let then = Instant::now();
+        assert!(overdue.others_were_asked(then));
+        seconds(20).await;
+        assert!(!overdue.others_were_asked(then), "none is asked any more");
+        overdue.looked("m1", Look::Asked);
+        assert!(
+            !overdue.others_were_asked(then),
+            "it was refused while none could be asked"
+        );
+        assert!(overdue.others_were_asked(Instant::now()));
     }
 
     #[tokio::test(start_paused = true)]

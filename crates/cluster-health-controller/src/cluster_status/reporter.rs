@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use super::Office;
 use super::collect::Collector;
 use super::credentials::{Named, NoTarget};
-use super::overdue::Overdue;
+use super::overdue::{Look, Overdue};
 use super::pace::Pace;
 use super::probe::probe;
 use super::report;
@@ -42,8 +42,9 @@ pub(super) struct Reporter {
     target: Option<MemberTarget>,
     /// A write of which it is not known whether it was stored.
     unsure: Option<Unsure>,
-    /// What keeps us from our work, as it was said last.
-    trouble: Option<String>,
+    /// Why the member cannot be asked, and why nothing can be written of it, as they were said last.
+    not_probed: Said,
+    not_written: Said,
 }
 
 /// What was to be written, and the Cluster before.
@@ -51,6 +52,19 @@ struct Unsure {
     before: Arc<Cluster>,
     observation: Observation,
     held_for: Duration,
+}
+
+/// A trouble that is said once, not with every look: a control plane that is away has as many reporters as it has members.
+#[derive(Default)]
+struct Said(Option<String>);
+
+impl Said {
+    fn say(&mut self, cluster: &ObjectKey, what: String) {
+        if self.0.as_ref() != Some(&what) {
+            warn!(%cluster, "{what}");
+            self.0 = Some(what);
+        }
+    }
 }
 
 impl Reporter {
@@ -70,7 +84,8 @@ impl Reporter {
             secret: Named::default(),
             target: None,
             unsure: None,
-            trouble: None,
+            not_probed: Said::default(),
+            not_written: Said::default(),
         }
     }
 
@@ -93,7 +108,8 @@ impl Reporter {
     async fn look(&mut self, began: Instant) -> Option<Duration> {
         let cluster = self.clusters.get(&self.key)?;
         let (observation, client) = self.observe(&cluster).await?;
-        self.overdue.probed(&self.key.name);
+        let look = if client.is_some() { Look::Asked } else { Look::NotAsked };
+        self.overdue.looked(&self.key.name, look);
         let stored = StoredReady::from(cluster.condition(condition::READY));
         let step = step(
             self.memory,
@@ -130,11 +146,17 @@ impl Reporter {
         let target = match target {
             Ok(target) => target,
             Err(NoTarget::Wrong(what_to_do)) => return Some((cannot_connect(what_to_do), None)),
-            Err(NoTarget::NotReadYet) => {
-                self.troubled("not probed: the secret that its spec.secretRef names has not been read".to_owned());
+            Err(NoTarget::Denied { what, at }) => {
+                self.not_probed.say(&self.key, format!("not probed: {what}"));
+                // It is the member's own trouble when others could be asked all the while. When none can, it is ours.
+                return self.overdue.others_were_asked(at).then(|| (cannot_connect(what), None));
+            }
+            Err(NoTarget::NotReadYet(why)) => {
+                self.not_probed.say(&self.key, format!("not probed: {why}"));
                 return None;
             }
         };
+        self.not_probed = Said::default();
         let connected = self.ctx.members.connect(&target);
         if self.target.as_ref() != Some(&target) {
             // Watches with the old credentials or address would go on failing, or succeeding, for the wrong reason.
@@ -177,20 +199,20 @@ impl Reporter {
         let writing = conditional::patch(&self.ctx, Arc::clone(cluster), Half::Status, change);
         let error = match timeout(self.pace.period(), writing).await {
             Ok(Ok(Outcome::Written { before })) => {
-                self.trouble = None;
+                self.not_written = Said::default();
                 self.unsure = None;
                 self.tell(&before, observation, held_for);
                 return;
             }
             Ok(Ok(Outcome::Unchanged | Outcome::Gone)) => {
-                self.trouble = None;
+                self.not_written = Said::default();
                 return;
             }
             Ok(Err(error)) => api_errors::one_line(&error),
             Err(_) => format!("no answer within {}", format_duration(self.pace.period())),
         };
         // The next look tries again: nothing is lost but a period.
-        self.troubled(format!("status not written: {error}"));
+        self.not_written.say(&self.key, format!("status not written: {error}"));
         self.unsure = Some(Unsure {
             before: Arc::clone(cluster),
             observation: observation.clone(),
@@ -208,14 +230,6 @@ impl Reporter {
         };
         if now.as_deref() == Some(unsure.observation.status()) {
             self.tell(&unsure.before, &unsure.observation, unsure.held_for);
-        }
-    }
-
-    /// Said once, not with every look: a control plane that is away has as many reporters as it has members.
-    fn troubled(&mut self, what: String) {
-        if self.trouble.as_ref() != Some(&what) {
-            warn!(cluster = %self.key, "{what}");
-            self.trouble = Some(what);
         }
     }
 

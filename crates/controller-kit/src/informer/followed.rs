@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::changes::Changes;
 use super::key::{ObjectKey, Scope};
+use super::status::ReadFailure;
 use super::store::{Informer, Shared, Stopped, Store};
 use super::{Informers, Inner, Life, Reflected, Waits, kind_label};
 use crate::metrics::Family;
@@ -57,9 +58,12 @@ impl<K> Followed<K> {
     /// The same without waiting.
     ///
     /// # Errors
-    /// [`NotRead`] when it was not read yet.
+    /// [`NotRead`] when it was not read yet, with the reason as far as it is known.
     pub fn as_read(&self) -> Result<Option<Arc<K>>, NotRead> {
-        let store: Store<K> = self.informer.store_if_synced().ok_or(NotRead)?;
+        let store: Option<Store<K>> = self.informer.store_if_synced();
+        let store = store.ok_or_else(|| NotRead {
+            failure: self.informer.failure(),
+        })?;
         Ok(store.get(&self.key))
     }
 
@@ -71,9 +75,12 @@ impl<K> Followed<K> {
 }
 
 /// An object that was not read yet, so that nothing can be said of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it was not read yet")]
-pub struct NotRead;
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .failure.as_ref().map_or("nothing was answered yet", |failure| failure.words.as_str()))]
+pub struct NotRead {
+    /// Why not; absent before the first answer.
+    pub failure: Option<ReadFailure>,
+}
 
 /// The objects that are followed.
 pub(super) type Lent = BTreeMap<Id, Entry>;

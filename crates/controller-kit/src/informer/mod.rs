@@ -26,6 +26,7 @@ pub use self::cache::is_older;
 pub use self::changes::{Change, Changes};
 pub use self::followed::{Followed, NotRead};
 pub use self::key::{ObjectKey, Scope};
+pub use self::status::{ReadFailure, ReadFailureKind};
 pub use self::store::{Informer, Stopped, Store};
 
 use self::cache::Cache;

@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::cache::{Applied, Cache, Identity, Versions, is_older};
 use super::counts::Counts;
 use super::key::{ObjectKey, Scope};
-use super::status::Status;
+use super::status::{ReadFailure, Status};
 use super::{InformerOptions, Observers, Reflected};
 use crate::api_errors;
 use crate::backoff::Backoff;
@@ -243,7 +243,7 @@ where
                 }
                 WatchEnd::Failed(error, label) => {
                     self.count_error("watch", label);
-                    self.status.failed(&error);
+                    self.status.failed(ReadFailure::now(label, &error));
                     self.unanswered(label, &error);
                     self.trouble(&error, failures + 1, "watch failed, opening another");
                     true
@@ -405,7 +405,7 @@ where
             }
             other => other.to_string(),
         };
-        self.status.failed(&text);
+        self.status.failed(ReadFailure::now(error.label(), &text));
         self.unanswered(error.label(), &text);
         self.trouble(&text, failures, "list failed, trying again");
         if matches!(error, ListError::Stale { .. }) {

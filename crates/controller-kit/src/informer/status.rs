@@ -17,6 +17,42 @@ pub(crate) enum Stage {
     Stopped,
 }
 
+/// The last try to read from the server, which failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{words}")]
+pub struct ReadFailure {
+    /// Of which kind it is.
+    pub kind: ReadFailureKind,
+    /// What was answered, or that nothing was.
+    pub words: String,
+    /// When, by this process's own time.
+    pub at: Instant,
+}
+
+/// What a failure to read says of who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadFailureKind {
+    /// The server knows who asks, or asks for it, and does not allow it: 401 or 403.
+    Denied,
+    /// Anything else.
+    Other,
+}
+
+impl ReadFailure {
+    /// Of this label ([`crate::api_errors::label`]).
+    pub(crate) fn now(label: &str, words: &str) -> Self {
+        let kind = match label {
+            "denied" => ReadFailureKind::Denied,
+            _ => ReadFailureKind::Other,
+        };
+        Self {
+            kind,
+            words: words.to_owned(),
+            at: Instant::now(),
+        }
+    }
+}
+
 pub(crate) struct Status {
     stage: Mutex<Stage>,
     /// Wakes in the order of waiting, so that a simulated run is the same every time; a watch channel of tokio does not.
@@ -26,7 +62,7 @@ pub(crate) struct Status {
 
 struct Heard {
     last: Instant,
-    error: Option<String>,
+    error: Option<ReadFailure>,
 }
 
 impl Status {
@@ -61,8 +97,13 @@ impl Status {
         self.moved.notify_waiters();
     }
 
-    pub(crate) fn failed(&self, error: &str) {
-        self.heard.lock().error = Some(error.to_owned());
+    pub(crate) fn failed(&self, error: ReadFailure) {
+        self.heard.lock().error = Some(error);
+    }
+
+    /// The last error, while nothing was listed since.
+    pub(crate) fn failure(&self) -> Option<ReadFailure> {
+        self.heard.lock().error.clone()
     }
 
     pub(crate) fn stop(&self) {

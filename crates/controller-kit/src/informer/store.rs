@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::cache::Cache;
 use super::changes::Changes;
 use super::key::ObjectKey;
-use super::status::{Stage, Status};
+use super::status::{ReadFailure, Stage, Status};
 
 /// The informer no longer runs, because its process or its member connection stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +60,11 @@ impl<K> Informer<K> {
         (self.shared.status.stage() == Stage::Synced).then(|| Store {
             shared: self.shared.clone(),
         })
+    }
+
+    /// Why the last try to read failed, while nothing was read since.
+    pub(super) fn failure(&self) -> Option<ReadFailure> {
+        self.shared.status.failure()
     }
 
     /// Everything known, each as a change with nothing before it, and then what changes.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use controller_kit::informer::{InformerOptions, Stopped};
+use controller_kit::informer::{InformerOptions, NotRead, ReadFailureKind, Stopped};
 use controller_kit::random::Random;
 use controller_kit::{Changes, ObjectKey, Scope};
 use http_body_util::{BodyExt, StreamBody};
@@ -613,6 +613,31 @@ async fn whatever_happens_the_store_ends_equal_to_the_server() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_may_not_read_a_single_object_is_told_what_was_answered() {
+    within_hours(2, async {
+        let world = World::new();
+        world.put("wanted", "1");
+        let forbidden = Effect::Error {
+            code: 403,
+            reason: "Forbidden".to_owned(),
+            message: "it is not yours".to_owned(),
+        };
+        let refused = world.sandbox.faults().inject(lists(), forbidden);
+        let kit = world.informers(world.sandbox.client(), options());
+        let key = ObjectKey::namespaced("default", "wanted");
+        let followed = kit.informers.object::<ConfigMap>(&key, &());
+        settle().await;
+        let NotRead { failure } = followed.as_read().unwrap_err();
+        let failure = failure.unwrap();
+        assert_eq!(failure.kind, ReadFailureKind::Denied);
+        assert!(failure.words.contains("HTTP 403: it is not yours"), "{}", failure.words);
+        world.sandbox.faults().remove(refused);
+        assert_eq!(value_of(&followed.read().await.unwrap().unwrap()), "1");
+    })
+    .await;
+}
+
 // What an editor of one object names in it must not make a process read everything around it, nor for ever.
 #[tokio::test(start_paused = true)]
 async fn a_single_object_is_followed_alone_and_until_the_last_lets_go() {
@@ -627,7 +652,11 @@ async fn a_single_object_is_followed_alone_and_until_the_last_lets_go() {
         };
         let key = ObjectKey::namespaced("default", "wanted");
         let first = kit.informers.object::<ConfigMap>(&key, &());
-        assert!(first.as_read().is_err(), "not read is not absent");
+        assert_eq!(
+            first.as_read(),
+            Err(NotRead { failure: None }),
+            "not read is not absent"
+        );
         assert_eq!(kit.readiness.missing(), [""; 0], "nobody waits for what a person wrote");
         let second = kit.informers.object::<ConfigMap>(&key, &());
         let mut changes = second.changes();

@@ -182,7 +182,8 @@ impl Standing {
                 shown(*limit)
             ),
             Self::Overdue => format!(
-                "no probe of it has come to an end in time, says Lease {reporter} in annotation {}",
+                "no probe of it has come to an end in time, says Lease {reporter} in annotation {}; the log of clusterStatus says \
+                 why",
                 annotation::PROBES_OVERDUE
             ),
             Self::NothingProbed => format!(

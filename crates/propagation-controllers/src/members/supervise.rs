@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
-use controller_kit::informer::Followed;
+use controller_kit::informer::{Followed, NotRead};
 use controller_kit::members::{AddressError, MemberAddress, SecretPlace, TlsVerification};
 use controller_kit::tasks::TaskGuard;
 use controller_kit::{Context, MemberTarget, Next, ObjectKey, Store, Tasks, WorkQueue};
@@ -103,14 +103,15 @@ enum NoIdentity {
     #[error("cluster {cluster}: secret {secret} is being read")]
     BeingRead { cluster: ClusterName, secret: ObjectKey },
     #[error(
-        "cluster {cluster}: secret {secret}, which spec.secretRef names, could not be read within {}: check that this \
-         component may list and watch it",
+        "cluster {cluster}: secret {secret}, which spec.secretRef names, could not be read within {} ({why}): check that \
+         this component may list and watch it",
         controller_kit::durations::format_duration(*.patience)
     )]
     Unreadable {
         cluster: ClusterName,
         secret: ObjectKey,
         patience: Duration,
+        why: NotRead,
     },
 }
 
@@ -211,19 +212,22 @@ where
         let named = secrets
             .entry(name.clone())
             .or_insert(known.unwrap_or_else(|| self.follow(&name, &place)));
-        let Ok(secret) = named.secret.as_read() else {
-            return Err(if named.since.elapsed() < self.request_timeout {
-                NoIdentity::BeingRead {
+        let secret = match named.secret.as_read() {
+            Ok(secret) => secret,
+            Err(_) if named.since.elapsed() < self.request_timeout => {
+                return Err(NoIdentity::BeingRead {
                     cluster: name,
                     secret: place,
-                }
-            } else {
-                NoIdentity::Unreadable {
+                });
+            }
+            Err(why) => {
+                return Err(NoIdentity::Unreadable {
                     cluster: name,
                     secret: place,
                     patience: self.request_timeout,
-                }
-            });
+                    why,
+                });
+            }
         };
         Ok(address.target(secret.as_deref(), self.request_timeout)?)
     }

@@ -59,6 +59,7 @@ async fn a_namespace_of_secrets_that_cannot_be_read_keeps_nobody_waiting() {
         world.pass(20_000).await;
         let named = |line: &String| {
             line.contains("cluster m1: secret locked/m1, which spec.secretRef names, could not be read")
+                && line.contains("HTTP 403: no")
         };
         assert!(log.lines().iter().any(named), "{:#?}", log.lines());
 
