@@ -52,6 +52,31 @@ fn a_black_hole_a_lost_secret_and_a_bad_address_go_the_same_way() {
     });
 }
 
+// Headers of a proxy cannot be sent. Ignored, they would make the member seem not to answer; without a proxy they mean
+// nothing.
+#[test]
+fn headers_for_a_proxy_are_refused_in_words() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        let _process = bench.start("health-0").await;
+        let clusters = Api::<api_types::cluster::Cluster>::all(bench.plane().observer());
+        let edit = async |spec: serde_json::Value| {
+            let patch = Patch::Merge(json!({"spec": spec}));
+            clusters.patch("m1", &PatchParams::default(), &patch).await.unwrap();
+        };
+        edit(json!({"proxyHeader": {"authorization": "Basic x"}})).await;
+        bench.until(61).await;
+        assert_eq!(bench.ready("m1").await, said("True", "ClusterReady"));
+        edit(json!({"proxyURL": "http://proxy.example:3128"})).await;
+        bench.until(90).await;
+        assert_eq!(bench.ready("m1").await, said("True", "ClusterReady"));
+        bench.until(111).await;
+        assert_eq!(bench.ready("m1").await, said("False", "StatusCollectionFailed"));
+        let (_, message) = bench.said("m1", "Ready").await;
+        assert!(message.contains("spec.proxyHeader is not supported"), "{message}");
+    });
+}
+
 // C62; karmada#7408, karmada#7426: a Secret that is away for one cycle changes nothing; for 40 s it does.
 #[test]
 fn a_credential_that_is_missing_for_a_cycle_changes_nothing() {
