@@ -1,4 +1,4 @@
-//! Make before break: no schedule takes the last running copy off a cluster that still fits.
+//! Make before break: no schedule takes the last running copy off a cluster that the placement names.
 //!
 //! Replicas by fixed weights are divided anew each time, a spread constraint chooses among the clusters that fit, and a
 //! person may ask for an earlier group: each may leave out a cluster of the present result, and what leaves the result
@@ -12,8 +12,11 @@
 //! that is being deleted keeps the last copy as any other does.
 //!
 //! Not held by this, because a person said so: a cluster that does not exist or that the placement does not name any
-//! more, and a workload of no replicas. Nor a Job that is divided: its completions are shared by the clusters of the
-//! result and cannot be changed later, so that a copy which is to go would take some with it.
+//! more (by its affinity, or that of any of its groups), and a workload of no replicas.
+//!
+//! Nor, as in stock, a Job that is divided, and that is nobody's word: its completions are shared out by the clusters of
+//! the result and cannot be changed later, so a copy that stayed beside the new shares would run its part twice. Rule 4
+//! of the correctness rules (`crates/kube-sandbox/src/rules/checker/last_copy.rs`) has these exceptions and no other.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -22,11 +25,11 @@ use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::placement::{ClusterAffinity, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
+use failover_core::affinity;
 use failover_core::graceful::copies::{NotWorking, may_run, waits_for_another, works};
 
 use crate::fleet::Fleet;
-use crate::request::DeletionBy;
-use crate::schedule::{Scheduling, judge};
+use crate::schedule::Scheduling;
 
 /// The copies that stay although the schedule has no place for them: one that works, or all that may.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +81,7 @@ pub(crate) fn kept(scheduling: &Scheduling<'_>, placement: &Placement, chosen: &
         let cluster = fleet.get(&target.name);
         binding.spec.task(&name).is_none()
             && may_run(binding, target)
-            && cluster.is_some_and(|cluster| still_fits(scheduling, placement, cluster))
+            && cluster.is_some_and(|cluster| is_named(placement, cluster))
     };
     let last: Vec<&TargetCluster> = going.into_iter().filter(may_be_last).collect();
     let is_healthy = |target: &&&TargetCluster| works(binding, target, fleet.get(&target.name)).is_ok();
@@ -117,18 +120,15 @@ fn has_shared_completions(binding: &Binding, placement: &Placement) -> bool {
         && placement.scheduling_type() != ReplicaSchedulingType::Duplicated
 }
 
-/// Whether the cluster could be chosen, in any group of the placement, if it were not for its deletion.
-fn still_fits(scheduling: &Scheduling<'_>, placement: &Placement, cluster: &Cluster) -> bool {
-    let fits = |affinity: Option<&ClusterAffinity>| {
-        let mut request = scheduling.request(placement, affinity);
-        request.rules.deletion = DeletionBy::Queue;
-        judge(&request, scheduling.plugins, cluster).is_ok()
-    };
+/// Whether the placement names the cluster, in any of its groups. Nothing else that keeps a cluster from being chosen (its
+/// deletion, a field that a spread constraint groups by and that it does not say) is a word of the owner.
+fn is_named(placement: &Placement, cluster: &Cluster) -> bool {
+    let named_by = |affinity: &ClusterAffinity| affinity::matches(affinity, cluster);
     let groups = &placement.cluster_affinities;
     if groups.is_empty() {
-        fits(placement.cluster_affinity.as_ref())
+        placement.cluster_affinity.as_ref().is_none_or(named_by)
     } else {
-        groups.iter().any(|group| fits(Some(&group.cluster_affinity)))
+        groups.iter().any(|group| named_by(&group.cluster_affinity))
     }
 }
 

@@ -108,7 +108,7 @@ impl Failure {
 
 impl<'a> Scheduling<'a> {
     /// What plugins are asked in the group of `affinity`.
-    pub(crate) fn request(&self, placement: &'a Placement, affinity: Option<&'a ClusterAffinity>) -> Request<'a> {
+    fn request(&self, placement: &'a Placement, affinity: Option<&'a ClusterAffinity>) -> Request<'a> {
         Request {
             binding: self.binding,
             placement,
@@ -121,7 +121,7 @@ impl<'a> Scheduling<'a> {
 }
 
 /// Whether a cluster can be chosen: the rules that no flag switches off, then the plugins.
-pub(crate) fn judge(request: &Request<'_>, plugins: &Plugins, cluster: &Cluster) -> Result<(), Refusal> {
+fn judge(request: &Request<'_>, plugins: &Plugins, cluster: &Cluster) -> Result<(), Refusal> {
     baseline::check(request, cluster).and_then(|()| plugins.filter(request, cluster))
 }
 

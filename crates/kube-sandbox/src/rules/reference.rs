@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use api_types::cluster::{Cluster, effect};
 use api_types::names::annotation;
-use api_types::placement::SetOperator;
+use api_types::placement::{ClusterAffinity, ClusterField, Placement, SetOperator};
 use api_types::taint_policy::{ClusterTaintPolicy, MatchCondition};
 use api_types::work::Binding;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Taint, Toleration};
 use kube::ResourceExt;
+use kube::core::{Selector, SelectorExt};
 
 /// The taints, as `key:effect`, that the policy engine says it added to `cluster`.
 pub(super) fn recorded_taints(cluster: &Cluster) -> BTreeSet<String> {
@@ -121,6 +122,42 @@ pub(super) fn conditions_stamped(policy: &ClusterTaintPolicy, cluster: &Cluster)
         .map(|time| time.0)
         .max();
     latest.map(whole_second)
+}
+
+/// Whether the placement names the cluster in any of its groups; one without affinity names all.
+pub(super) fn is_named(placement: &Placement, cluster: &Cluster) -> bool {
+    let groups = placement.cluster_affinities.iter().map(|group| &group.cluster_affinity);
+    let affinities: Vec<_> = groups.chain(&placement.cluster_affinity).collect();
+    affinities.is_empty() || affinities.into_iter().any(|affinity| selects(affinity, cluster))
+}
+
+fn selects(affinity: &ClusterAffinity, cluster: &Cluster) -> bool {
+    let name = cluster.name_any();
+    let by_name = affinity.cluster_names.is_empty() || affinity.cluster_names.contains(&name);
+    let by_label = affinity.label_selector.clone().is_none_or(|selector| {
+        let selector: Option<Selector> = selector.try_into().ok();
+        selector.is_some_and(|selector| selector.matches(cluster.labels()))
+    });
+    let by_field = affinity
+        .field_selector
+        .iter()
+        .flat_map(|selector| &selector.match_expressions);
+    let mut by_field = by_field.map(|wanted| {
+        let own: Vec<&str> = match wanted.key {
+            ClusterField::Provider => cluster.spec.provider.iter().map(String::as_str).collect(),
+            ClusterField::Region => cluster.spec.region.iter().map(String::as_str).collect(),
+            ClusterField::Zone => cluster.zones(),
+            ClusterField::Other(_) => return false,
+        };
+        let listed = |own: &&str| wanted.values.iter().any(|value| value == own);
+        match wanted.operator {
+            // Who spans more zones than are listed is no place for it.
+            SetOperator::In => !own.is_empty() && own.iter().all(listed),
+            SetOperator::NotIn => !own.iter().any(listed),
+            SetOperator::Other(_) => false,
+        }
+    });
+    !affinity.exclude_clusters.contains(&name) && by_name && by_label && by_field.all(|holds| holds)
 }
 
 /// The second in which this is, as API servers store it.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::plugin::Plugins;
-use crate::request::Rules;
+use crate::request::{DeletionBy, Rules};
 use crate::schedule::{Decision, StartFrom, schedule};
 use crate::testing::{cluster, config_map, deployment, not_ready, now, one_to_two, shown, tainted};
 
@@ -187,6 +187,20 @@ fn the_cluster_is(#[case] more: Value, #[case] expected: &str) {
     assert_eq!(told(&placed(&binding, &fleet(&[json!({}), more]))), expected);
 }
 
+/// A spread constraint takes member2 for unsuitable, as it does not say its region (fixed weights are divided all the
+/// same): the owner did not say that nothing may run there.
+#[test]
+fn what_a_spread_constraint_groups_by_is_no_word() {
+    let mut binding = shared(json!({"clusters": on(&["member2"]), "status": [healthy("member2", 1)]}));
+    binding.spec.placement.as_mut().unwrap().spread_constraints = serde_json::from_value(by_region()).unwrap();
+    let clusters = fleet(&[json!({"spec": {"region": "r"}}), json!({})]);
+    assert_eq!(told(&placed(&binding, &clusters)), "member1:1 member2:1, member2 kept");
+}
+
+fn by_region() -> Value {
+    json!([{"spreadByField": "region", "minGroups": 1}])
+}
+
 #[test]
 fn a_cluster_that_is_gone_keeps_nothing() {
     let binding = shared(json!({"clusters": on(&["member2"]), "status": [healthy("member2", 1)]}));
@@ -309,6 +323,7 @@ fn any_item(cluster: usize) -> impl Generator<Value = Option<Value>> {
 fn any_cluster() -> impl Generator<Value = Value> {
     prop_oneof![
         4 => Just(json!({})),
+        2 => Just(json!({"spec": {"region": "r"}})),
         1 => Just(not_ready()),
         1 => Just(tainted("k", "NoExecute")),
         1 => Just(tainted("k", "PreferNoSchedule")),
@@ -320,6 +335,7 @@ fn any_placement() -> impl Generator<Value = Value> {
     prop_oneof![
         Just(one_to_two()),
         Just(json!({"replicaScheduling": {}})),
+        Just(json!({"replicaScheduling": {}, "spreadConstraints": by_region()})),
         (1_i64..3).prop_map(
             |max| json!({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": max}]})
         ),

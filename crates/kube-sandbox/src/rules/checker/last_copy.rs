@@ -1,13 +1,23 @@
 //! Rule 4: the last running copy stays, but by its owner's word.
+//!
+//! Of a copy that a task gives up, a word is one on the task: Directly, a grace period, `suppressDeletion: false`. Of one
+//! that leaves the result without a task, as a schedule does it, the placement and the workload speak:
+//!
+//! - a placement that does not name the cluster any more is the owner's word: run nothing there;
+//! - so is a workload of no replicas;
+//! - a Job that is divided goes as in stock: its completions were shared out by clusters and cannot be changed later, so
+//!   a copy that stays would run its part beside those who have it now. Once a task has it, it is a copy like any other.
 
 use std::collections::BTreeSet;
 
 use api_types::ClusterName;
+use api_types::placement::{Placement, ReplicaSchedulingType};
 use api_types::policy::PurgeMode;
 use api_types::work::{AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceHealth};
 use jiff::Timestamp;
 
 use super::Checker;
+use crate::rules::reference;
 
 impl Checker {
     /// Rule 4: a copy leaves for good only while another one runs, unless the owner said otherwise in words. Fewer
@@ -35,7 +45,10 @@ impl Checker {
                 .status_on(&name)
                 .is_some_and(|item| item.applied && item.health != Some(ResourceHealth::Unhealthy));
             let exists = self.clusters.contains_key(cluster);
-            let word = before.spec.task(&name).is_some_and(owner_gave_the_word);
+            let word = match before.spec.task(&name) {
+                Some(task) => owner_gave_the_word(task),
+                None => self.may_be_left_out(before, cluster, now),
+            };
             let other_runs = remaining.iter().any(|other| {
                 after
                     .status_on(&other.as_str().into())
@@ -52,6 +65,21 @@ impl Checker {
                 );
             }
         }
+    }
+
+    /// Whether a schedule of this binding may leave out the last copy on this cluster: see the head of the file.
+    fn may_be_left_out(&self, binding: &Binding, cluster: &str, now: Timestamp) -> bool {
+        let anywhere = Placement::default();
+        let placement = binding.spec.placement.as_ref().unwrap_or(&anywhere);
+        let spec = &binding.spec;
+        let is_job = (spec.resource.api_version.as_str(), spec.resource.kind.as_str()) == ("batch/v1", "Job");
+        let is_divided_job = is_job && placement.scheduling_type() != ReplicaSchedulingType::Duplicated;
+        let is_scaled_to_nothing = spec.is_workload() && binding.replicas() <= 0;
+        let present = self.clusters.get(cluster);
+        let mut versions = present
+            .into_iter()
+            .chain(self.old_clusters.of(cluster, now, self.settings.lag));
+        is_divided_job || is_scaled_to_nothing || versions.any(|cluster| !reference::is_named(placement, cluster))
     }
 }
 

@@ -151,6 +151,111 @@ fn how_many_replicas_run_where_is_no_word(
     assert_eq!(rules(checker, at(3)), expected);
 }
 
+/// m1's only healthy copy leaves the result of a Job, or ends with its task.
+#[rstest]
+#[case::divided_left_out("batch/v1", "Divided", &["m1"], json!([]), vec![])]
+#[case::divided_evicted("batch/v1", "Divided", &[], json!([task("m1")]), vec![4])]
+#[case::duplicated_left_out("batch/v1", "Duplicated", &["m1"], json!([]), vec![4])]
+#[case::another_kind_of_job("batch.volcano.sh/v1alpha1", "Divided", &["m1"], json!([]), vec![4])]
+fn a_divided_job_goes_as_in_stock(
+    #[case] api_version: &str,
+    #[case] scheduling: &str,
+    #[case] targets: &[&str],
+    #[case] tasks: Value,
+    #[case] expected: Vec<u8>,
+) {
+    let job = |mut b: Binding| {
+        b.spec.resource.api_version = api_version.to_owned();
+        b.spec.resource.kind = "Job".to_owned();
+        b.spec.placement =
+            serde_json::from_value(json!({"replicaScheduling": {"replicaSchedulingType": scheduling}})).unwrap();
+        Seen::Stored(b)
+    };
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
+    checker.see_binding(job(binding(targets, &tasks, &["m1"])), at(0));
+    checker.see_binding(job(binding(&["m2"], &json!([]), &["m1"])), at(1));
+    assert_eq!(rules(checker, at(2)), expected);
+}
+
+/// m1's only healthy copy leaves the result, where its cluster is in region r and zones a and b, and labelled tier=prod.
+#[rstest]
+#[case::without_affinity(json!({}), vec![4])]
+#[case::named(json!({"clusterAffinity": {"clusterNames": ["m1", "m2"]}}), vec![4])]
+#[case::not_named(json!({"clusterAffinity": {"clusterNames": ["m2"]}}), vec![])]
+#[case::excluded(json!({"clusterAffinity": {"clusterNames": ["m1", "m2"], "exclude": ["m1"]}}), vec![])]
+#[case::by_label(json!({"clusterAffinity": {"labelSelector": {"matchLabels": {"tier": "prod"}}}}), vec![4])]
+#[case::by_another_label(json!({"clusterAffinity": {"labelSelector": {"matchLabels": {"tier": "dev"}}}}), vec![])]
+#[case::by_region(in_field("region", &["r"]), vec![4])]
+#[case::by_zones(in_field("zone", &["a", "b", "c"]), vec![4])]
+#[case::by_one_of_its_zones(in_field("zone", &["a"]), vec![])]
+#[case::in_a_later_group(groups(&["m2", "m1"]), vec![4])]
+#[case::in_no_group(groups(&["m2", "m3"]), vec![])]
+#[case::constrained_by_what_it_has_not(
+    json!({"spreadConstraints": [{"spreadByField": "provider", "minGroups": 1}]}), vec![4]
+)]
+fn a_placement_that_does_not_name_the_cluster_is_a_word(#[case] placement: Value, #[case] expected: Vec<u8>) {
+    let placed = |mut b: Binding| {
+        b.spec.placement = serde_json::from_value(placement.clone()).unwrap();
+        Seen::Stored(b)
+    };
+    let mut cluster = cluster(&json!([]), "True", "");
+    cluster.metadata.labels = serde_json::from_value(json!({"tier": "prod"})).unwrap();
+    cluster.spec.region = Some("r".to_owned());
+    cluster.spec.zones = vec!["a".to_owned(), "b".to_owned()];
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster), at(0));
+    checker.see_binding(placed(binding(&["m1"], &json!([]), &["m1"])), at(0));
+    checker.see_binding(placed(binding(&["m2"], &json!([]), &["m1"])), at(1));
+    assert_eq!(rules(checker, at(2)), expected);
+}
+
+fn in_field(key: &str, values: &[&str]) -> Value {
+    let expressions = json!([{"key": key, "operator": "In", "values": values}]);
+    json!({"clusterAffinity": {"fieldSelector": {"matchExpressions": expressions}}})
+}
+
+fn groups(names: &[&str]) -> Value {
+    let group = |name: &&str| json!({"affinityName": name, "clusterNames": [name]});
+    json!({"clusterAffinities": names.iter().map(group).collect::<Vec<_>>()})
+}
+
+/// The placement may change while a task has the copy: the task was written to wait for another one.
+#[test]
+fn a_task_waits_whatever_the_placement_names() {
+    let placed = |mut b: Binding| {
+        b.spec.placement = serde_json::from_value(json!({"clusterAffinity": {"clusterNames": ["m2"]}})).unwrap();
+        Seen::Stored(b)
+    };
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(0)]), "True", "")), at(0));
+    checker.see_binding(placed(binding(&["m2"], &json!([task("m1")]), &["m1"])), at(0));
+    checker.see_binding(placed(binding(&["m2"], &json!([]), &["m1"])), at(1));
+    assert_eq!(rules(checker, at(2)), [4]);
+}
+
+/// Only a workload can be scaled to nothing: it has requirements that say so.
+#[rstest]
+#[case::a_workload(Some(0), json!({"resourceRequest": {"cpu": "1"}}), vec![])]
+#[case::with_replicas(Some(1), json!({"resourceRequest": {"cpu": "1"}}), vec![4])]
+#[case::what_has_no_replicas(Some(0), json!(null), vec![4])]
+fn a_workload_of_no_replicas_may_go(
+    #[case] replicas: Option<i32>,
+    #[case] requirements: Value,
+    #[case] expected: Vec<u8>,
+) {
+    let scaled = |mut b: Binding| {
+        b.spec.replicas = replicas;
+        b.spec.replica_requirements = serde_json::from_value(requirements.clone()).unwrap();
+        Seen::Stored(b)
+    };
+    let mut checker = Checker::new(Settings::exact(0.5));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(0));
+    checker.see_binding(scaled(binding(&["m1"], &json!([]), &["m1"])), at(0));
+    checker.see_binding(scaled(binding(&["m2"], &json!([]), &["m1"])), at(1));
+    assert_eq!(rules(checker, at(2)), expected);
+}
+
 /// m2 has applied its copy and knows no more of it.
 #[rstest]
 #[case::configmap(None, vec![])]
