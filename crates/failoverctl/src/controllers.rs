@@ -338,7 +338,9 @@ fn disturbed(running: &[&ControllerView]) -> Vec<NotDone> {
         }
     }
     let tell = |(holder, text): (&str, &str)| {
-        NotDone::problem(
+        // No reason to fail a script: it is told for a while after it is over, and what is not done because of it is a
+        // problem of its own.
+        NotDone::note(
             format!("process/{holder}"),
             format!("what {holder} does may be late or fail for a while: it is disturbed by {text}"),
         )

@@ -15,14 +15,18 @@ use crate::trigger::{NotOurs, Trigger, as_map, ours, trigger};
 
 /// Message of the condition after a success, stock's. While a copy is kept beside what was chosen, more follows.
 pub const SUCCESS: &str = "Binding has been scheduled successfully.";
+/// Reason of the condition after a success, stock's.
+const PLACED: &str = "Success";
+/// Reason of the condition, which is True, while a copy is kept beside what was chosen.
+const LAST_COPY_KEPT: &str = "LastCopyKept";
 
 /// Whether the last schedule kept a copy until another one works: then the statuses of the copies concern the scheduler.
 /// Its own condition says so, which it wrote on the very version of the statuses that it judged by.
 #[must_use]
 pub fn keeps_a_copy(binding: &Binding) -> bool {
-    let says = binding.condition(condition::SCHEDULED).filter(|c| c.status == "True");
-    says.and_then(|c| c.message.strip_prefix(SUCCESS))
-        .is_some_and(|more| !more.is_empty())
+    binding
+        .condition(condition::SCHEDULED)
+        .is_some_and(|says| says.status == "True" && says.reason == LAST_COPY_KEPT)
 }
 
 /// What a binding is judged by.
@@ -157,7 +161,7 @@ fn standing(binding: &Binding) -> Plan {
         spec: None,
         saying: Saying {
             scheduled: "True",
-            reason: says.map_or("Success", |c| c.reason.as_str()).to_owned(),
+            reason: says.map_or(PLACED, |c| c.reason.as_str()).to_owned(),
             message: says.map_or(SUCCESS, |c| c.message.as_str()).to_owned(),
             affinity_name: None,
             placed: Placed::Before,
@@ -199,7 +203,7 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         spec,
         saying: Saying {
             scheduled: "True",
-            reason: "Success".to_owned(),
+            reason: if kept.is_empty() { PLACED } else { LAST_COPY_KEPT }.to_owned(),
             message: format!("{SUCCESS}{kept}"),
             affinity_name: decision.affinity_name,
             placed: if news || trigger == Trigger::Asked {

@@ -3,7 +3,7 @@
 use api_types::cluster::Cluster;
 use controller_kit::leader::DISTURBANCES_ANNOTATION;
 use eviction_queue_api::v1;
-use failoverctl::controllers::Mode;
+use failoverctl::controllers::{Mode, Severity};
 use failoverctl::failure::{ExitStatus, Failure};
 use failoverctl::output::{Colour, Format, Report, render};
 use failoverctl::status::{FromQueue, Gathered, report};
@@ -227,6 +227,7 @@ fn what_disturbs_a_process_is_told_once() {
         let report = report(&Gathered { leases, ..well() }, now()).unwrap();
         let told = report.not_done.into_iter();
         told.filter(|item| item.subject.starts_with("process/"))
+            .inspect(|item| assert_eq!(item.severity, Severity::Note, "it is over sooner than it is forgotten"))
             .map(|item| item.message)
             .collect::<Vec<_>>()
     };
