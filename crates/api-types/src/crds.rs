@@ -1,5 +1,7 @@
 //! The CRDs of all kinds, as `cargo xtask crds` writes them.
 
+use std::sync::LazyLock;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
 };
@@ -12,9 +14,15 @@ use crate::policy::{Policy, PolicyKind, PropagationPolicy};
 use crate::taint_policy::ClusterTaintPolicy;
 use crate::work::{Binding, BindingKind, ResourceBinding, Work};
 
-/// Every CRD, ordered by name.
+/// Every CRD, ordered by name. They are made once in a process: that takes much longer than to copy them.
 #[must_use]
 pub fn crds() -> Vec<CustomResourceDefinition> {
+    CRDS.clone()
+}
+
+static CRDS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(generate);
+
+fn generate() -> Vec<CustomResourceDefinition> {
     let mut crds = vec![
         Cluster::crd(),
         ResourceInterpreterCustomization::crd(),
