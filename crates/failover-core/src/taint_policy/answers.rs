@@ -14,7 +14,7 @@ use super::records::TaintId;
 use super::windows::Memory;
 
 /// Writes that nobody answered: all of them were made on one version of the Cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InDoubt {
     version: Option<String>,
     taints: BTreeSet<TaintId>,
@@ -26,14 +26,10 @@ impl InDoubt {
         self.taints.contains(id)
     }
 
-    /// What is in doubt after a look at this version of the Cluster.
-    pub fn after(&self, cluster: &Cluster) -> Self {
+    /// Whether a look at this version of the Cluster leaves it in doubt.
+    pub fn outlasts(&self, cluster: &Cluster) -> bool {
         let version = &cluster.metadata.resource_version;
-        if version.is_some() && self.version == *version {
-            self.clone()
-        } else {
-            Self::default()
-        }
+        version.is_some() && self.version == *version
     }
 }
 
@@ -41,20 +37,24 @@ impl Memory {
     /// What the look found was stored.
     pub fn written(&mut self, evaluation: &Evaluation) {
         self.managed.clone_from(&evaluation.once_written);
-        self.in_doubt = InDoubt::default();
+        self.in_doubt = None;
     }
 
     /// Nobody knows whether what the look at this version found was stored.
     pub fn unanswered(&mut self, cluster: &Cluster, evaluation: &Evaluation) {
-        let mut in_doubt = self.in_doubt.after(cluster);
-        in_doubt.version.clone_from(&cluster.metadata.resource_version);
-        in_doubt
-            .taints
-            .extend(evaluation.taints.iter().filter_map(|change| match change {
-                TaintChange::Add { taint, .. } => Some(TaintId::of(taint)),
-                TaintChange::Remove { id, .. } => Some(id.clone()),
-                TaintChange::SetValue { .. } | TaintChange::Stamp { .. } => None,
-            }));
-        self.in_doubt = in_doubt;
+        let touched = evaluation.taints.iter().filter_map(|change| match change {
+            TaintChange::Add { taint, .. } => Some(TaintId::of(taint)),
+            TaintChange::Remove { id, .. } => Some(id.clone()),
+            TaintChange::SetValue { .. } | TaintChange::Stamp { .. } => None,
+        });
+        let before = self.in_doubt.take().filter(|before| before.outlasts(cluster));
+        self.in_doubt = Some(InDoubt {
+            version: cluster.metadata.resource_version.clone(),
+            taints: before
+                .into_iter()
+                .flat_map(|before| before.taints)
+                .chain(touched)
+                .collect(),
+        });
     }
 }

@@ -98,7 +98,10 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
         memory: Memory {
             cluster: uid.to_owned(),
             managed: seen_to_stand(&record.managed, &owned, uid),
-            in_doubt: memory.map(|memory| memory.in_doubt.after(cluster)).unwrap_or_default(),
+            in_doubt: memory
+                .and_then(|memory| memory.in_doubt.as_ref())
+                .filter(|in_doubt| in_doubt.outlasts(cluster))
+                .cloned(),
             wall_ahead,
             windows: remembered_windows(judged, &owned),
             transitions,

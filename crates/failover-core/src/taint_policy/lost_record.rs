@@ -7,6 +7,7 @@
 //! have done that. A process that has just started has the record alone.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use api_types::cluster::Cluster;
 
@@ -30,39 +31,68 @@ impl<'a> Record<'a> {
                 lost: Vec::new(),
             };
         };
-        let stands =
-            |id: &TaintId, entry: &ManagedTaint| entry.can_be_ours() && places(cluster, id, entry).next().is_some();
-        let remembered = &memory.managed.taints;
-        let of_this_cluster = as_stored.cluster == memory.cluster;
-        let mut managed = ManagedTaints {
-            cluster: memory.cluster.clone(),
-            ..ManagedTaints::default()
+        let known = Known {
+            recorded: &as_stored,
+            memory,
+            cluster,
         };
-        for (id, entry) in &as_stored.taints {
-            let was_there = || of_this_cluster && (remembered.contains_key(id) || memory.in_doubt.touches(id));
-            if stands(id, entry) {
-                managed.taints.insert(id.clone(), entry.clone());
-            } else if was_there() {
-                let known = remembered.get(id).unwrap_or(entry);
-                managed.taints.insert(id.clone(), known.clone());
-            }
-        }
-        let mut lost = Vec::new();
-        for (id, entry) in remembered {
-            let recorded = as_stored.taints.get(id);
-            if stands(id, entry) {
-                if !recorded.is_some_and(|stored| stands(id, stored)) {
-                    lost.push(id.clone());
-                }
-                managed.taints.insert(id.clone(), entry.clone());
-            } else if recorded.is_none() && !memory.in_doubt.touches(id) {
-                // Taken away in one edit with its record.
-                managed.taints.insert(id.clone(), entry.clone());
-            }
-        }
+        let ids: BTreeSet<&TaintId> = as_stored.taints.keys().chain(memory.managed.taints.keys()).collect();
+        let ours = ids
+            .iter()
+            .filter_map(|id| Some(((*id).clone(), known.ours(id)?.clone())));
+        let managed = ManagedTaints {
+            cluster: memory.cluster.clone(),
+            taints: ours.collect(),
+        };
+        let lost = ids.iter().filter(|id| known.is_lost(id)).map(|id| (*id).clone());
         Self {
+            lost: lost.collect(),
             managed: Cow::Owned(managed),
-            lost,
         }
+    }
+}
+
+/// All that is known of whose a taint is.
+struct Known<'a> {
+    recorded: &'a ManagedTaints,
+    memory: &'a Memory,
+    cluster: &'a Cluster,
+}
+
+impl Known<'_> {
+    /// The entry to go by: of a taint that stands and is ours, or that was ours and that somebody took away.
+    fn ours(&self, id: &TaintId) -> Option<&ManagedTaint> {
+        let recorded = self.recorded.taints.get(id).filter(|entry| entry.can_be_ours());
+        let recorded_stands = recorded.filter(|entry| self.stands(id, entry));
+        let is_in_doubt = self.memory.in_doubt.as_ref().is_some_and(|doubt| doubt.touches(id));
+        match self.memory.managed.taints.get(id) {
+            // A write that nobody answered may have recorded other policies with it.
+            Some(entry) if self.stands(id, entry) => {
+                let newer = recorded_stands.filter(|_| self.memory.in_doubt.is_some());
+                newer.or(Some(entry))
+            }
+            // Taken away, be it in one edit with its record; but then not where we may have done that ourselves.
+            Some(entry) => recorded_stands.or((recorded.is_some() || !is_in_doubt).then_some(entry)),
+            // What this process saw gone, or never saw, is its own only with the very time that it wrote.
+            None => {
+                let was_written = is_in_doubt && self.recorded.cluster == self.memory.cluster;
+                recorded.filter(|entry| was_written || self.stands_with_its_time(id, entry))
+            }
+        }
+    }
+
+    /// Whether it stands and is ours, and the record does not say so.
+    fn is_lost(&self, id: &TaintId) -> bool {
+        let stands_by = |taints: &ManagedTaints| taints.taints.get(id).is_some_and(|entry| self.stands(id, entry));
+        stands_by(&self.memory.managed) && !stands_by(self.recorded)
+    }
+
+    fn stands(&self, id: &TaintId, entry: &ManagedTaint) -> bool {
+        entry.can_be_ours() && places(self.cluster, id, entry).next().is_some()
+    }
+
+    fn stands_with_its_time(&self, id: &TaintId, entry: &ManagedTaint) -> bool {
+        let taints = &self.cluster.spec.taints;
+        places(self.cluster, id, entry).any(|index| taints[index].time_added.is_some())
     }
 }

@@ -28,7 +28,7 @@ pub struct Memory {
     /// The taints that are ours: as the last look saw them stand, or as a write after it was answered.
     pub(super) managed: ManagedTaints,
     /// The writes that nobody answered.
-    pub(super) in_doubt: InDoubt,
+    pub(super) in_doubt: Option<InDoubt>,
     /// By how much the wall clock was ahead of the time by which windows run, as taken over.
     pub(super) wall_ahead: SignedDuration,
     /// Windows by policy UID, as observed, whether or not they could be written; by the wall clock.

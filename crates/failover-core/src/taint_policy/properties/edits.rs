@@ -22,6 +22,8 @@ enum Edit {
     Gate(FailoverGate),
     /// A taint that is not theirs is taken back by hand.
     TakeBack(usize),
+    /// The same, and the record goes in the same edit.
+    TakeBackWithRecord(usize),
     LoseRecord,
     /// The wall clock is so many seconds ahead of the time by which the process runs.
     SetClock(i64),
@@ -66,6 +68,7 @@ fn edit() -> impl Strategy<Value = Edit> {
         2 => (place(), prop::sample::select(vec!["m1", "another"])).prop_map(|(at, name)| Edit::Target(at, name)),
         1 => gate.prop_map(Edit::Gate),
         2 => place().prop_map(Edit::TakeBack),
+        1 => place().prop_map(Edit::TakeBackWithRecord),
         1 => Just(Edit::LoseRecord),
         1 => (-7200_i64..7200).prop_map(Edit::SetClock),
     ]
@@ -127,20 +130,54 @@ fn apply_edit(world: &mut World, edit: &Edit, serial: usize) {
             });
         }
         Edit::Gate(gate) => world.gate = *gate,
-        Edit::TakeBack(place) => {
-            let taints = &mut world.cluster.spec.taints;
-            let mut ours = (0..taints.len()).filter(|at| taints[*at].value.as_deref() != Some("theirs"));
-            if let Some(at) = ours.nth(*place) {
-                taints.remove(at);
-            }
+        Edit::TakeBack(place) => take_back(world, *place),
+        Edit::TakeBackWithRecord(place) => {
+            take_back(world, *place);
+            lose_record(world);
         }
-        Edit::LoseRecord => {
-            if let Some(annotations) = &mut world.cluster.metadata.annotations {
-                annotations.remove(annotation::MANAGED_TAINTS);
-            }
-        }
+        Edit::LoseRecord => lose_record(world),
         Edit::SetClock(ahead) => world.wall_ahead = SignedDuration::from_secs(*ahead),
     }
+}
+
+fn take_back(world: &mut World, place: usize) {
+    if let Some(id) = standing(world).into_iter().nth(place) {
+        world.cluster.spec.taints.retain(|taint| TaintId::of(taint) != id);
+    }
+}
+
+fn lose_record(world: &mut World) {
+    if let Some(annotations) = &mut world.cluster.metadata.annotations {
+        annotations.remove(annotation::MANAGED_TAINTS);
+    }
+}
+
+/// The taints that nobody but us added.
+fn standing(world: &World) -> Vec<TaintId> {
+    let ids = world.cluster.spec.taints.iter().map(TaintId::of);
+    ids.filter(|id| !world.theirs.contains(id)).collect()
+}
+
+/// What becomes of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Written,
+    /// Nothing is stored, and we know it.
+    Refused,
+    /// Nothing is stored, and nobody answers.
+    Unheard,
+    /// It is stored, and the answer is lost.
+    Lost,
+}
+
+fn answers() -> impl Strategy<Value = Vec<Answer>> {
+    let answer = prop_oneof![
+        7 => Just(Answer::Written),
+        2 => Just(Answer::Refused),
+        1 => Just(Answer::Unheard),
+        1 => Just(Answer::Lost),
+    ];
+    prop::collection::vec(answer, 1..60)
 }
 
 /// Whether the policy is judged: it targets the Cluster, or is suspended and keeps what stands for it.
@@ -152,10 +189,15 @@ fn is_judged(policy: &ClusterTaintPolicy, world: &World, recorded: &ManagedTaint
     targets(policy) || (policy.spec.suspended && recorded.taints.iter().any(keeps))
 }
 
-/// Since when, by elapsed time, each policy that is judged has been matching, or not, under its conditions.
+/// What follows from the events of the history alone.
 #[derive(Default)]
 struct Held {
+    /// Since when, by elapsed time, each policy that is judged has been matching, or not, under its conditions.
     since: BTreeMap<String, (bool, String, i64)>,
+    /// The taints that were taken back from each policy while it matched, with its generation then.
+    dismissed: BTreeMap<(String, TaintId), Option<i64>>,
+    /// What we last stored of whose a taint is, whatever was made of the record since.
+    recorded: ManagedTaints,
 }
 
 fn targets(policy: &ClusterTaintPolicy) -> bool {
@@ -170,11 +212,12 @@ fn named<'a>(policy: &'a ClusterTaintPolicy, id: &TaintId) -> Option<&'a Windowe
 }
 
 impl Held {
-    fn look(&mut self, world: &World, recorded: &ManagedTaints, elapsed: i64) {
+    /// `taken` are the taints of ours that a person took away since the last look.
+    fn look(&mut self, world: &World, taken: &[TaintId], elapsed: i64) {
         let judged = world
             .policies
             .iter()
-            .filter(|policy| is_judged(policy, world, recorded));
+            .filter(|policy| is_judged(policy, world, &self.recorded));
         let judged: Vec<&ClusterTaintPolicy> = judged.collect();
         self.since
             .retain(|known, _| judged.iter().any(|policy| name(policy) == known));
@@ -190,7 +233,28 @@ impl Held {
             if (since.0, &since.1) != (fresh.0, &fresh.1) {
                 *since = fresh;
             }
+            for id in taken.iter().filter(|id| matching && named(policy, id).is_some()) {
+                if self.recorded.taints[id].policies.contains_key(name(policy)) {
+                    let key = (name(policy).to_owned(), id.clone());
+                    self.dismissed.insert(key, policy.metadata.generation);
+                }
+            }
         }
+        let mut dismissed = std::mem::take(&mut self.dismissed);
+        dismissed.retain(|(holder, id), generation| {
+            let policy = world.policies.iter().find(|policy| name(policy) == holder);
+            policy.is_some_and(|policy| {
+                let over =
+                    |taint: &WindowedTaint| self.has_not_matched(policy, taint.remove_on_mismatch_seconds, elapsed);
+                policy.metadata.generation == *generation && named(policy, id).is_some_and(|taint| !over(taint))
+            })
+        });
+        self.dismissed = dismissed;
+    }
+
+    /// Whether a person took the taint back from the policy, and that still counts.
+    fn is_dismissed(&self, policy: &ClusterTaintPolicy, id: &TaintId) -> bool {
+        self.dismissed.contains_key(&(name(policy).to_owned(), id.clone()))
     }
 
     /// Whether the policy, as it is, has matched for so many seconds.
@@ -205,14 +269,15 @@ impl Held {
         held.is_some_and(|(matching, _, since)| !*matching && elapsed - since >= i64::from(seconds))
     }
 
-    /// The policies that have matched for this taint's window, and that neither a suspension nor the gate keeps from
-    /// adding it.
+    /// The policies that have matched for this taint's window, and that neither a suspension nor the gate nor a person who
+    /// took it back keeps from adding it.
     fn wanting<'a>(&self, world: &'a World, id: &TaintId, elapsed: i64) -> Vec<&'a ClusterTaintPolicy> {
         let allowed = world.gate == FailoverGate::Enabled || id.effect == "NoSchedule";
         let wants = |policy: &&ClusterTaintPolicy| {
             let taint = named(policy, id);
             allowed
                 && !policy.spec.suspended
+                && !self.is_dismissed(policy, id)
                 && taint.is_some_and(|taint| self.has_matched(policy, taint.add_on_match_seconds, elapsed))
         };
         world.policies.iter().filter(wants).collect()
@@ -223,37 +288,55 @@ fn managed(world: &World) -> ManagedTaints {
     ManagedTaints::read(world.cluster.metadata.annotations.as_ref()).unwrap()
 }
 
-/// One look, held against the rules.
-fn check(world: &mut World, held: &mut Held, recorded: &ManagedTaints, elapsed: i64) -> Result<(), TestCaseError> {
-    held.look(world, recorded, elapsed);
+/// One look, held against the rules. Whether there is to be another one soon, because of the answer.
+fn check(
+    world: &mut World,
+    held: &mut Held,
+    taken: &[TaintId],
+    elapsed: i64,
+    answer: Answer,
+) -> Result<bool, TestCaseError> {
+    held.look(world, taken, elapsed);
     let foreign = theirs(world);
-    let changes = world.look().taints.clone();
-    prop_assert_eq!(theirs(world), foreign, "theirs are theirs");
+    let evaluation = match answer {
+        Answer::Written => world.look(),
+        Answer::Refused => world.look_only(),
+        Answer::Unheard => world.look_unheard(),
+        Answer::Lost => world.look_unanswered(),
+    };
+    let (changes, again) = (evaluation.taints.clone(), evaluation.has_changes());
+    theirs_are_theirs(&foreign, world)?;
     for change in &changes {
         match change {
             TaintChange::Add { taint, .. } => {
                 let wanting = held.wanting(world, &TaintId::of(taint), elapsed);
-                prop_assert!(!wanting.is_empty(), "{:?} at {} is early", taint, elapsed);
+                prop_assert!(
+                    !wanting.is_empty(),
+                    "{:?} at {} is early, or was taken back",
+                    taint,
+                    elapsed
+                );
             }
-            TaintChange::Remove { id, .. } => removed_in_time(world, held, recorded, id, elapsed)?,
-            TaintChange::SetValue { .. } => {}
-            TaintChange::Stamp { .. } => prop_assert!(false, "every taint here has its time"),
+            TaintChange::Remove { id, .. } => removed_in_time(world, held, id, elapsed)?,
+            TaintChange::SetValue { id, .. } => prop_assert!(!world.theirs.contains(id)),
+            TaintChange::Stamp { id, .. } => prop_assert!(world.theirs.contains(id), "ours have their times"),
         }
     }
+    if again && matches!(answer, Answer::Refused | Answer::Unheard) {
+        return Ok(true);
+    }
+    held.recorded = managed(world);
+    nothing_of_theirs_is_recorded(world)?;
     stands_for_reasons(world)?;
     is_wanted_by_any(world, held, elapsed)?;
-    settled(world, elapsed)
+    dismissals_are_told(world, held)?;
+    settled(world, elapsed)?;
+    Ok(again && answer == Answer::Lost)
 }
 
 /// What goes has no policy any more, or none of its policies has matched for its window.
-fn removed_in_time(
-    world: &World,
-    held: &Held,
-    recorded: &ManagedTaints,
-    id: &TaintId,
-    elapsed: i64,
-) -> Result<(), TestCaseError> {
-    for holder in recorded.taints[id].policies.keys() {
+fn removed_in_time(world: &World, held: &Held, id: &TaintId, elapsed: i64) -> Result<(), TestCaseError> {
+    for holder in held.recorded.taints[id].policies.keys() {
         let policy = world.policies.iter().find(|policy| name(policy) == holder);
         let Some((policy, taint)) = policy.and_then(|policy| Some((policy, named(policy, id)?))) else {
             continue;
@@ -280,14 +363,7 @@ fn removed_in_time(
 /// what stood for others alone is gone at once.
 fn stands_for_reasons(world: &World) -> Result<(), TestCaseError> {
     let managed = managed(world);
-    for taint in world
-        .cluster
-        .spec
-        .taints
-        .iter()
-        .filter(|taint| taint.value.as_deref() != Some("theirs"))
-    {
-        let id = TaintId::of(taint);
+    for id in standing(world) {
         let Some(entry) = managed.taints.get(&id) else {
             return Err(TestCaseError::fail(format!("{id} is not known as ours any more")));
         };
@@ -302,7 +378,6 @@ fn stands_for_reasons(world: &World) -> Result<(), TestCaseError> {
 
 /// What any policy has matched for stands, except what a person took back from it.
 fn is_wanted_by_any(world: &World, held: &Held, elapsed: i64) -> Result<(), TestCaseError> {
-    let windows = Windows::read(world.cluster.metadata.annotations.as_ref()).unwrap();
     for (key, effect) in [
         ("k1", "NoExecute"),
         ("k1", "NoSchedule"),
@@ -314,15 +389,36 @@ fn is_wanted_by_any(world: &World, held: &Held, elapsed: i64) -> Result<(), Test
             effect: effect.to_owned(),
         };
         for policy in held.wanting(world, &id, elapsed) {
-            let window = windows.windows.get(policy.metadata.uid.as_deref().unwrap());
-            let dismissed = window.is_some_and(|window| window.dismissed.contains_key(&id));
             prop_assert!(
-                dismissed || world.has(&id.to_string()),
+                world.has(&id.to_string()),
                 "{} has matched for {}: it is not there",
                 name(policy),
                 id
             );
         }
+    }
+    Ok(())
+}
+
+/// What is said to have been taken back was, and is not there for this policy.
+fn dismissals_are_told(world: &World, held: &Held) -> Result<(), TestCaseError> {
+    for policy in world.policies.iter().filter(|policy| !policy.spec.suspended) {
+        let Some(report) = world.last.as_ref().unwrap().reports.get(name(policy)) else {
+            continue;
+        };
+        let has = |id: &TaintId| {
+            let entry = held.recorded.taints.get(id);
+            entry.is_some_and(|entry| entry.policies.contains_key(name(policy)))
+        };
+        let of_policy = held.dismissed.keys().filter(|(holder, _)| holder == name(policy));
+        let expected = report.matching && of_policy.clone().any(|(_, id)| !has(id));
+        prop_assert_eq!(
+            report.dismissed,
+            expected,
+            "{}: {:?}",
+            name(policy),
+            of_policy.collect::<Vec<_>>()
+        );
     }
     Ok(())
 }
@@ -366,22 +462,30 @@ proptest! {
     /// Through whatever is edited, set and restarted: nothing of others is touched, nothing comes or goes early, what
     /// has no policy any more goes at once, what any policy wants stands, and a look leaves nothing to a second one.
     #[test]
-    fn edits_break_no_rule((policies, history) in edited_history()) {
+    fn edits_break_no_rule((policies, history) in edited_history(), answers in answers()) {
         let mut world = World::new(&policies);
         let mut held = Held::default();
-        let mut elapsed = 0;
+        let mut answers = answers.into_iter().cycle();
+        let mut answer = || answers.next().unwrap_or(Answer::Written);
+        let (mut elapsed, mut again) = (0, false);
         for (serial, (gap, edit)) in history.into_iter().enumerate() {
             for _ in 0..gap {
                 elapsed += 1;
                 world.now += SignedDuration::from_secs(1);
-                if world.last.as_ref().and_then(|last| last.next_look).is_some_and(|next| next <= world.now) {
-                    let recorded = managed(&world);
-                    check(&mut world, &mut held, &recorded, elapsed)?;
+                let due = world.last.as_ref().and_then(|last| last.next_look).is_some_and(|next| next <= world.now);
+                if due || again {
+                    again = check(&mut world, &mut held, &[], elapsed, answer())?;
                 }
             }
-            let recorded = managed(&world);
+            if again && matches!(edit, Edit::Usual(Event::Restart) | Edit::TakeBackWithRecord(_)) {
+                // Of what a process saw and could not write, or wrote and never saw, nobody can know once this happened.
+                check(&mut world, &mut held, &[], elapsed, Answer::Written)?;
+            }
+            let before = standing(&world);
             apply_edit(&mut world, &edit, serial);
-            check(&mut world, &mut held, &recorded, elapsed)?;
+            let mut taken = before;
+            taken.retain(|id| !world.has(&id.to_string()));
+            again = check(&mut world, &mut held, &taken, elapsed, answer())?;
         }
     }
 }

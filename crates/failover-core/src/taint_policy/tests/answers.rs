@@ -4,7 +4,7 @@ use super::*;
 
 /// A person adds by hand what the policy would add, as kubectl does: no value, no time.
 fn add_by_hand(world: &mut World) {
-    world.cluster.spec.taints.push(Taint {
+    world.add_by_hand(Taint {
         key: "not-ready".to_owned(),
         effect: "NoExecute".to_owned(),
         ..Taint::default()
@@ -38,6 +38,22 @@ fn what_a_person_adds_while_our_write_is_refused_is_theirs() {
     assert_eq!(world.taints(), [TAINT], "it stays when the cluster recovers");
 }
 
+/// A person took ours back, which we could not write down, and then put one there after all: the record that still
+/// stands makes it no taint of ours.
+#[test]
+fn what_a_person_puts_back_while_our_record_is_out_of_date_is_theirs() {
+    let mut world = tainted(&[not_ready("p", 0)]);
+    world.cluster.spec.taints.clear();
+    world.look_only();
+    add_by_hand(&mut world);
+    world.look();
+    assert_eq!(world.annotation(annotation::MANAGED_TAINTS), None);
+    world.condition("Ready", "True");
+    world.look();
+    world.until(5000);
+    assert_eq!(world.taints(), [TAINT]);
+}
+
 /// The write was stored, or was not; the next version tells.
 #[test]
 fn a_write_that_nobody_answered_makes_ours_what_was_stored_of_it() {
@@ -56,6 +72,24 @@ fn a_write_that_nobody_answered_makes_ours_what_was_stored_of_it() {
     world.look();
     world.until(481);
     assert!(world.taints().is_empty(), "seen stored, it is known as ours");
+}
+
+/// Another policy joined in a write that nobody answered: both are known to have had it when it is taken back.
+#[test]
+fn who_wanted_it_too_is_known_although_nobody_answered() {
+    let mut world = tainted(&[not_ready("p", 0)]);
+    world.policies.push(not_ready("q", 1));
+    world.look();
+    world.now = at(610);
+    world.look_unanswered();
+    world.look();
+    assert!(
+        world.last.as_ref().unwrap().notices.is_empty(),
+        "nobody edited the record"
+    );
+    world.cluster.spec.taints.clear();
+    world.until(5000);
+    assert!(world.taints().is_empty());
 }
 
 /// Before anybody looked again, a person takes back what was stored without an answer.
@@ -92,10 +126,7 @@ fn a_removal_that_was_lost_on_its_way_stands_in_the_way_of_no_dismissal() {
     world.look();
     world.now = at(490);
     world.cluster.metadata.resource_version = Some("7".to_owned());
-    let lost = world.evaluate();
-    let mut memory = lost.memory.clone();
-    memory.unanswered(&world.cluster, &lost);
-    world.memory = Some(memory);
+    let lost = world.look_unheard();
     assert!(matches!(lost.taints[..], [TaintChange::Remove { .. }]));
     world.condition("Ready", "False");
     world.cluster.metadata.resource_version = Some("8".to_owned());

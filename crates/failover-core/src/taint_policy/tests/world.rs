@@ -1,5 +1,7 @@
 //! A Cluster that is edited as an API server would, the policies, and a process that looks at them.
 
+use std::collections::BTreeSet;
+
 use api_types::cluster::{Cluster, ClusterStatus};
 use api_types::names::annotation;
 use api_types::taint_policy::{ClusterTaintPolicy, PolicyClusterState};
@@ -22,6 +24,8 @@ pub(in crate::taint_policy) struct World {
     pub wall_ahead: SignedDuration,
     pub writes: usize,
     pub last: Option<Evaluation>,
+    /// Which taints somebody else added.
+    pub theirs: BTreeSet<TaintId>,
 }
 
 impl World {
@@ -40,6 +44,7 @@ impl World {
             wall_ahead: SignedDuration::ZERO,
             writes: 0,
             last: None,
+            theirs: BTreeSet::new(),
         }
     }
 
@@ -120,11 +125,17 @@ impl World {
 
     /// Looks and writes, and the answer is lost.
     pub fn look_unanswered(&mut self) -> &Evaluation {
+        let evaluation = self.look_unheard().clone();
+        apply(&mut self.cluster, &evaluation);
+        self.last.insert(evaluation)
+    }
+
+    /// Looks, and the write is lost on its way: nothing is stored, and nobody answers.
+    pub fn look_unheard(&mut self) -> &Evaluation {
         let evaluation = self.evaluate();
         let mut memory = evaluation.memory.clone();
         memory.unanswered(&self.cluster, &evaluation);
         self.memory = Some(memory);
-        apply(&mut self.cluster, &evaluation);
         self.last.insert(evaluation)
     }
 
@@ -182,12 +193,17 @@ impl World {
 
     /// A taint, as somebody else would add it.
     pub fn add_theirs(&mut self, key: &str, effect: &str, time_added: Option<Timestamp>) {
-        self.cluster.spec.taints.push(Taint {
+        self.add_by_hand(Taint {
             key: key.to_owned(),
             value: Some("theirs".to_owned()),
             effect: effect.to_owned(),
             time_added: time_added.map(Time),
         });
+    }
+
+    pub fn add_by_hand(&mut self, taint: Taint) {
+        self.theirs.insert(TaintId::of(&taint));
+        self.cluster.spec.taints.push(taint);
     }
 
     /// What lies ahead, line by line.
