@@ -9,12 +9,14 @@
 
 mod bench;
 mod footprint;
+mod heap;
 mod paused;
 mod program;
 mod queue;
 
 pub use bench::Bench;
 pub use footprint::Footprint;
+pub use heap::{Heap, assert_flat, heap, held_to_its_end};
 pub use paused::paused;
 pub use program::{Program, Said, assert_old_flags_are_warned_about};
 pub use queue::{QueueWatch, forgotten_entries};

@@ -8,7 +8,6 @@
     reason = "helpers of tests count as tests"
 )]
 
-mod flapping;
 mod joining;
 mod lease;
 mod log;

@@ -11,7 +11,6 @@ mod apis;
 mod bench;
 mod causes;
 mod deletion;
-mod flapping;
 mod isolation;
 mod monitor;
 mod overdue;
