@@ -1,7 +1,9 @@
 //! A control plane with our kinds, members, and processes on it, under the rules.
 //!
-//! Guarantee: a test that ends on a bench ends well only if no process on it broke a correctness rule
-//! ([`kube_sandbox::rules`]). Nobody has to ask for it: the bench judges when it goes.
+//! Guarantee: a test that ends on a bench ends well only if no process on it broke one of the correctness rules that can
+//! be read off what is stored: 1 to 4, 7 and 8 ([`kube_sandbox::rules`]). Nobody has to ask for it: the bench judges when
+//! it goes. Rule 6 is read off a queue, by a [`QueueWatch`](crate::QueueWatch); rule 5 takes two runs, and the tests that
+//! restart compare them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller_kit::Clock;
+use controller_kit::leader::lease_name;
 use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
 use eviction_queue_api::v1::{Entry, EntryState, GetStatusRequest, ListEntriesRequest};
-use eviction_queue_api::{ClientError, QueueClient};
+use eviction_queue_api::{ClientError, QUEUE_CONTROLLER, QueueClient};
 use jiff::{SignedDuration, Timestamp};
+use kube_sandbox::Sandbox;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
+
+use crate::bench::Bench;
 
 /// What an entry may need beyond its turn: a new leader's grace, a lease that runs out, back-offs.
 const SLACK: SignedDuration = SignedDuration::from_mins(2);
@@ -93,50 +97,99 @@ pub async fn forgotten_entries(queue: &QueueClient, now: Timestamp) -> Result<Ve
 }
 
 /// Looks into a queue again and again for entries that nobody remembers, and fails the test when it goes. While nobody
-/// answers there is nothing to be said.
+/// leads there is nothing to be said; but where a queue led and no look into it was answered, nothing was checked, and
+/// that fails the test too.
 pub struct QueueWatch {
-    forgotten: Arc<Mutex<Vec<String>>>,
+    seen: Arc<Mutex<Seen>>,
     _looking: JoinSet<()>,
 }
 
+/// What the looks have brought so far.
+#[derive(Default)]
+struct Seen {
+    forgotten: Vec<String>,
+    answered: u32,
+    /// When a queue led and did not answer, and why it did not.
+    unanswered: Vec<String>,
+}
+
+impl Seen {
+    /// What fails the test.
+    fn broken(&self) -> Vec<String> {
+        let mut broken = self.forgotten.clone();
+        // One may have come in the midst of a change of leaders.
+        if self.answered == 0 && self.unanswered.len() > 1 {
+            broken.push(format!("rule 6 was not checked: {:#?}", self.unanswered));
+        }
+        broken
+    }
+}
+
 impl QueueWatch {
-    /// Begins to look.
+    /// Begins to look at the queue of this bench, as this client sees it.
     #[must_use]
-    pub fn start(queue: QueueClient, clock: Clock) -> Self {
-        let forgotten = Arc::new(Mutex::new(Vec::new()));
-        let found = forgotten.clone();
+    pub fn start(queue: QueueClient, bench: &Bench) -> Self {
+        let (plane, clock) = (bench.plane().clone(), bench.clock.clone());
+        let seen: Arc<Mutex<Seen>> = Arc::default();
+        let told = seen.clone();
         let mut looking = JoinSet::new();
         looking.spawn(async move {
             let mut free_since = clock.now();
             let mut rate = 0.0;
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
-                let look = Look::at(&queue).await.ok().filter(|look| look.is_free);
+                let look = Look::at(&queue).await;
+                let now = clock.now();
+                let mut seen = told.lock();
+                match &look {
+                    Ok(_) => seen.answered += 1,
+                    Err(why) if a_queue_leads(&plane, now) => seen.unanswered.push(format!("{now}: {why}")),
+                    Err(_) => {}
+                }
+                let look = look.ok().filter(|look| look.is_free);
                 // Who waited behind a pause, or at a lower rate, begins to wait for a turn now.
                 let goes_on = look.as_ref().is_some_and(|look| look.evictions_per_second <= rate);
                 if !goes_on {
-                    free_since = clock.now();
+                    free_since = now;
                 }
                 rate = look.as_ref().map_or(0.0, |look| look.evictions_per_second);
-                let new = look.map(|look| look.forgotten(clock.now(), free_since));
-                found.lock().extend(new.into_iter().flatten());
+                let new = look.map(|look| look.forgotten(now, free_since));
+                seen.forgotten.extend(new.into_iter().flatten());
             }
         });
         Self {
-            forgotten,
+            seen,
             _looking: looking,
         }
     }
+}
+
+/// Whether somebody holds the Lease of a queue, in whatever namespace.
+fn a_queue_leads(plane: &Sandbox, now: Timestamp) -> bool {
+    let name = lease_name(QUEUE_CONTROLLER);
+    let is_held = |lease: &Value| {
+        let spec = &lease["spec"];
+        let renewed: Option<Timestamp> = spec["renewTime"].as_str().and_then(|time| time.parse().ok());
+        let lasts = SignedDuration::from_secs(spec["leaseDurationSeconds"].as_i64().unwrap_or(0));
+        let holder = spec["holderIdentity"].as_str().unwrap_or_default();
+        !holder.is_empty() && renewed.is_some_and(|renewed| now.duration_since(renewed) < lasts)
+    };
+    let leases = plane.list("coordination.k8s.io/v1", "Lease");
+    leases
+        .iter()
+        .any(|lease| lease["metadata"]["name"] == *name && is_held(lease))
 }
 
 impl Drop for QueueWatch {
     /// Judges.
     ///
     /// # Panics
-    /// When an entry was forgotten and the test did not fail by itself.
+    /// When an entry was forgotten, or nothing was seen of a queue that led, and the test did not fail by itself.
     fn drop(&mut self) {
-        let forgotten = self.forgotten.lock();
-        assert!(forgotten.is_empty() || std::thread::panicking(), "{forgotten:#?}");
+        if !std::thread::panicking() {
+            let broken = self.seen.lock().broken();
+            assert!(broken.is_empty(), "{broken:#?}");
+        }
     }
 }
 

@@ -7,7 +7,8 @@
 //! 3. A cluster is in spec.clusters or in the tasks, not in both once settled; at most one task for a cluster.
 //! 4. The last running copy is never given up without its owner's explicit word.
 //! 5. A restart changes nothing but time: two runs are compared by the tests that restart.
-//! 6. Everything queued is in the end evicted, abandoned or visibly held: read off the queue at the end of a test.
+//! 6. Everything queued is in the end evicted, abandoned or visibly held. No object says what is queued: the tests that
+//!    have a queue ask it, while they run and at their end.
 //! 7. Taints and tasks that others wrote are never changed.
 //! 8. No write without the version that was read: a sandbox sees it in the requests ([`Audit`]).
 

@@ -46,7 +46,7 @@ impl Scene {
         let network = MemoryNetwork::default();
         let queue = QueueClient::by_lease(bench.client(), "karmada-system", "rules").through(network.clone());
         let scene = Self {
-            _queue: QueueWatch::start(queue, bench.clock.clone()),
+            _queue: QueueWatch::start(queue, &bench),
             plane: bench.plane().clone(),
             bench,
             network,

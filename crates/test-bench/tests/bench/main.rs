@@ -7,4 +7,5 @@
 )]
 
 mod footprint;
+mod queues;
 mod rules;

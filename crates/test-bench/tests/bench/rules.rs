@@ -113,7 +113,7 @@ fn rogue(deed: Deed) -> Controller {
 }
 
 /// How the test ends that holds this body.
-fn ending(body: impl Future<Output = ()>) -> Result<(), String> {
+pub fn ending(body: impl Future<Output = ()>) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| paused(body))).map_err(|panic| *panic.downcast::<String>().unwrap())
 }
 
