@@ -16,36 +16,94 @@ fn gaps(probes: &[Duration]) -> Vec<Duration> {
     probes.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
+/// Five hundred clusters, of which every fifth takes connections and answers nothing.
+struct FiveHundred {
+    bench: Bench,
+    names: Vec<String>,
+}
+
+/// How often a member is looked at, in seconds.
+const PERIOD: u64 = 10;
+
+impl FiveHundred {
+    fn new() -> Self {
+        let names: Vec<String> = (0..500).map(|n| format!("m{n:03}")).collect();
+        let bench = Bench::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let all = Self { bench, names };
+        for name in all.hanging() {
+            all.bench.member(name).hang();
+        }
+        all
+    }
+
+    fn hanging(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().step_by(5).map(String::as_str)
+    }
+
+    fn healthy(&self) -> impl Iterator<Item = &str> {
+        let healthy = self.names.iter().enumerate().filter(|(n, _)| !n.is_multiple_of(5));
+        healthy.map(|(_, name)| name.as_str())
+    }
+
+    /// Lets six periods pass from `second` on, in which each of `names` is probed on time.
+    async fn are_probed_on_time(&self, second: u64, names: impl Iterator<Item = &str>) {
+        const PERIODS: usize = 6;
+        self.bench.until(second).await;
+        let before = self.bench.probes();
+        self.bench.until(second + PERIODS as u64 * PERIOD).await;
+        let after = self.bench.probes();
+        for name in names {
+            let (before, after) = (before[name].len(), &after[name]);
+            assert_eq!(after.len() - before, PERIODS, "{name}: one probe a period");
+            for gap in gaps(&after[before - 1..]) {
+                assert_eq!(gap, Duration::from_secs(PERIOD), "{name} is asked every period");
+            }
+        }
+    }
+}
+
 // C68; karmada#439, karmada#2571, and stock's five workers that hanging members occupy: of five hundred clusters a
 // hundred take connections and answer nothing, and every other one is asked in every period.
 #[test]
 fn of_five_hundred_a_hundred_hang_and_every_other_one_is_probed_on_time() {
-    const PERIOD: u64 = 10;
-    const SECONDS: u64 = 60;
     paused(async {
-        let names: Vec<String> = (0..500).map(|n| format!("m{n:03}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let bench = Bench::new(&names);
-        let hangs = |n: usize| n.is_multiple_of(5);
-        for (n, name) in names.iter().enumerate() {
-            if hangs(n) {
-                bench.member(name).hang();
+        let all = FiveHundred::new();
+        let _process = all.bench.start_with("health-0", "clusterStatus").await;
+        all.are_probed_on_time(1, all.names.iter().map(String::as_str)).await;
+        for (names, expected) in [
+            (all.hanging().collect::<Vec<_>>(), "False"),
+            (all.healthy().collect(), "True"),
+        ] {
+            for name in names {
+                assert_eq!(all.bench.ready(name).await.0, expected, "{name}");
             }
         }
-        let _process = bench.start_with("health-0", "clusterStatus").await;
-        bench.until(1).await;
-        let before = bench.probes();
-        bench.until(1 + SECONDS).await;
-        for (n, name) in names.iter().enumerate() {
-            let probes = &bench.probes()[*name];
-            let new = probes.len() - before[*name].len();
-            assert_eq!(new as u64, SECONDS / PERIOD, "{name}: one probe a period, not {new}");
-            for gap in gaps(probes) {
-                assert_eq!(gap, Duration::from_secs(PERIOD), "{name} is asked every period");
-            }
-            let expected = if hangs(n) { "False" } else { "True" };
-            assert_eq!(bench.ready(name).await.0, expected, "{name}");
+    });
+}
+
+// The same while every answer of the control plane takes a while, and what is to be written of those that hang takes
+// longer than a period.
+#[test]
+fn of_five_hundred_every_healthy_one_is_probed_on_time_beside_a_slow_control_plane() {
+    paused(async {
+        let all = FiveHundred::new();
+        let (faults, slow) = (all.bench.plane().faults(), Duration::from_secs(PERIOD + 5));
+        faults.seeded_latency(7, Duration::from_millis(800));
+        for name in all.hanging() {
+            let status = Match::writes().resource("clusters").name(name);
+            faults.inject(status, Effect::Latency(slow));
         }
+        let _process = all.bench.start_with("health-0", "clusterStatus").await;
+        // From the second look on: the first one waits for its Secret.
+        all.are_probed_on_time(PERIOD + 5, all.healthy()).await;
+        for name in all.healthy() {
+            assert_eq!(all.bench.ready(name).await.0, "True", "{name}");
+        }
+        let tried = faults.count(&Match::any().verb(Verb::Patch).resource("clusters"));
+        assert!(
+            tried >= 400 + 2 * 100,
+            "those that hang are written of again and again: {tried}"
+        );
     });
 }
 
