@@ -47,13 +47,19 @@ pub(super) async fn say_bindings(
         .iter()
         .enumerate()
         .map(|(number, binding)| {
-            hold(binding, &cluster, &operations, || {
-                if number < DRY_RUNS {
-                    places.elsewhere(binding)
-                } else {
-                    OtherPlace::NotLookedFor
-                }
-            })
+            hold(
+                binding,
+                &cluster,
+                &operations,
+                |name| places.fleet.get(name),
+                || {
+                    if number < DRY_RUNS {
+                        places.elsewhere(binding)
+                    } else {
+                        OtherPlace::NotLookedFor
+                    }
+                },
+            )
         })
         .collect();
     say(

@@ -7,14 +7,16 @@
 
 use std::collections::BTreeSet;
 
+use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::names::annotation;
-use api_types::work::Binding;
+use api_types::work::{Binding, TargetCluster};
 use jiff::Timestamp;
 
 use super::controllers;
 use crate::eviction::queue::{EntryKey, PauseView};
 use crate::eviction::{Cause, FailoverGate, cause, stay};
+use crate::graceful::copies::works;
 
 /// What the rest of the control plane is doing.
 #[derive(Clone, Debug)]
@@ -42,7 +44,7 @@ pub enum HoldKind {
     NoTarget,
     /// A person wants it to stay: the annotation `stay`, scheduling that is suspended, a task that must not end.
     KeptByHand,
-    /// It has left, or other clusters were chosen beside this one, and its old copy waits for the new one.
+    /// It has left, or other clusters were chosen beside this one, and its old copy waits for one there to work.
     Moving,
     /// It is being deleted itself.
     BindingDeleted,
@@ -84,13 +86,14 @@ impl Hold {
     }
 }
 
-/// Why `binding` still names `cluster`, which is being deleted. `other_place` is asked last: whether the binding would
-/// find one.
+/// Why `binding` still names `cluster`, which is being deleted. `fleet` finds the other clusters by name; `other_place` is
+/// asked last: whether the binding would find one.
 #[must_use]
-pub fn hold(
+pub fn hold<'fleet>(
     binding: &Binding,
     cluster: &Cluster,
     operations: &Operations,
+    fleet: impl Fn(&str) -> Option<&'fleet Cluster>,
     other_place: impl FnOnce() -> OtherPlace,
 ) -> Hold {
     let name = cluster.cluster_name();
@@ -118,9 +121,7 @@ pub fn hold(
         return if suspended == Some(true) {
             Hold::new(HoldKind::KeptByHand, "spec.suspension.scheduling")
         } else {
-            // What the scheduler has placed elsewhere keeps its last copy here until another one works.
-            let is_placed_elsewhere = binding.spec.clusters.iter().any(|target| target.name != name.as_str());
-            let kind = if is_placed_elsewhere {
+            let kind = if waits_for_others(binding, &name, fleet) {
                 HoldKind::Moving
             } else {
                 HoldKind::Waiting
@@ -170,4 +171,23 @@ pub fn hold(
         OtherPlace::Found => Hold::new(HoldKind::Waiting, ""),
         OtherPlace::NotLookedFor => Hold::new(HoldKind::NotLookedAt, ""),
     }
+}
+
+/// Whether others are chosen beside the cluster and none of them works yet: so long the scheduler keeps the last copy there.
+/// Where one works, it has only not looked yet.
+fn waits_for_others<'fleet>(
+    binding: &Binding,
+    name: &ClusterName,
+    fleet: impl Fn(&str) -> Option<&'fleet Cluster>,
+) -> bool {
+    let others: Vec<_> = binding
+        .spec
+        .clusters
+        .iter()
+        .filter(|target| target.name != name.as_str())
+        .collect();
+    let runs = |target: &TargetCluster| {
+        (target.replicas > 0 || !binding.spec.is_workload()) && works(binding, target, fleet(&target.name)).is_ok()
+    };
+    !others.is_empty() && !others.into_iter().any(runs)
 }

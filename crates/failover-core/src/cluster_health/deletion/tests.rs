@@ -70,7 +70,13 @@ fn pause(scope: PauseScopeView) -> PauseView {
 }
 
 fn held(binding: &Binding, operations: &Operations, no_target: Option<&str>) -> (HoldKind, String) {
-    let hold = hold(binding, &cluster(json!({})), operations, || {
+    let m2 = cluster(json!({
+        "metadata": {"name": "m2", "uid": "u2", "deletionTimestamp": null},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "ClusterReady", "message": "",
+                                   "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+    }));
+    let fleet = |name: &str| (name == "m2").then_some(&m2);
+    let hold = hold(binding, &cluster(json!({})), operations, fleet, || {
         no_target.map_or(OtherPlace::Found, |why| OtherPlace::None(why.to_owned()))
     });
     (hold.kind, hold.what)
@@ -102,8 +108,20 @@ fn without_the_gate_it_is_the_schedulers() {
     };
     let plain = binding(json!({}));
     assert_eq!(held(&plain, &off(&["evictionQueue"]), Some("no")).0, HoldKind::Waiting);
-    let replaced = binding(json!({"spec": {"clusters": [{"name": "m1"}, {"name": "m2"}]}}));
-    assert_eq!(held(&replaced, &off(&[]), None).0, HoldKind::Moving);
+    let with_copy = |ready: u32| {
+        let item = json!({"clusterName": "m2", "applied": true, "health": "Healthy",
+            "status": {"replicas": ready, "readyReplicas": ready, "updatedReplicas": ready, "availableReplicas": ready}});
+        binding(
+            json!({"spec": {"replicas": 2, "clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}]},
+                       "status": {"aggregatedStatus": [item]}}),
+        )
+    };
+    assert_eq!(held(&with_copy(1), &off(&[]), None).0, HoldKind::Moving);
+    assert_eq!(
+        held(&with_copy(2), &off(&[]), None).0,
+        HoldKind::Waiting,
+        "it may go as soon as the scheduler looks"
+    );
     assert_eq!(
         held(&plain, &off(&["scheduler"]), None),
         (HoldKind::NotRunning, "scheduler".to_owned())
@@ -136,14 +154,22 @@ fn the_message_counts_by_reason_and_names_the_way_out() {
     let moving = json!({"metadata": {"name": "moving"}, "spec": {"clusters": [], "gracefulEvictionTasks": [{"fromCluster": "m1", "reason": "r", "producer": "p"}]}});
     let shop = json!({"metadata": {"namespace": "shop"}});
     let tally: Tally = [
-        hold(&binding(json!({"metadata": {"name": "b"}})), &cluster, &paused, || {
-            OtherPlace::None("no cluster fits".to_owned())
-        }),
-        hold(&binding(json!({"metadata": {"name": "a"}})), &cluster, &paused, || {
-            OtherPlace::None("0/1 clusters".to_owned())
-        }),
-        hold(&binding(shop), &cluster, &paused, || OtherPlace::Found),
-        hold(&binding(moving), &cluster, &paused, || OtherPlace::Found),
+        hold(
+            &binding(json!({"metadata": {"name": "b"}})),
+            &cluster,
+            &paused,
+            |_| None,
+            || OtherPlace::None("no cluster fits".to_owned()),
+        ),
+        hold(
+            &binding(json!({"metadata": {"name": "a"}})),
+            &cluster,
+            &paused,
+            |_| None,
+            || OtherPlace::None("0/1 clusters".to_owned()),
+        ),
+        hold(&binding(shop), &cluster, &paused, |_| None, || OtherPlace::Found),
+        hold(&binding(moving), &cluster, &paused, |_| None, || OtherPlace::Found),
     ]
     .into_iter()
     .collect();
@@ -228,7 +254,7 @@ fn who_was_not_looked_at_is_counted_apart() {
         OtherPlace::NotLookedFor,
         OtherPlace::NotLookedFor,
     ];
-    let holds = places.map(|place| hold(&binding(json!({})), &cluster, &operations, || place));
+    let holds = places.map(|place| hold(&binding(json!({})), &cluster, &operations, |_| None, || place));
     let tally = Tally::from_iter(holds);
     assert_eq!(tally.of(HoldKind::Waiting), 0);
     let message = tally.message("");
