@@ -12,6 +12,7 @@ mod pull_member;
 mod restarts;
 mod simulated_members;
 mod taint_policies;
+mod telling;
 mod worked_example;
 
 use std::process::ExitCode;

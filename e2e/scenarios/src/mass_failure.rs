@@ -19,6 +19,7 @@ use kube_sandbox::rules::{Settings, Watching};
 use crate::components::{components, furnish, queue_of, start_components, stop_components};
 use crate::grpcurl::Grpcurl;
 use crate::simulated_members::SimulatedMembers;
+use crate::telling::watch_rules;
 
 /// Tells the story; whether it came out right.
 pub async fn tell() -> anyhow::Result<bool> {
@@ -33,12 +34,7 @@ pub async fn tell() -> anyhow::Result<bool> {
         members: stage.members.clients()?,
         queue: queue_of(&client).await?,
     });
-    let clock = Clock::system();
-    let rules = Watching::start(
-        &client,
-        Settings::real_time(scenario.highest_rate()),
-        Arc::new(move || clock.now()),
-    );
+    let rules = watch_rules(&client, scenario.highest_rate());
     let printer = Printer::new(Output::Text);
     let mut problems = script::play(&scenario, &mut stage, &mut observer, &printer).await?;
     problems.extend(stage.unexplained());

@@ -27,6 +27,7 @@ use tokio::time::Instant;
 
 use crate::clusters::{self, SOON};
 use crate::components::{SHORT_LEASES, components, furnish, start_components, stop_components};
+use crate::telling::{came_out_right, say, watch_rules};
 
 const PACE: Pace = Pace::FAST;
 /// The member's Lease is renewed every second, and stale after six.
@@ -41,12 +42,7 @@ pub async fn tell() -> anyhow::Result<bool> {
         return Ok(true);
     }
     let mut stage = Stage::set().await?;
-    let clock = Clock::system();
-    let rules = Watching::start(
-        &stage.client,
-        Settings::real_time(PACE.evictions_per_second),
-        Arc::new(move || clock.now()),
-    );
+    let rules = watch_rules(&stage.client, PACE.evictions_per_second);
     stage.the_member_has_joined().await?;
     stage.the_agent_reaches_nothing_else().await?;
     stage.the_workload_runs_on_both().await?;
@@ -55,15 +51,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     stage.the_agent_returns().await?;
     stage.nothing_was_refused()?;
     stop_components(stage.processes).await?;
-    let broken: Vec<String> = rules.finish().iter().map(ToString::to_string).collect();
-    ensure!(broken.is_empty(), "rules are broken: {broken:#?}");
-    say("all of it came out right");
-    Ok(true)
-}
-
-#[expect(clippy::print_stdout, reason = "the story is told on standard output")]
-fn say(text: &str) {
-    println!("{text}");
+    came_out_right(rules)
 }
 
 struct Stage {

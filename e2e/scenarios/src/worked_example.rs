@@ -13,6 +13,7 @@ use kube_sandbox::rules::{Settings, Watching};
 
 use crate::fleet::Fleet;
 use crate::healthy_side::HealthySide;
+use crate::telling::watch_rules;
 
 /// The longest that an old copy may outlive its cluster's return: stock needs up to 17 minutes.
 const SECONDS_FROM_RETURN_TO_REMOVAL: f64 = 15.0;
@@ -42,12 +43,7 @@ impl Telling {
     pub async fn begin(fleet: &Fleet, pace: Pace) -> anyhow::Result<Self> {
         let observer = Observer::start(fleet.sources().await?);
         let healthy_side = HealthySide::watch(&fleet.member("member2")?.client().await?, 2);
-        let clock = Clock::system();
-        let rules = Watching::start(
-            &fleet.control_plane.client().await?,
-            Settings::real_time(pace.evictions_per_second),
-            Arc::new(move || clock.now()),
-        );
+        let rules = watch_rules(&fleet.control_plane.client().await?, pace.evictions_per_second);
         Ok(Self {
             pace,
             observer,

@@ -16,8 +16,8 @@ use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::say;
 use crate::clusters;
+use crate::telling::say;
 
 /// How often an agent renews its Lease.
 const RENEWED_EVERY: Duration = Duration::from_secs(1);

@@ -24,6 +24,7 @@ use crate::clusters::{self, SOON};
 use crate::components::{SHORT_LEASES, components, furnish, start_as, start_components, stop_components};
 use crate::kubectl::Kubectl;
 use crate::simulated_members::SimulatedMembers;
+use crate::telling::{came_out_right, say, watch_rules};
 
 const PACE: Pace = Pace::FAST;
 /// How long a sign of life is good for.
@@ -40,26 +41,13 @@ pub async fn tell() -> anyhow::Result<bool> {
         return Ok(true);
     }
     let mut stage = Stage::set().await?;
-    let clock = Clock::system();
-    let rules = Watching::start(
-        &stage.client,
-        Settings::real_time(PACE.evictions_per_second),
-        Arc::new(move || clock.now()),
-    );
+    let rules = watch_rules(&stage.client, PACE.evictions_per_second);
     stage.a_member_that_swallows_all_delays_nobody().await?;
     stage.the_reporter_dies_and_nobody_is_marked().await?;
     stage.the_monitor_hears_nobody_and_marks_nobody().await?;
     stage.a_deletion_waits_and_says_for_what().await?;
     stop_components(stage.processes).await?;
-    let broken: Vec<String> = rules.finish().iter().map(ToString::to_string).collect();
-    ensure!(broken.is_empty(), "rules are broken: {broken:#?}");
-    say("all of it came out right");
-    Ok(true)
-}
-
-#[expect(clippy::print_stdout, reason = "the story is told on standard output")]
-fn say(text: &str) {
-    println!("{text}");
+    came_out_right(rules)
 }
 
 struct Stage {

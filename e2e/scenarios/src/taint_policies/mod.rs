@@ -21,6 +21,7 @@ use crate::clusters::{self, SOON};
 use crate::components::{SHORT_LEASES, components, furnish, start_components, stop_components};
 use crate::kubectl::Kubectl;
 use crate::simulated_members::SimulatedMembers;
+use crate::telling::{came_out_right, say, watch_rules};
 
 /// Long enough that a killed process is back before it ends: its Lease has to run out first.
 const ADD_SECONDS: i64 = 20;
@@ -36,22 +37,13 @@ pub async fn tell() -> anyhow::Result<bool> {
         return Ok(true);
     }
     let mut stage = Stage::set().await?;
-    let clock = Clock::system();
-    let rules = Watching::start(&stage.client, Settings::real_time(1.0), Arc::new(move || clock.now()));
+    let rules = watch_rules(&stage.client, 1.0);
     bad_policies::are_refused(&stage.kubectl)?;
     stage.a_window_outlives_its_controller().await?;
     stage.a_person_takes_the_taint_back().await?;
     stage.a_taint_goes_after_its_removal_window().await?;
     stop_components(stage.processes).await?;
-    let broken: Vec<String> = rules.finish().iter().map(ToString::to_string).collect();
-    ensure!(broken.is_empty(), "rules are broken: {broken:#?}");
-    say("all of it came out right");
-    Ok(true)
-}
-
-#[expect(clippy::print_stdout, reason = "the story is told on standard output")]
-fn say(text: &str) {
-    println!("{text}");
+    came_out_right(rules)
 }
 
 struct Stage {
