@@ -35,6 +35,7 @@ fn a_jump_at_rest_changes_nothing() {
             assert_eq!(scene.events("ClusterNotReady").len(), told);
             assert_eq!(scene.metric("failover_clock_steps_total", ""), 1.0, "{by}");
             scene.assert_told("a clock that jumps").await;
+            scene.assert_over("a clock that jumps").await;
             scene.finish().await;
         });
     }

@@ -36,6 +36,7 @@ fn away_for_a_minute() {
             assert!(scene.moved().await.is_some(), "away {after} s after the member stopped");
             scene.member("member1").resume();
             scene.moved_and_clean(10).await;
+            scene.assert_over("an API server that is away").await;
             scene.finish().await;
         });
     }
@@ -87,6 +88,8 @@ fn slow() {
         assert!(scene.moved().await.is_some());
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;
+        scene.world.fleet.control_plane().set_reachability(Reachability::Up);
+        scene.assert_over("an API server that is slow").await;
         scene.finish().await;
     });
 }
@@ -131,6 +134,8 @@ fn full_of_conflicts() {
         assert!(scene.metric("failover_api_requests_total", "code=\"409\"") > 10.0);
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;
+        faults.clear();
+        scene.assert_over("an API server that is full of conflicts").await;
         scene.finish().await;
     });
 }

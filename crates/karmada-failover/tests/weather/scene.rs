@@ -15,6 +15,7 @@ use kube_sandbox::{Match, Member, MemberConnector};
 use serde_json::{Value, json};
 
 use crate::common::World;
+use crate::told::Sight;
 
 pub const PACE: Pace = Pace {
     probe_seconds: 10,
@@ -86,6 +87,8 @@ pub struct Scene {
     process: Option<Running>,
     flags: Vec<String>,
     started: u32,
+    /// What can be seen while all is well, before any weather.
+    fine: Sight,
 }
 
 impl Scene {
@@ -111,6 +114,7 @@ impl Scene {
             process: None,
             flags,
             started: 0,
+            fine: Sight::default(),
         };
         scene.start().await;
         scene.world.create_example(&PACE);
@@ -130,6 +134,7 @@ impl Scene {
         tokio::time::sleep(Duration::from_secs(60)).await;
         let disturbed = scene.process().readiness().notes();
         assert!(disturbed.is_empty(), "in fine weather: {disturbed:?}");
+        scene.fine = scene.sight().await;
         scene
     }
 
@@ -142,6 +147,12 @@ impl Scene {
             .run_reaching(Arc::new(self.roads.clone()), &identity, &flags)
             .await;
         self.process = Some(process);
+        self.fine.forget_metrics();
+    }
+
+    /// What could be seen while all was well; of the metrics, those of the process that runs now.
+    pub fn fine(&self) -> &Sight {
+        &self.fine
     }
 
     /// The process that runs now.
@@ -249,6 +260,11 @@ impl Scene {
         series
             .filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok())
             .sum()
+    }
+
+    /// All that was logged so far.
+    pub fn log_lines(&self) -> Vec<String> {
+        self.log.lines()
     }
 
     /// The log has a line with all these words.

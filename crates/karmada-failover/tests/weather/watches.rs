@@ -37,6 +37,7 @@ fn watches_that_end_every_few_seconds() {
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;
         assert_eq!(scene.starts(), 1);
+        scene.assert_over("watches that end early").await;
         scene.finish().await;
     });
 }
@@ -61,6 +62,11 @@ fn watches_that_lose_events() {
         scene.assert_told("watches that lose events").await;
         scene.member("member1").resume();
         scene.moved_and_clean(15).await;
+        scene.world.fleet.control_plane().faults().clear();
+        scene.member("member2").faults().clear();
+        // What was lost until now is found by the next lists.
+        scene.minutes(2).await;
+        scene.assert_over("watches that lose events").await;
         scene.finish().await;
     });
 }
@@ -81,6 +87,8 @@ fn watches_that_are_late() {
         assert!(scene.moved().await.is_some());
         scene.member("member1").resume();
         scene.moved_and_clean(15).await;
+        faults.clear();
+        scene.assert_over("watches that are late").await;
         scene.finish().await;
     });
 }
@@ -104,6 +112,7 @@ fn lists_that_show_the_past() {
         scene.member("member1").resume();
         scene.moved_and_clean(10).await;
         assert_eq!(scene.starts(), 1);
+        scene.assert_over("lists that show the past").await;
         scene.finish().await;
     });
 }
