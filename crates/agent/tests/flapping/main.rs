@@ -1,6 +1,11 @@
 //! A member that never rests, for a day: what is made and dropped at each of its returns is dropped for good.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
 
 #[allow(dead_code, reason = "shared with the other tests of a Pull member")]
 #[path = "../pull/log.rs"]
@@ -9,6 +14,7 @@ mod log;
 #[path = "../pull/world.rs"]
 mod world;
 
+use controller_kit::KitFlags;
 use kube::api::{Api, DeleteParams};
 use kube_sandbox::Member;
 use test_bench::{Footprint, Heap, assert_flat, heap, held_to_its_end, paused};
@@ -54,7 +60,11 @@ async fn an_hour(world: &World, begins_at: u64) {
 /// Lets the member flap for some hours, and then tells how many bytes the agent and the control plane's controllers held at
 /// the end.
 async fn flap(hours: u64) -> [usize; 2] {
-    let world = World::without_elections();
+    // Each process is the only one of its kind: a day of renewals takes its time and shows nothing.
+    let world = World::with(KitFlags {
+        leader_elect: false,
+        ..KitFlags::default()
+    });
     let plane = world.start_control_plane().await;
     let agent = world.start_agent("agent-0").await;
     world.until(20).await;

@@ -38,22 +38,17 @@ impl Deref for World {
 impl World {
     /// A control plane, and the members m1 and m2, of which the control plane knows nothing yet.
     pub fn new() -> Self {
+        Self::with(KitFlags::default())
+    }
+
+    /// The same where each process is started with these flags.
+    pub fn with(kit: KitFlags) -> Self {
         Self {
             bench: Bench::new(&["m1", "m2"]),
             asked: Default::default(),
             touched: Arc::default(),
-            kit: KitFlags::default(),
+            kit,
         }
-    }
-
-    /// The same where each process is the only one of its kind and renews no Lease of a controller: a day of renewals
-    /// takes a test its time and shows nothing.
-    pub fn without_elections() -> Self {
-        let kit = KitFlags {
-            leader_elect: false,
-            ..KitFlags::default()
-        };
-        Self { kit, ..Self::new() }
     }
 
     pub fn m1(&self) -> Member {

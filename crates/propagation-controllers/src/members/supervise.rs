@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
-use controller_kit::informer::{Followed, NotRead};
+use controller_kit::informer::Followed;
 use controller_kit::members::{AddressError, MemberAddress, SecretPlace, TlsVerification};
 use controller_kit::tasks::TaskGuard;
 use controller_kit::{Context, MemberTarget, Next, ObjectKey, Store, Tasks, WorkQueue};
@@ -111,7 +111,7 @@ enum NoIdentity {
         cluster: ClusterName,
         secret: ObjectKey,
         patience: Duration,
-        why: NotRead,
+        why: String,
     },
 }
 
@@ -225,7 +225,7 @@ where
                     cluster: name,
                     secret: place,
                     patience: self.request_timeout,
-                    why,
+                    why: why.to_string(),
                 });
             }
         };
