@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use controller_kit::Clock;
-use jiff::{SignedDuration, Timestamp};
+use failover_core::taint_policy::CLOCK_STEP;
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 /// How often it is looked whether the wall clock was set. A process that ends sooner after that leaves windows behind
 /// that are stored by the clock as it was.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A step that makes windows worth storing again; a clock that is kept in step moves by far less.
-const WORTH_A_LOOK: SignedDuration = SignedDuration::from_secs(1);
-
 /// The wall clock at the start, carried on by elapsed time: a wall clock that is set while the process runs makes no
 /// window shorter or longer. What outlives the process is stored by the wall clock, as it is then.
 #[derive(Clone, Debug)]
@@ -34,14 +32,14 @@ impl SteadyClock {
             .unwrap_or(Timestamp::MAX)
     }
 
-    /// Calls `set` each time that `wall` was set by a second or more.
+    /// Calls `set` each time that `wall` was set by a step or more.
     pub async fn watch(self, wall: Clock, set: impl Fn()) {
         let ahead = || wall.now().duration_since(self.now());
         let mut before = ahead();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             let now = ahead();
-            if (now - before).abs() >= WORTH_A_LOOK {
+            if (now - before).abs() >= CLOCK_STEP {
                 before = now;
                 set();
             }
@@ -54,6 +52,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use jiff::SignedDuration;
 
     #[tokio::test(start_paused = true)]
     async fn a_clock_that_is_set_moves_no_window() {
@@ -73,7 +72,7 @@ mod tests {
             let pass = || tokio::time::sleep(Duration::from_secs(10));
             pass().await;
             assert_eq!(noticed.get(), 0, "time that passes is no step");
-            for (milliseconds, times) in [(3_600_000, 1), (-7_200_000, 2), (600, 2), (600, 3)] {
+            for (milliseconds, times) in [(3_600_000, 1), (-7_200_000, 2), (120, 2), (120, 3)] {
                 clock.jump(SignedDuration::from_millis(milliseconds));
                 pass().await;
                 assert_eq!(noticed.get(), times, "after a step of {milliseconds} ms");

@@ -12,7 +12,7 @@ use super::engine::{Evaluation, Input};
 use super::form::{Form, PolicyTaint, Rule, precedence};
 use super::ownership::{Owned, find};
 use super::records::{ManagedTaints, TaintId, Window, Windows};
-use super::wall::previous_windows;
+use super::wall::{CLOCK_STEP, previous_windows};
 use super::wanted::{Standing, Want, want};
 use super::windows::after;
 
@@ -126,6 +126,14 @@ pub fn details(input: Input<'_>, evaluation: &Evaluation) -> Vec<Detail> {
     spoken_of
         .map(|form| {
             let window = evaluation.memory.windows.get(form.uid);
+            let lag = match evaluation.memory.restored.contains(form.uid) {
+                true => CLOCK_STEP,
+                false => SignedDuration::ZERO,
+            };
+            let judged = Input {
+                now: after(input.now, -lag),
+                ..input
+            };
             let recorded = stored.get(form.uid);
             Detail {
                 policy: form.name.to_owned(),
@@ -133,7 +141,7 @@ pub fn details(input: Input<'_>, evaluation: &Evaluation) -> Vec<Detail> {
                 taints: form
                     .taints
                     .iter()
-                    .map(|taint| taint_detail(form, taint, window, &owned, input))
+                    .map(|taint| taint_detail(form, taint, window, &owned, judged))
                     .collect(),
                 is_recorded: match (window, recorded) {
                     (None, None) => true,

@@ -1,10 +1,10 @@
 //! All policies and one Cluster: what to change on it, and when to look again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use api_types::taint_policy::ClusterTaintPolicy;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::flaps;
 use super::forecast::{dismissal_ends, forecast};
@@ -20,9 +20,9 @@ use super::report::{Report, render};
 use super::resolve::{Judged, Resolved, by_taint, resolve};
 use super::stamps::{More, stamps};
 use super::times::after;
-use super::wall;
+use super::wall::{self, CLOCK_STEP};
 use super::wanted::{Standing, Want, want};
-use super::windows::{self, Memory, Source, Stands};
+use super::windows::{self, Memory, Previous, Source, Stands};
 
 /// When to go on with what was too much for one write: its own echo may be lost.
 const GO_ON_AFTER: Duration = Duration::from_secs(1);
@@ -30,10 +30,22 @@ const GO_ON_AFTER: Duration = Duration::from_secs(1);
 /// Judges one Cluster.
 #[must_use]
 pub fn evaluate(input: Input<'_>) -> Evaluation {
+    let uid = input.cluster.metadata.uid.as_deref().unwrap_or_default();
+    let memory = input.memory.filter(|memory| memory.cluster == uid);
+    let ahead = wall::ahead(input);
+    let taken_over = wall::taken_over(ahead, memory);
+    let evaluation = judge(input, memory, taken_over);
+    if taken_over != ahead && evaluation.stores_windows() {
+        judge(input, memory, ahead)
+    } else {
+        evaluation
+    }
+}
+
+/// Judges it by a wall clock that is so much ahead of the process's time.
+fn judge(input: Input<'_>, memory: Option<&Memory>, wall_ahead: SignedDuration) -> Evaluation {
     let cluster = input.cluster;
     let uid = cluster.metadata.uid.as_deref().unwrap_or_default();
-    let memory = input.memory.filter(|memory| memory.cluster == uid);
-    let wall_ahead = wall::ahead(input, memory);
     let now = after(input.now, wall_ahead);
     let input = Input { now, ..input };
     let stored = Stored::read(cluster);
@@ -58,11 +70,21 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
             continue;
         }
         let before = previous.get(form.uid);
-        let window = judge_window(form, input, before, source, &owned);
+        let lag = match source {
+            Source::Stored => CLOCK_STEP,
+            Source::Observed if memory.is_some_and(|memory| memory.restored.contains(form.uid)) => CLOCK_STEP,
+            Source::Observed => SignedDuration::ZERO,
+        };
+        let previous = Previous {
+            window: before,
+            source,
+            lag,
+        };
+        let (window, lag) = judge_window(form, input, previous, &owned);
         if source == Source::Observed && before.is_some_and(|w| w.matching) != window.matching {
             *transitions.entry(form.uid.to_owned()).or_default() += 1;
         }
-        let policy = judge_taints(form, window, &owned, input);
+        let policy = judge_taints(form, window, lag, &owned, input);
         let stored_window = || of_this_cluster()?.windows.get(form.uid);
         notices.extend(notices_of(form, cluster, &policy.window, stored_window));
         judged.push(policy);
@@ -103,6 +125,7 @@ pub fn evaluate(input: Input<'_>) -> Evaluation {
                 .filter(|in_doubt| in_doubt.outlasts(cluster))
                 .cloned(),
             wall_ahead,
+            restored: restored(&judged),
             windows: remembered_windows(judged, &owned),
             transitions,
             ready: flap.ready,
@@ -137,9 +160,9 @@ fn kept_counts(memory: Option<&Memory>, forms: &[Form<'_>]) -> BTreeMap<String, 
 }
 
 /// The policy's window after this look, with what a person took back meanwhile.
-fn judge_window(form: &Form<'_>, input: Input<'_>, before: Option<&Window>, source: Source, owned: &Owned) -> Window {
+fn judge_window(form: &Form<'_>, input: Input<'_>, previous: Previous<'_>, owned: &Owned) -> (Window, SignedDuration) {
     let now = input.now;
-    let mut window = windows::step(form, input.cluster, before, source, owned.stands_for(form.uid), now);
+    let (mut window, lag) = windows::step(form, input.cluster, previous, owned.stands_for(form.uid), now);
     if window.matching {
         for id in owned.taken_from(form.uid).filter(|id| form.taint(id).is_some()) {
             let dismissed = DismissedAt {
@@ -149,37 +172,54 @@ fn judge_window(form: &Form<'_>, input: Input<'_>, before: Option<&Window>, sour
             window.dismissed.entry(id.clone()).or_insert(dismissed);
         }
     }
-    window
+    (window, lag)
 }
 
-fn judge_taints<'a>(form: &'a Form<'a>, mut window: Window, owned: &Owned, input: Input<'_>) -> Judged<'a> {
+fn judge_taints<'a>(
+    form: &'a Form<'a>,
+    mut window: Window,
+    lag: SignedDuration,
+    owned: &Owned,
+    input: Input<'_>,
+) -> Judged<'a> {
+    let now = after(input.now, -lag);
     let one = |taint: &'a PolicyTaint| {
         let standing = if owned.stands(&taint.id, form.uid) {
             Standing::Yes
         } else {
             Standing::No
         };
-        (taint, want(form, taint, &window, standing, input.gate, input.now))
+        (taint, want(form, taint, &window, standing, input.gate, now))
     };
     let wants: Vec<(&PolicyTaint, Want)> = form.taints.iter().map(one).collect();
     if !wants.iter().any(|(_, want)| want.waits()) {
         window.started_anew.clear();
     }
-    Judged { form, window, wants }
+    Judged {
+        form,
+        window,
+        lag,
+        wants,
+    }
 }
 
 /// When something changes by time alone.
 fn next_look(judged: &[Judged<'_>], more: More, now: Timestamp) -> Option<Timestamp> {
-    let of_wants = judged.iter().flat_map(|policy| &policy.wants);
-    let of_wants = of_wants.filter_map(|(_, want)| want.changes_at(now));
-    let of_dismissals = judged.iter().flat_map(dismissal_ends);
+    let of_policy = |policy: &Judged<'_>| {
+        let judged_at = after(now, -policy.lag);
+        let of_wants = policy.wants.iter().filter_map(|(_, want)| want.changes_at(judged_at));
+        let first = of_wants.chain(dismissal_ends(policy)).min();
+        first.map(|at| after(at, policy.lag))
+    };
     let go_on = (more == More::Yes).then(|| now.checked_add(GO_ON_AFTER).unwrap_or(Timestamp::MAX));
-    of_wants.chain(of_dismissals).chain(go_on).min()
+    judged.iter().filter_map(of_policy).chain(go_on).min()
 }
 
 fn reports(judged: &[Judged<'_>], resolved: &Resolved, input: Input<'_>) -> BTreeMap<String, Report> {
     let one = |policy: &Judged<'_>| {
-        let Judged { form, window, wants } = policy;
+        let Judged {
+            form, window, wants, ..
+        } = policy;
         let foreign: Vec<String> = wants
             .iter()
             .filter(|(taint, want)| want.is_wanted() && resolved.foreign.contains(&taint.id))
@@ -203,6 +243,12 @@ fn stored_windows<'a>(judged: &'a [Judged<'_>]) -> BTreeMap<&'a str, &'a Window>
         .iter()
         .filter(|policy| matters(&policy.window) || policy.wants.iter().any(|(_, want)| want.is_wanted()));
     kept.map(|policy| (policy.form.uid, &policy.window)).collect()
+}
+
+/// The policies whose windows an earlier process stored.
+fn restored(judged: &[Judged<'_>]) -> BTreeSet<String> {
+    let restored = judged.iter().filter(|policy| !policy.lag.is_zero());
+    restored.map(|policy| policy.form.uid.to_owned()).collect()
 }
 
 /// The windows to remember: until the last taint is seen to be gone, for the removal may have to be tried again.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use api_types::names::annotation;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -82,6 +83,12 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// Whether windows are to be stored.
+    pub(super) fn stores_windows(&self) -> bool {
+        let of_windows = |change: &AnnotationChange| change.name == annotation::TAINT_WINDOWS && change.value.is_some();
+        self.annotations.iter().any(of_windows)
+    }
+
     /// Whether there is something to write.
     #[must_use]
     pub fn has_changes(&self) -> bool {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -19,6 +20,8 @@ use super::wanted::Want;
 pub(super) struct Judged<'a> {
     pub form: &'a Form<'a>,
     pub window: Window,
+    /// How far behind the window is judged.
+    pub lag: SignedDuration,
     pub wants: Vec<(&'a PolicyTaint, Want)>,
 }
 

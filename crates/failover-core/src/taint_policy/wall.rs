@@ -1,10 +1,13 @@
 //! Windows run by elapsed time and are stored and told by the wall clock: the next process has no other, nor have people.
 //!
-//! A process takes over by how much the wall clock is ahead of its own time: at its first look, and again when that has
-//! moved by a second or more, for then somebody set the clock. The windows that it remembers move along, and are stored
-//! again. So neither a clock that was set while a process looked nor a restart after that moves the end of a window by
-//! elapsed time, and a clock that is kept in step by small nudges causes no write. Only a clock that is set while nobody
-//! looks is taken for time that passed.
+//! A process takes over by how much the wall clock is ahead of its own time: at its first look, whenever it stores windows
+//! anyway, and as soon as that has moved by [`CLOCK_STEP`], for then somebody set the clock. The windows that it remembers
+//! move along, and are stored again. So neither a clock that was set while a process looked nor a restart after that moves
+//! the end of a window by elapsed time, and a clock that is kept in step by small nudges causes no write. Only a clock that
+//! is set while nobody looks is taken for time that passed.
+//!
+//! What is stored may be off by less than such a step. A window that an earlier process stored is therefore judged that
+//! much behind: it ends up to a step late, and not early.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,15 +19,23 @@ use super::records::Window;
 use super::times::{after, round_up_to_millis};
 use super::windows::{Memory, Source};
 
-/// A difference that is taken over; a clock that is kept in step moves by far less.
-const WORTH_STORING: SignedDuration = SignedDuration::from_secs(1);
+/// A step of the wall clock that is worth storing windows again; one that is kept in step moves by far less. Clients of
+/// NTP step a clock that is off by more than they care to make up for slowly: from a tenth of a second on, or later.
+pub const CLOCK_STEP: SignedDuration = SignedDuration::from_millis(200);
 
-/// By how much the wall clock counts as ahead of the process's time.
-pub(super) fn ahead(input: Input<'_>, memory: Option<&Memory>) -> SignedDuration {
+/// By how much the wall clock is ahead of the process's time; to the millisecond, as windows are stored, and rounded up as
+/// they are.
+pub(super) fn ahead(input: Input<'_>) -> SignedDuration {
     let ahead = input.wall.duration_since(input.now);
-    let taken_over = memory.map(|memory| memory.wall_ahead);
-    let still_near = |before: &SignedDuration| (ahead - *before).abs() < WORTH_STORING;
-    taken_over.filter(still_near).unwrap_or(ahead)
+    let millis = ahead.as_nanos().div_euclid(1_000_000) + i128::from(ahead.as_nanos().rem_euclid(1_000_000) != 0);
+    i64::try_from(millis).map_or(ahead, SignedDuration::from_millis)
+}
+
+/// By how much it counts as ahead while nothing has to be stored.
+pub(super) fn taken_over(ahead: SignedDuration, memory: Option<&Memory>) -> SignedDuration {
+    let before = memory.map(|memory| memory.wall_ahead);
+    let still_near = |before: &SignedDuration| (ahead - *before).abs() < CLOCK_STEP;
+    before.filter(still_near).unwrap_or(ahead)
 }
 
 /// The windows to go on from, by the wall clock: this process's own, else those stored for this very Cluster.

@@ -7,7 +7,7 @@
 //!
 //! The times here are of the wall clock as [`wall`](super::wall) takes it over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api_types::cluster::Cluster;
 use jiff::{SignedDuration, Timestamp};
@@ -33,6 +33,8 @@ pub struct Memory {
     pub(super) wall_ahead: SignedDuration,
     /// Windows by policy UID, as observed, whether or not they could be written; by the wall clock.
     pub(super) windows: BTreeMap<String, Window>,
+    /// UIDs of the policies whose windows an earlier process stored.
+    pub(super) restored: BTreeSet<String>,
     /// How often each policy began or ceased to match, by policy UID.
     pub(super) transitions: BTreeMap<String, u64>,
     /// Whether Ready was True at the last look, once that was ever said.
@@ -56,6 +58,15 @@ pub(super) enum Source {
     Stored,
 }
 
+/// The window to go on from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Previous<'a> {
+    pub window: Option<&'a Window>,
+    pub source: Source,
+    /// How far behind it is to be judged, if it goes on.
+    pub lag: SignedDuration,
+}
+
 /// Whether a policy has taints on the Cluster now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stands {
@@ -63,15 +74,18 @@ pub(super) enum Stands {
     Nothing,
 }
 
-/// The window after a look at the Cluster.
+/// The window after a look at the Cluster, and how far behind it is to be judged.
 pub(super) fn step(
     form: &Form<'_>,
     cluster: &Cluster,
-    previous: Option<&Window>,
-    source: Source,
+    Previous {
+        window: previous,
+        source,
+        lag,
+    }: Previous<'_>,
     stands: Stands,
     now: Timestamp,
-) -> Window {
+) -> (Window, SignedDuration) {
     let was_matching = previous.map(|w| w.matching);
     let (matching, conditions) = match form.rule {
         Rule::Matching(wanted) => (all_hold(wanted, cluster), Some(wanted)),
@@ -88,7 +102,7 @@ pub(super) fn step(
     let now_in_millis = round_up_to_millis(now);
     if !matching && previous.is_none() && stands == Stands::Nothing {
         // Nothing depends on since when it does not match: most policies, on most clusters.
-        return Window::quiet(now_in_millis);
+        return (Window::quiet(now_in_millis), SignedDuration::ZERO);
     }
     let rule = form.rule_text();
     let conditions = conditions.map_or_else(BTreeMap::new, |wanted| snapshot(wanted, cluster));
@@ -101,12 +115,14 @@ pub(super) fn step(
     };
     // A clock that was set back while nobody ran must not make a window longer than it is.
     let since = kept.map_or(now_in_millis, |w| w.since.min(now_in_millis));
+    let lag = if kept.is_some() { lag } else { SignedDuration::ZERO };
     let mut dismissed = previous.map(|w| w.dismissed.clone()).unwrap_or_default();
     dismissed.retain(|id, at| at.generation == form.generation && form.taint(id).is_some());
     if !matching {
+        let now = after(now, -lag);
         dismissed.retain(|id, _| form.taint(id).is_some_and(|t| now < after(since, t.remove_after)));
     }
-    Window {
+    let window = Window {
         policy: form.name.to_owned(),
         matching,
         since,
@@ -114,7 +130,8 @@ pub(super) fn step(
         conditions,
         started_anew,
         dismissed,
-    }
+    };
+    (window, lag)
 }
 
 /// Whether the conditions can have stayed as they were between two looks.

@@ -8,6 +8,8 @@ use super::*;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
+const SMALL: SignedDuration = SignedDuration::from_millis(900);
+
 /// When the clock is set, in the life of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Set {
@@ -17,7 +19,7 @@ enum Set {
 
 /// Each way of setting it.
 fn each_way() -> impl Iterator<Item = (SignedDuration, Set)> {
-    [HOUR, -HOUR]
+    [HOUR, -HOUR, SMALL, -SMALL]
         .into_iter()
         .flat_map(|step| [(step, Set::BeforeTheWindow), (step, Set::InTheWindow)])
 }

@@ -184,7 +184,10 @@ fn a_taint_that_goes_with_its_record_is_taken_back_and_a_late_watch_takes_nothin
         bench.until(310).await;
         assert_eq!(bench.taints("m1").await, [TAINT, "stock:NoSchedule"]);
         let events = bench.events("m1").await;
-        assert!(events.iter().all(|(reason, _)| reason != "TaintDismissed"), "{events:?}");
+        assert!(
+            events.iter().all(|(reason, _)| reason != "TaintDismissed"),
+            "{events:?}"
+        );
 
         bench
             .edit_cluster(

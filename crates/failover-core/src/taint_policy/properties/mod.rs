@@ -10,7 +10,7 @@ mod wanted_by_any;
 use std::collections::BTreeMap;
 
 use api_types::taint_policy::ClusterTaintPolicy;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
@@ -172,7 +172,7 @@ proptest! {
             while second < until {
                 second += 1;
                 world.now = at(second);
-                if world.last.as_ref().and_then(|e| e.next_look).is_some_and(|next| next <= world.now) {
+                if world.due_by(world.now + CLOCK_STEP).is_some() {
                     check_look(&mut world, &mut oracle, refusals.next() == Some(true))?;
                 }
             }
@@ -212,12 +212,15 @@ proptest! {
             world.now = at(second);
             apply(&mut world, &event);
             world.look();
-            let again = world.evaluate();
+            world.let_the_restored_end(|world| {
+                world.look();
+            });
+            let again = world.evaluate_later();
             prop_assert!(!again.has_changes(), "{:?} {:?}", again.taints, again.annotations);
-            world.restart();
-            let after_restart = world.evaluate();
+            let after_restart = world.evaluate_afresh();
             prop_assert!(!after_restart.has_changes(), "{:?}", after_restart.annotations);
-            prop_assert_eq!(again.next_look, after_restart.next_look);
+            wakes_alike(&world, &again, &after_restart)?;
+            world.restart();
         }
     }
 }
@@ -254,31 +257,57 @@ proptest! {
     }
 }
 
+/// What runs on after a restart ends when it would have ended, or a step of the clock later.
+fn wakes_alike(world: &World, going_on: &Evaluation, afresh: &Evaluation) -> Result<(), TestCaseError> {
+    let late = match (going_on.next_look, afresh.next_look) {
+        (Some(going_on), Some(afresh)) => afresh.duration_since(going_on) - world.wall_ahead,
+        (None, None) => SignedDuration::ZERO,
+        (one, other) => return Err(TestCaseError::fail(format!("{one:?} and {other:?}"))),
+    };
+    prop_assert!(!late.is_negative() && late <= CLOCK_STEP, "{} late", late);
+    Ok(())
+}
+
 /// One look, judged by the conditions alone; if the write is refused, a second one, which must find the same.
 fn check_look(world: &mut World, oracle: &mut Oracle, refused: bool) -> Result<(), TestCaseError> {
     oracle.look(world);
     if refused {
         world.look_only();
     }
+    changes_are_due(world, oracle)?;
+    let mut found = Ok(());
+    world.let_the_restored_end(|world| {
+        let changes = changes_are_due(world, oracle);
+        found = found.clone().and(changes);
+    });
+    found?;
+    nothing_is_late(world, oracle)
+}
+
+/// For how long the policy has matched, or not.
+fn held_for(world: &World, oracle: &Oracle, name: &str) -> (bool, i64) {
+    let (matching, since) = oracle.matching[name];
+    (matching, world.now.duration_since(since).as_secs())
+}
+
+/// The windows of a policy.
+fn seconds(policy: &ClusterTaintPolicy) -> (i64, i64) {
+    let t = &policy.spec.taints_to_add[0];
+    (
+        i64::from(t.add_on_match_seconds),
+        i64::from(t.remove_on_mismatch_seconds),
+    )
+}
+
+fn changes_are_due(world: &mut World, oracle: &Oracle) -> Result<(), TestCaseError> {
     let now = world.now;
     let managed_before = ManagedTaints::read(world.cluster.metadata.annotations.as_ref()).unwrap();
-    let held_for = |name: &str| {
-        let (matching, since) = oracle.matching[name];
-        (matching, now.duration_since(since).as_secs())
-    };
-    let seconds = |policy: &ClusterTaintPolicy| {
-        let t = &policy.spec.taints_to_add[0];
-        (
-            i64::from(t.add_on_match_seconds),
-            i64::from(t.remove_on_mismatch_seconds),
-        )
-    };
     let evaluation = world.look().clone();
     for change in &evaluation.taints {
         match change {
             TaintChange::Add { taint, .. } => {
                 let reason = world.policies.iter().any(|policy| {
-                    let (matching, held) = held_for(policy.metadata.name.as_deref().unwrap());
+                    let (matching, held) = held_for(world, oracle, policy.metadata.name.as_deref().unwrap());
                     policy.spec.taints_to_add[0].key == taint.key && matching && held >= seconds(policy).0
                 });
                 prop_assert!(reason, "{taint:?} at {now} without a reason");
@@ -290,7 +319,7 @@ fn check_look(world: &mut World, oracle: &mut Oracle, refused: bool) -> Result<(
                         .iter()
                         .find(|p| p.metadata.name.as_ref() == Some(name))
                         .unwrap();
-                    let (matching, held) = held_for(name);
+                    let (matching, held) = held_for(world, oracle, name);
                     prop_assert!(
                         !matching && held >= seconds(policy).1,
                         "{id} removed at {now} too early for {name}"
@@ -301,11 +330,15 @@ fn check_look(world: &mut World, oracle: &mut Oracle, refused: bool) -> Result<(
             TaintChange::Stamp { id, .. } => prop_assert!(world.theirs.contains(id), "ours have their times"),
         }
     }
-    // Never late: what has matched, or not matched, for its window stands, or is gone, now.
+    Ok(())
+}
+
+/// What has matched, or not matched, for its window stands, or is gone, now.
+fn nothing_is_late(world: &World, oracle: &Oracle) -> Result<(), TestCaseError> {
     let managed = ManagedTaints::read(world.cluster.metadata.annotations.as_ref()).unwrap();
     for policy in &world.policies {
         let name = policy.metadata.name.as_deref().unwrap();
-        let ((matching, held), (add, remove)) = (held_for(name), seconds(policy));
+        let ((matching, held), (add, remove)) = (held_for(world, oracle, name), seconds(policy));
         let key = &policy.spec.taints_to_add[0].key;
         if matching && held >= add {
             prop_assert!(
@@ -324,12 +357,7 @@ fn check_look(world: &mut World, oracle: &mut Oracle, refused: bool) -> Result<(
 /// Looks if the engine asked for it by now.
 fn wake(world: &mut World, second: i64) {
     world.now = at(second);
-    if world
-        .last
-        .as_ref()
-        .and_then(|e| e.next_look)
-        .is_some_and(|next| next <= world.now)
-    {
+    world.let_the_restored_end(|world| {
         world.look();
-    }
+    });
 }

@@ -41,6 +41,9 @@ proptest! {
                 world.now = at(second);
                 apply(world, &event);
                 world.look();
+                world.let_the_restored_end(|world| {
+                    world.look();
+                });
             }
             let outage = outages.next().flatten().map(|length| length.min(gap));
             let back = second + outage.unwrap_or_default();
@@ -55,6 +58,7 @@ proptest! {
                 if second == back && outage.is_some() {
                     restarted.now = at(second);
                     restarted.look();
+                    wake(&mut restarted, second);
                 } else if second > back {
                     wake(&mut restarted, second);
                 }

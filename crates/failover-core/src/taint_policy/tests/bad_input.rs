@@ -39,7 +39,8 @@ fn conditions_without_reason_or_time_are_conditions() {
         json!([{"type": "Ready", "status": "False", "lastTransitionTime": null, "reason": null}]),
     ] {
         world.cluster.status = serde_json::from_value(json!({ "conditions": conditions })).unwrap();
-        assert_eq!(world.look().next_look, Some(at(300)));
+        let late = world.look().next_look.unwrap().duration_since(at(300));
+        assert!(!late.is_negative() && late <= CLOCK_STEP, "{late}");
         world.restart();
     }
     world.until(300);
@@ -133,7 +134,7 @@ fn times_in_the_future_delay_nothing() {
     }
     world.restart();
     world.now = at(100);
-    assert_eq!(world.look().next_look, Some(at(400)));
+    assert_eq!(world.look().next_look, Some(at(400) + CLOCK_STEP));
     let score = FlapScore::read(world.cluster.metadata.annotations.as_ref()).unwrap();
     assert!((score.score - 4.0).abs() < 1e-9);
     world.until(400);
