@@ -24,5 +24,5 @@ mod watching;
 pub use audit::Audit;
 pub use checker::{Checker, Violation};
 pub use follow::{Seen, follow};
-pub use settings::{Settings, Windows};
+pub use settings::{JudgedBy, Settings};
 pub use watching::{Now, Watching};

@@ -2,15 +2,16 @@
 
 use jiff::SignedDuration;
 
-/// By which times a window is judged: from when the conditions hold to when the taint came.
+/// By which times windows and rates are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Windows {
+pub enum JudgedBy {
     /// When each version was seen: exact where that is when it was stored.
-    BySight,
-    /// What is stored: `lastTransitionTime`, the policy's `creationTimestamp`, `timeAdded`, in whole seconds as API
-    /// servers keep them. However late it is seen, the verdict is the same. A policy whose conditions were edited has
-    /// no such time of that.
-    ByStamps,
+    Sight,
+    /// What is stored, in whole seconds as API servers keep it. However late it is seen, the verdict is the same. A window
+    /// goes from the latest `lastTransitionTime` of its conditions, or the policy's `creationTimestamp`, to the taint's
+    /// `timeAdded`; an eviction was at its task's `creationTimestamp`. When conditions of a policy were edited is stored
+    /// nowhere.
+    Stamps,
 }
 
 /// What the checked system was configured to do, and how exactly it can be seen.
@@ -21,8 +22,8 @@ pub struct Settings {
     /// How much later or earlier than it happened a change may be seen: zero on the sandbox, where time stands still
     /// meanwhile; about a second on real servers.
     pub slack: SignedDuration,
-    /// By which times the windows of taints are judged.
-    pub windows: Windows,
+    /// By which times the windows of taints, and the rate of evictions, are judged.
+    pub judged_by: JudgedBy,
     /// For how long a cluster may stand in spec.clusters and in the tasks at once before it counts as settled.
     pub settle: SignedDuration,
     /// How old what a component acts on may be: zero where its watches and reads are at once, more where requests or
@@ -40,7 +41,7 @@ impl Settings {
         Self {
             evictions_per_second,
             slack: SignedDuration::from_millis(100),
-            windows: Windows::BySight,
+            judged_by: JudgedBy::Sight,
             settle: SignedDuration::from_secs(10),
             lag: SignedDuration::ZERO,
             write_delay: SignedDuration::ZERO,
@@ -53,10 +54,10 @@ impl Settings {
         Self {
             evictions_per_second,
             slack: SignedDuration::from_millis(1500),
-            windows: Windows::ByStamps,
+            judged_by: JudgedBy::Stamps,
             settle: SignedDuration::from_secs(10),
             lag: SignedDuration::ZERO,
-            write_delay: SignedDuration::ZERO,
+            write_delay: SignedDuration::from_millis(500),
         }
     }
 }

@@ -15,7 +15,10 @@ impl Checker {
         });
         for task in new_tasks {
             self.evictions.push((now, key.clone(), task.from_cluster.clone()));
-            self.eviction_times.push(now);
+            let at = self.time_of(task.creation_timestamp.as_ref(), now);
+            // What is seen late may be from before what was seen already.
+            let place = self.eviction_times.partition_point(|time| *time <= at);
+            self.eviction_times.insert(place, at);
             self.check_rate(now);
             if task.reason != task::TAINT_UNTOLERATED {
                 continue;
@@ -40,9 +43,10 @@ impl Checker {
 
     fn check_rate(&mut self, now: Timestamp) {
         let slack = (self.settings.slack + self.settings.write_delay).as_secs_f64();
+        let last = self.eviction_times.last().copied().unwrap_or(now);
         let broken = self.eviction_times.iter().enumerate().find_map(|(index, start)| {
             let count = self.eviction_times.len() - index;
-            let window = now.duration_since(*start).as_secs_f64() + slack;
+            let window = last.duration_since(*start).as_secs_f64() + slack;
             #[expect(clippy::cast_precision_loss, reason = "counts of evictions are small")]
             let too_many = count as f64 > self.settings.evictions_per_second * window + 1.0 + 1e-6;
             too_many.then(|| {

@@ -17,12 +17,13 @@ use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::Binding;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
 use super::follow::Seen;
 use super::outdated::Outdated;
 use super::reference;
-use super::settings::{Settings, Windows};
+use super::settings::{JudgedBy, Settings};
 
 /// A rule that was broken, with the evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +57,7 @@ pub struct Checker {
     /// Since when a cluster stands in both lists of a binding.
     in_both_since: BTreeMap<(BindingKey, String), Timestamp>,
     evictions: Vec<(Timestamp, BindingKey, String)>,
-    /// When they were, on a clock that is not stepped.
+    /// When they were, in order, on a clock that is not stepped.
     eviction_times: Vec<Timestamp>,
     by_hand: ByHand,
     violations: Vec<Violation>,
@@ -230,6 +231,14 @@ impl Checker {
             .is_some_and(|(is_by_hand, version)| is_by_hand(&version))
     }
 
+    /// When something happened that was seen `now` and carries this stamp.
+    fn time_of(&self, stamp: Option<&Time>, now: Timestamp) -> Timestamp {
+        match (self.settings.judged_by, stamp) {
+            (JudgedBy::Stamps, Some(stamp)) => reference::whole_second(stamp.0),
+            _ => now,
+        }
+    }
+
     /// Looks whether each policy's conditions hold on this cluster.
     fn note_matches_of_cluster(&mut self, cluster: &Cluster, now: Timestamp) {
         for policy in self.policies.values() {
@@ -275,9 +284,9 @@ fn note_match(
             spell.ended.get_or_insert(now);
         }
         None if matches => {
-            let since = match settings.windows {
-                Windows::BySight => now,
-                Windows::ByStamps => reference::conditions_stamped(policy, cluster).unwrap_or(now),
+            let since = match settings.judged_by {
+                JudgedBy::Sight => now,
+                JudgedBy::Stamps => reference::conditions_stamped(policy, cluster).unwrap_or(now),
             };
             matching.insert(key, Spell { since, ended: None });
         }

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 
 use super::Checker;
 use crate::rules::reference;
-use crate::rules::settings::Windows;
+use crate::rules::settings::JudgedBy;
 
 impl Checker {
     /// Rule 2 (no taint before its window) and rule 7 (a taint that we did not add is left alone).
@@ -36,13 +36,15 @@ impl Checker {
                 })
                 .min();
             let shown = format!("{name}: taint {}:{} was added", taint.key, taint.effect);
-            let added = match (self.settings.windows, &taint.time_added) {
-                (Windows::ByStamps, Some(stamp)) => reference::whole_second(stamp.0),
-                _ => now + self.settings.slack,
+            let added = self.time_of(taint.time_added.as_ref(), now);
+            let slack = match self.settings.judged_by {
+                JudgedBy::Sight => self.settings.slack,
+                // Both ends are cut to the second, and a window has whole ones.
+                JudgedBy::Stamps => SignedDuration::ZERO,
             };
             match earliest {
                 None => self.broken(2, now, format!("{shown} although no policy's conditions match")),
-                Some(earliest) if added < earliest => {
+                Some(earliest) if added < earliest - slack => {
                     self.broken(2, now, format!("{shown} before its window ended at {earliest}"));
                 }
                 Some(_) => {}

@@ -432,6 +432,36 @@ fn a_write_may_come_later_than_its_turn(#[case] write_delay: SignedDuration, #[c
     assert_eq!(rules(checker, at(30)), expected);
 }
 
+/// Two evictions on a server that runs in real time, at the rate of one in ten seconds: who looks may stall.
+#[rstest]
+#[case::seen_together(0, 10, (40, 40), vec![])]
+#[case::seen_the_other_way_round(10, 0, (40, 40), vec![])]
+#[case::together_however_they_are_seen(0, 1, (0, 40), vec![1])]
+fn a_rate_is_that_of_the_stored_times(
+    #[case] first: i64,
+    #[case] second: i64,
+    #[case] seen: (i64, i64),
+    #[case] expected: Vec<u8>,
+) {
+    let mut checker = Checker::new(Settings::real_time(0.1));
+    let named = |mut b: Binding, name: &str| {
+        b.metadata.name = Some(name.to_owned());
+        Seen::Stored(b)
+    };
+    let written = |second: i64| {
+        let mut task = task("m1");
+        task["creationTimestamp"] = at(second).to_string().into();
+        json!([task])
+    };
+    checker.see_cluster(Seen::Stored(cluster(&json!([taint(-60)]), "False", "")), at(-60));
+    for name in ["a", "b"] {
+        checker.see_binding(named(binding(&["m1"], &json!([]), &[]), name), at(-60));
+    }
+    checker.see_binding(named(binding(&[], &written(first), &[]), "a"), at(seen.0));
+    checker.see_binding(named(binding(&[], &written(second), &[]), "b"), at(seen.1));
+    assert_eq!(rules(checker, at(60)), expected);
+}
+
 /// Two evictions ten seconds apart, while the wall clock was set back by nine or forward by nine.
 #[rstest]
 #[case::back(-9, 2)]
