@@ -59,7 +59,7 @@ impl<'a> Stored<'a> {
     /// up to, though this process knows that they are.
     pub fn complaints(&self, memory: Option<&Memory>, lost: &[TaintId]) -> Vec<Notice> {
         let one = |error: Option<&RecordError>, consequence: &str| {
-            error.map(|error| unreadable(format!("{error}; {consequence}")))
+            error.map(|error| warning("TaintRecordUnreadable", format!("{error}; {consequence}")))
         };
         let edited = self.managed.is_ok() && !lost.is_empty();
         let all = [
@@ -73,11 +73,12 @@ impl<'a> Stored<'a> {
             edited.then(|| {
                 let name = annotation::MANAGED_TAINTS;
                 let lost: Vec<String> = lost.iter().map(ToString::to_string).collect();
-                unreadable(format!(
+                let text = format!(
                     "annotation {name} was removed or edited by somebody else; this process remembers that {} is its own \
                      and records it again",
                     lost.join(", ")
-                ))
+                );
+                warning("TaintRecordLost", text)
             }),
             one(
                 self.windows.get().and_then(|read| read.as_ref().err()),
@@ -139,9 +140,9 @@ impl<'a> Stored<'a> {
     }
 }
 
-fn unreadable(text: String) -> Notice {
+fn warning(reason: &'static str, text: String) -> Notice {
     Notice {
-        reason: "TaintRecordUnreadable",
+        reason,
         is_warning: true,
         text,
     }

@@ -86,9 +86,11 @@ fn an_edited_record_is_told_once_and_replaced() {
         let warnings = bench.events("m1").await;
         let warnings: Vec<_> = warnings
             .iter()
-            .filter(|(reason, _)| reason == "TaintRecordUnreadable")
+            .filter(|(reason, _)| reason == "TaintRecordUnreadable" || reason == "TaintRecordLost")
             .collect();
         assert_eq!(warnings.len(), 4, "{warnings:?}");
+        let lost = warnings.iter().filter(|(reason, _)| reason == "TaintRecordLost");
+        assert_eq!(lost.count(), 1, "the one that was removed: {warnings:?}");
         let before = bench.all_writes("taints").len();
         bench.set_ready("m1", "True").await;
         sleep(Duration::from_secs(179)).await;

@@ -7,7 +7,7 @@ use crate::output::At;
 
 /// Reasons of Events about a Cluster that tell of its health, its taints and what leaves it because of them; others are
 /// of no use here.
-const TOLD: [&str; 12] = [
+const TOLD: [&str; 13] = [
     "ClusterReady",
     "ClusterNotReady",
     "ClusterUnknown",
@@ -15,6 +15,7 @@ const TOLD: [&str; 12] = [
     "TaintClusterSucceed",
     "TaintClusterFailed",
     "TaintDismissed",
+    "TaintRecordLost",
     "TaintRecordUnreadable",
     "TaintWindowStartsAnew",
     "EvictionSwitchedOff",
