@@ -194,6 +194,7 @@ fn judge_taints<'a>(
     let wants: Vec<(&PolicyTaint, Want)> = form.taints.iter().map(one).collect();
     if !wants.iter().any(|(_, want)| want.waits()) {
         window.started_anew.clear();
+        window.first_started = None;
     }
     Judged {
         form,

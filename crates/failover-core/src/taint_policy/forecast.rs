@@ -13,7 +13,7 @@ use super::ownership::find;
 use super::records::TaintId;
 use super::report::conditions_text;
 use super::resolve::{Judged, Resolved, Say};
-use super::restless::restless;
+use super::restless::{lasting, shown_since};
 use super::times::{after, whole_second, whole_second_up};
 use super::wanted::Want;
 
@@ -32,6 +32,7 @@ pub(super) fn forecast(
     for (id, all) in by_taint {
         if resolved.managed.contains_key(*id) {
             match leaves(all) {
+                Some((_, last)) if is_restless(last) => standing.push(|| restless_line("removes", id, last, cluster)),
                 Some((at, last)) => dated.push((at, dated_line(at, "removes", id, last, cluster))),
                 None => standing.push(|| stays(id, all)),
             }
@@ -47,8 +48,13 @@ pub(super) fn forecast(
             Want::AddAt(at) => Some((*at, *policy)),
             _ => None,
         });
-        if let Some((at, policy)) = adds.min_by_key(|(at, _)| *at) {
-            dated.push((at, dated_line(at, "adds", id, policy, cluster)));
+        // One that can end comes before those that cannot.
+        match adds.min_by_key(|(at, policy)| (is_restless(policy), *at)) {
+            Some((_, policy)) if is_restless(policy) => {
+                standing.push(|| restless_line("adds", id, policy, cluster));
+            }
+            Some((at, policy)) => dated.push((at, dated_line(at, "adds", id, policy, cluster))),
+            None => {}
         }
         for line in all.iter().filter_map(|say| kept_away(id, say, cluster)) {
             standing.push(|| line);
@@ -100,14 +106,27 @@ fn leaves<'a>(all: &[Say<'a>]) -> Option<(Timestamp, &'a Judged<'a>)> {
 
 /// `2026-01-01T00:05:10Z adds k:NoExecute (policy p: Ready=False since 2026-01-01T00:00:10Z)`
 fn dated_line(at: Timestamp, does: &str, id: &TaintId, policy: &Judged<'_>, cluster: &Cluster) -> String {
+    format!("{} {}", whole_second_up(at), what_happens(does, id, policy, cluster))
+}
+
+/// `adds k:NoExecute (policy p: Ready=False since 2026-01-01T00:00:10Z)`
+fn what_happens(does: &str, id: &TaintId, policy: &Judged<'_>, cluster: &Cluster) -> String {
     format!(
-        "{} {does} {id} (policy {}: {} since {}){}",
-        whole_second_up(at),
+        "{does} {id} (policy {}: {} since {})",
         policy.form.name,
         conditions_text(policy.form, cluster),
-        whole_second(policy.window.since),
-        restless(&policy.window).map_or_else(String::new, |why| format!("; but {why}"))
+        whole_second(shown_since(&policy.window)),
     )
+}
+
+fn is_restless(policy: &Judged<'_>) -> bool {
+    lasting(&policy.window).is_some()
+}
+
+/// The same of a window that starts anew again and again: without a time, for there is none.
+fn restless_line(does: &str, id: &TaintId, policy: &Judged<'_>, cluster: &Cluster) -> String {
+    let why = lasting(&policy.window).unwrap_or_default();
+    format!("{}; but {why}", what_happens(does, id, policy, cluster))
 }
 
 fn stays(id: &TaintId, all: &[Say<'_>]) -> String {

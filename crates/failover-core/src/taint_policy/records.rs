@@ -164,6 +164,9 @@ pub struct Window {
     /// since something waits for its end.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub started_anew: BTreeMap<String, u32>,
+    /// Since when the window would run, had it not started anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_started: Option<Timestamp>,
     /// Taints of this policy that a person took back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dismissed: BTreeMap<TaintId, DismissedAt>,
@@ -179,6 +182,7 @@ impl Window {
             rule: String::new(),
             conditions: BTreeMap::new(),
             started_anew: BTreeMap::new(),
+            first_started: None,
             dismissed: BTreeMap::new(),
         }
     }

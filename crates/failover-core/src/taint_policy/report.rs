@@ -9,7 +9,7 @@ use super::forecast::{dismissal_over, frozen};
 use super::form::{Form, PolicyTaint, Rule};
 use super::input::Input;
 use super::records::Window;
-use super::restless::restless;
+use super::restless::{lasting, restless, shown_since};
 use super::times::whole_second_up;
 use super::wanted::Want;
 
@@ -38,9 +38,10 @@ pub struct Report {
     pub tainted: bool,
     /// The state to show; absent when the cluster is quiet.
     pub state: Option<PolicyClusterState>,
-    /// Since when the policy matches, or does not any more; by the wall clock.
+    /// Since when the policy matches, or does not any more; by the wall clock. Of a window that starts anew again and
+    /// again, since when it would run.
     pub since: Option<Timestamp>,
-    /// When the next window ends; by the wall clock.
+    /// When the next window ends; by the wall clock. Absent while it starts anew again and again.
     pub fires_at: Option<Timestamp>,
     /// A sentence with the conditions behind it. Holds no running time, so that it stays while nothing changes.
     pub message: String,
@@ -89,13 +90,12 @@ pub(super) fn render(
         matching: window.matching,
         tainted,
         state,
-        since: (!quiet).then_some(window.since),
-        fires_at,
+        since: (!quiet).then(|| shown_since(window)),
+        fires_at: fires_at.filter(|_| restless.is_none()),
         message: if quiet {
             String::new()
         } else {
-            let restless = restless.as_ref().map(|why| format!("; but {why}"));
-            message(form, cluster, wants, &foreign) + restless.as_deref().unwrap_or_default()
+            message(form, cluster, window, wants, &foreign)
         },
         missing: match form.rule {
             Rule::Matching(wanted) => missing(wanted.iter(), cluster),
@@ -140,7 +140,18 @@ fn state(wants: &[(&PolicyTaint, Want)], tainted: bool) -> (Option<PolicyCluster
 }
 
 /// What matches, what follows from it and when, and what keeps it from following.
-fn message(form: &Form<'_>, cluster: &Cluster, wants: &[(&PolicyTaint, Want)], foreign: &[String]) -> String {
+fn message(
+    form: &Form<'_>,
+    cluster: &Cluster,
+    window: &Window,
+    wants: &[(&PolicyTaint, Want)],
+    foreign: &[String],
+) -> String {
+    let restless = lasting(window);
+    let when = |at: &Timestamp| match &restless {
+        Some(_) => "once its window has ended".to_owned(),
+        None => format!("at {}", whole_second_up(*at)),
+    };
     let mut parts = vec![conditions_text(form, cluster)];
     for (taint, want) in wants {
         let id = &taint.id;
@@ -150,11 +161,8 @@ fn message(form: &Form<'_>, cluster: &Cluster, wants: &[(&PolicyTaint, Want)], f
                 "{id} stands already and is not ours: it stays when the policy stops matching"
             )),
             Want::Nothing | Want::Have | Want::Remove => None,
-            Want::AddAt(at) => Some(format!("{id} is added at {}", whole_second_up(*at))),
-            Want::RemoveAt(at) => Some(format!(
-                "{id} is removed at {} unless another policy wants it",
-                whole_second_up(*at)
-            )),
+            Want::AddAt(at) => Some(format!("{id} is added {}", when(at))),
+            Want::RemoveAt(at) => Some(format!("{id} is removed {} unless another policy wants it", when(at))),
             Want::Dismissed => Some(format!(
                 "{id} was taken back by hand and is not added again until the policy {}",
                 dismissal_over(form, taint)
@@ -171,5 +179,6 @@ fn message(form: &Form<'_>, cluster: &Cluster, wants: &[(&PolicyTaint, Want)], f
             )),
         });
     }
+    parts.extend(restless.as_ref().map(|why| format!("but {why}")));
     parts.join("; ")
 }

@@ -118,7 +118,7 @@ pub fn of_policy(
         target_clusters: count(|_| true),
         matching: count(|r| r.matching),
         tainted: count(|r| r.tainted),
-        pending: count(|r| r.fires_at.is_some()),
+        pending: count(|r| r.fires_at.is_some() || r.restless.is_some()),
         next_change_at: next_change(reports),
         clusters,
         clusters_omitted: i32::try_from(omitted).unwrap_or(i32::MAX),
@@ -140,24 +140,28 @@ fn ready(form: &Form<'_>, reports: &[(&str, &Report)], gate: FailoverGate) -> (&
         );
         told.push(("False", "FailoverGateOff", message));
     }
-    let about = |reason, lead: &str, names: fn(&str, &Report) -> Option<String>| {
+    let about = |status, reason, lead: &str, names: fn(&str, &Report) -> Option<String>| {
         let named: Vec<String> = reports
             .iter()
             .filter_map(|(name, report)| names(name, report))
             .collect();
-        (!named.is_empty()).then(|| ("True", reason, format!("{lead}: {}", some_names(&named))))
+        (!named.is_empty()).then(|| (status, reason, format!("{lead}: {}", some_names(&named))))
     };
     told.extend(about(
+        "False",
         "WindowsStartAnew",
-        "windows start anew again and again, because lastTransitionTime of a condition moves without another status",
+        "windows start anew again and again, because lastTransitionTime of a condition moves without another status: nothing \
+         is added or removed until its writer leaves the time alone while the status stays",
         |name, report| report.restless.is_some().then(|| name.to_owned()),
     ));
     told.extend(about(
+        "True",
         "Dismissed",
         "taken back by hand, and not added again until the policy has stopped matching or is edited",
         |name, report| report.dismissed.then(|| name.to_owned()),
     ));
     told.extend(about(
+        "True",
         "ForeignTaint",
         "somebody else's taint stands already, and stays when the policy stops matching",
         |name, report| (!report.foreign.is_empty()).then(|| format!("{} on {name}", report.foreign.join(" and "))),

@@ -63,6 +63,7 @@ fn moved(window: &Window, by: SignedDuration) -> Window {
     let mut window = window.clone();
     let to = |time| round_up_to_millis(after(time, by));
     window.since = to(window.since);
+    window.first_started = window.first_started.map(to);
     for dismissed in window.dismissed.values_mut() {
         dismissed.at = to(dismissed.at);
     }

@@ -115,6 +115,11 @@ pub(super) fn step(
     };
     // A clock that was set back while nobody ran must not make a window longer than it is.
     let since = kept.map_or(now_in_millis, |w| w.since.min(now_in_millis));
+    let first_started = match (kept, goes_on) {
+        (Some(kept), _) => kept.first_started,
+        (None, Some(before)) if !started_anew.is_empty() => Some(before.first_started.unwrap_or(before.since)),
+        (None, _) => None,
+    };
     let lag = if kept.is_some() { lag } else { SignedDuration::ZERO };
     let mut dismissed = previous.map(|w| w.dismissed.clone()).unwrap_or_default();
     dismissed.retain(|id, at| at.generation == form.generation && form.taint(id).is_some());
@@ -129,6 +134,7 @@ pub(super) fn step(
         rule,
         conditions,
         started_anew,
+        first_started,
         dismissed,
     };
     (window, lag)

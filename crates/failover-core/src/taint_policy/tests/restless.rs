@@ -38,7 +38,7 @@ fn an_hour_of_it_is_told_once_and_costs_a_write_a_heartbeat() {
     assert!(!world.forecast()[0].contains(TOLD));
     assert_eq!(heartbeats(&mut world, 1), 1);
     assert!(
-        world.forecast()[0].contains(&format!("{TOLD}, as it did 3 times")),
+        world.forecast()[0].ends_with(TOLD) && world.forecast()[0].starts_with("adds"),
         "{:?}",
         world.forecast()
     );
@@ -47,15 +47,26 @@ fn an_hour_of_it_is_told_once_and_costs_a_write_a_heartbeat() {
     let ready = world.policy_condition("p", "Ready");
     assert_eq!(
         (ready.status.as_str(), ready.reason.as_str()),
-        ("True", "WindowsStartAnew")
+        ("False", "WindowsStartAnew")
     );
     assert!(
-        ready.message.ends_with("without another status: m1"),
+        ready.message.ends_with("while the status stays: m1"),
         "{}",
         ready.message
     );
 
+    let (shown, forecast) = (world.report("p").clone(), world.forecast().join("\n"));
+    assert_eq!((shown.since, shown.fires_at), (Some(at(0)), None), "no promise is made");
+    assert!(shown.restless.as_ref().unwrap().ends_with("as it did 3 times"));
+
     assert_eq!(heartbeats(&mut world, 357), 0, "said once");
+    let now = world.report("p").clone();
+    let still = Report {
+        restless: now.restless.clone(),
+        ..shown
+    };
+    assert_eq!(now, still, "but for the count");
+    assert_eq!(world.forecast().join("\n"), forecast);
     assert!(world.taints().is_empty());
     assert_eq!(world.writes, 1 + 360, "its start, and each time that it starts anew");
 
@@ -118,7 +129,8 @@ fn a_restart_neither_forgets_nor_repeats_it() {
     assert_eq!(heartbeats(&mut world, 1), 1, "the third");
     world.restart();
     assert_eq!(heartbeats(&mut world, 10), 0);
-    assert!(world.forecast()[0].contains("13 times"), "{:?}", world.forecast());
+    let why = world.report("p").restless.clone().unwrap();
+    assert!(why.contains("13 times"), "{why}");
 }
 
 #[test]
