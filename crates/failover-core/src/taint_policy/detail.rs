@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::conditions::holds;
 use super::engine::{Evaluation, Input};
 use super::form::{Form, PolicyTaint, Rule, precedence};
+use super::lost_record::Record;
 use super::ownership::{Owned, find};
 use super::records::{ManagedTaints, TaintId, Window, Windows};
 use super::wall::{CLOCK_STEP, previous_windows};
@@ -119,7 +120,8 @@ pub fn details(input: Input<'_>, evaluation: &Evaluation) -> Vec<Detail> {
         .unwrap_or_default();
     let memory = input.memory.filter(|memory| memory.cluster == uid);
     let (previous, _) = previous_windows(memory, || Some(&stored), evaluation.memory.wall_ahead);
-    let mut owned = Owned::compare(&ManagedTaints::read(annotations).unwrap_or_default(), cluster);
+    let managed = ManagedTaints::read(annotations);
+    let mut owned = Owned::compare(&Record::of(&managed, memory, cluster).managed, cluster);
     owned.settle(&forms, cluster, &previous);
 
     let spoken_of = forms.iter().filter(|form| evaluation.reports.contains_key(form.name));
@@ -334,6 +336,25 @@ mod tests {
             states(&mut foreign),
             [TaintState::Foreign, TaintState::AddedAt(at(300))]
         );
+    }
+
+    /// By the same record as the engine goes by, where a process remembers one.
+    #[test]
+    fn a_process_that_remembers_whose_a_taint_is_says_so() {
+        let mut world = failing(&json!({}));
+        world.until(1);
+        world.cluster.metadata.annotations = None;
+        let policies: Vec<&ClusterTaintPolicy> = world.policies.iter().collect();
+        let input = Input {
+            policies: &policies,
+            cluster: &world.cluster,
+            memory: world.memory.as_ref(),
+            gate: world.gate,
+            now: world.now,
+            wall: world.now,
+        };
+        let detail = details(input, &super::super::evaluate(input)).remove(0);
+        assert_eq!(detail.taints[0].state, TaintState::Stands);
     }
 
     #[test]
