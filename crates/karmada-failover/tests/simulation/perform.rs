@@ -85,11 +85,7 @@ impl Stage {
             Action::StaleLists { versions } => faults.stale_lists(Match::any(), *versions),
             Action::FreshLists => faults.fresh_lists(),
             Action::ControlPlane { how } => self.world.fleet.control_plane().set_reachability(*how),
-            Action::Jump { seconds } => {
-                let by = SignedDuration::from_secs(*seconds);
-                self.world.clock.jump(by);
-                self.world.rules.clock_stepped(by);
-            }
+            Action::Jump { seconds } => self.world.step_clock(SignedDuration::from_secs(*seconds)),
         }
     }
 

@@ -15,11 +15,6 @@ const JUMPS: [SignedDuration; 3] = [
     SignedDuration::from_hours(24),
 ];
 
-fn jump(scene: &Scene, by: SignedDuration) {
-    scene.world.rules.clock_stepped(by);
-    scene.world.clock.jump(by);
-}
-
 // C52, kubernetes#108844: the wall clock jumps, and all is well: no Unknown, no taint, no lease lost.
 #[test]
 fn a_jump_at_rest_changes_nothing() {
@@ -27,7 +22,7 @@ fn a_jump_at_rest_changes_nothing() {
         simulate(|| async {
             let mut scene = Scene::new(&[]).await;
             let told = scene.events("ClusterNotReady").len();
-            jump(&scene, by);
+            scene.world.step_clock(by);
             scene.minutes(5).await;
             assert!(scene.untouched().await.is_some(), "{by}");
             assert_eq!(scene.ready("member1").await.0, "True");
@@ -60,7 +55,7 @@ async fn fail(scene: &mut Scene, fates: &[(u32, Fate)]) -> Option<u32> {
         }
         for (_, fate) in fates.iter().filter(|(at, _)| *at == second) {
             match fate {
-                Fate::Jump(by) => jump(scene, *by),
+                Fate::Jump(by) => scene.world.step_clock(*by),
                 Fate::Restart => scene.crash_and_start().await,
             }
         }
@@ -69,8 +64,9 @@ async fn fail(scene: &mut Scene, fates: &[(u32, Fate)]) -> Option<u32> {
 }
 
 /// It jumps while a member fails, at moments of the story, and in some of them the process is started anew after that.
-/// The taint comes on its second all the same, never early and never late. What is due by `timeAdded` may come later,
-/// by a clock that went back; nothing else.
+/// The taint comes on its second all the same, never early and never late; a window that an earlier process stored is
+/// judged 0.2 s behind, and its taint is seen with the next look. What is due by `timeAdded` may come later, by a clock
+/// that went back; nothing else.
 #[test]
 fn a_jump_during_a_failure_loses_nothing() {
     let on_its_second = 100;
@@ -88,7 +84,9 @@ fn a_jump_during_a_failure_loses_nothing() {
         ] {
             simulate(move || async move {
                 let mut scene = Scene::new(&[]).await;
-                assert_eq!(fail(&mut scene, &fates).await, Some(on_its_second), "{by}: {fates:?}");
+                let restarts = fates.iter().filter(|(_, fate)| *fate == Fate::Restart).count();
+                let second = on_its_second + u32::from(restarts > 0);
+                assert_eq!(fail(&mut scene, &fates).await, Some(second), "{by}: {fates:?}");
                 scene.minutes(4).await;
                 let waits = scene.moved().await.is_none();
                 assert!(
@@ -100,8 +98,7 @@ fn a_jump_during_a_failure_loses_nothing() {
                 assert!(scene.moved().await.is_some(), "{by}, {fates:?}");
                 scene.member("member1").resume();
                 scene.moved_and_clean(10).await;
-                let restarts = fates.iter().filter(|(_, fate)| *fate == Fate::Restart);
-                assert_eq!(scene.starts() as usize, 1 + restarts.count(), "{by}, {fates:?}");
+                assert_eq!(scene.starts() as usize, 1 + restarts, "{by}, {fates:?}");
                 scene.finish().await;
             });
         }
