@@ -25,7 +25,7 @@ enum Edit {
     /// The same, and the record goes in the same edit.
     TakeBackWithRecord(usize),
     LoseRecord,
-    /// The wall clock is so many seconds ahead of the time by which the process runs.
+    /// The wall clock is so many milliseconds ahead of the time by which the process runs.
     SetClock(i64),
 }
 
@@ -70,7 +70,7 @@ fn edit() -> impl Strategy<Value = Edit> {
         2 => place().prop_map(Edit::TakeBack),
         1 => place().prop_map(Edit::TakeBackWithRecord),
         1 => Just(Edit::LoseRecord),
-        1 => (-7200_i64..7200).prop_map(Edit::SetClock),
+        1 => prop_oneof![-16_000_i64..16_000, -3_i64..4].prop_map(|steps| Edit::SetClock(steps * 450)),
     ]
 }
 
@@ -136,7 +136,7 @@ fn apply_edit(world: &mut World, edit: &Edit, serial: usize) {
             lose_record(world);
         }
         Edit::LoseRecord => lose_record(world),
-        Edit::SetClock(ahead) => world.wall_ahead = SignedDuration::from_secs(*ahead),
+        Edit::SetClock(ahead) => world.wall_ahead = SignedDuration::from_millis(*ahead),
     }
 }
 
