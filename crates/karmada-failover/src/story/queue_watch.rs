@@ -1,5 +1,6 @@
 //! Looks at the eviction queue: its entries, and the regime it is in.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use eviction_queue_api::QueueClient;
@@ -23,6 +24,7 @@ pub(super) async fn entries(queue: QueueClient, told: Told) {
         if let Err(status) = watch(&queue, &told).await {
             queue.learn(&status);
         }
+        told.tell(|teller, at| teller.see_queue(None, at));
         tokio::time::sleep(REDIAL).await;
     }
 }
@@ -49,9 +51,14 @@ async fn ask_regime(queue: &QueueClient, told: &Told) -> Result<(), tonic::Statu
 async fn watch(queue: &QueueClient, told: &Told) -> Result<(), tonic::Status> {
     let mut client = queue.inspection().await.map_err(unavailable)?;
     let mut steps = client.watch_entries(WatchEntriesRequest::default()).await?.into_inner();
+    // The stream begins with all entries.
+    let mut first = Some(BTreeSet::new());
     while let Some(step) = steps.message().await? {
         match step.message {
             Some(Message::Changed(entry)) => {
+                if let (Some(entries), Some((cluster, binding))) = (&mut first, named(&entry)) {
+                    entries.insert((cluster.to_owned(), binding));
+                }
                 if entry.state() == EntryState::Leased {
                     // What was released is told under the regime that released it.
                     ask_regime(queue, told).await?;
@@ -61,9 +68,17 @@ async fn watch(queue: &QueueClient, told: &Told) -> Result<(), tonic::Status> {
             Some(Message::Removed(removed)) => {
                 if let Some(entry) = &removed.entry {
                     see(entry, end(&removed), told);
+                    if let Some((cluster, binding)) = named(entry) {
+                        told.tell(|teller, at| teller.see_left(cluster, &binding, at));
+                    }
                 }
             }
-            Some(Message::Synced(_)) | None => {}
+            Some(Message::Synced(_)) => {
+                if let Some(entries) = first.take() {
+                    told.tell(|teller, at| teller.see_queue(Some(entries), at));
+                }
+            }
+            None => {}
         }
     }
     Ok(())
@@ -108,13 +123,20 @@ fn released(entry: &Entry) -> (EntryStands, String) {
     (EntryStands::Released, why)
 }
 
-fn see(entry: &Entry, stands: Option<(EntryStands, String)>, told: &Told) {
-    let Some(published) = &entry.published else { return };
-    let Some(key) = &published.key else { return };
+/// Cluster and binding of an entry, this as `namespace/name`.
+fn named(entry: &Entry) -> Option<(&str, String)> {
+    let key = entry.published.as_ref()?.key.as_ref()?;
     let binding = match key.namespace.as_str() {
         "" => key.name.clone(),
         namespace => format!("{namespace}/{}", key.name),
     };
+    Some((&key.cluster, binding))
+}
+
+fn see(entry: &Entry, stands: Option<(EntryStands, String)>, told: &Told) {
+    let Some(published) = &entry.published else { return };
+    let Some(key) = &published.key else { return };
+    let Some((cluster, binding)) = named(entry) else { return };
     let seen = |stands, why: String| EntrySeen {
         cluster: key.cluster.clone(),
         binding: binding.clone(),
@@ -123,6 +145,7 @@ fn see(entry: &Entry, stands: Option<(EntryStands, String)>, told: &Told) {
         why,
     };
     told.tell(|teller, at| {
+        teller.see_queued(cluster, &binding);
         if matches!(
             entry.state(),
             EntryState::Waiting | EntryState::Ready | EntryState::Held

@@ -64,6 +64,20 @@ impl Tale {
             .any(|line| line.step == step && line.cluster.as_deref() == Some(cluster))
     }
 
+    /// The evictions that wait for the word of the queue that it released them.
+    pub fn evictions_without_release(&self) -> Vec<Line> {
+        let waiting = self.waiting.iter().map(|(line, _)| line);
+        waiting
+            .filter(|line| line.step == Step::ClusterEvicted && !self.was_told(Some(Step::EvictionReleased), line))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether `step` was told of what this eviction is about, since the eviction before it.
+    pub fn was_told_before(&self, step: Step, eviction: &Line) -> bool {
+        self.was_told(Some(step), eviction)
+    }
+
     /// What was told, then what waits.
     fn all(&self) -> impl DoubleEndedIterator<Item = &Line> {
         self.told.iter().chain(self.waiting.iter().map(|(line, _)| line))

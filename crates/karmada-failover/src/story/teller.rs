@@ -58,6 +58,8 @@ pub struct Teller {
     /// Entries of the queue that were told: cause, cluster, binding, and the stand with its words where these may
     /// change.
     entries: BTreeSet<(String, String, String, EntryStands, String)>,
+    /// Cluster and binding of each entry in the queue; absent while nobody knows.
+    queued: Option<BTreeSet<(String, String)>>,
     regime: Option<String>,
     first_regime: Option<String>,
     /// How many Clusters there are to be, and whether it was told that they are ready.
@@ -234,6 +236,48 @@ impl Teller {
         ));
     }
 
+    /// All entries of the queue, by cluster and binding; `None` while it cannot be seen.
+    pub fn see_queue(&mut self, entries: Option<BTreeSet<(String, String)>>, at: f64) {
+        self.queued = entries;
+        self.tell_missed_releases(at);
+    }
+
+    /// An entry came to the queue, or changed in it.
+    pub fn see_queued(&mut self, cluster: &str, binding: &str) {
+        if let Some(queued) = &mut self.queued {
+            queued.insert((cluster.to_owned(), binding.to_owned()));
+        }
+    }
+
+    /// An entry left the queue.
+    pub fn see_left(&mut self, cluster: &str, binding: &str, at: f64) {
+        if let Some(queued) = &mut self.queued {
+            queued.remove(&(cluster.to_owned(), binding.to_owned()));
+        }
+        self.tell_missed_releases(at);
+    }
+
+    /// What was evicted and is not in the queue was released, whether or not the queue was there to say so.
+    fn tell_missed_releases(&mut self, at: f64) {
+        let Some(queued) = &self.queued else { return };
+        let is_missed = |line: &Line| {
+            let (Some(cluster), Some(binding)) = (&line.cluster, &line.binding) else {
+                return false;
+            };
+            !queued.contains(&(cluster.clone(), binding.clone()))
+        };
+        let mut missed = self.tale.evictions_without_release();
+        missed.retain(is_missed);
+        for eviction in missed {
+            let (cluster, binding) = (eviction.cluster.as_deref(), eviction.binding.as_deref());
+            if !self.tale.was_told_before(Step::EvictionQueued, &eviction) {
+                self.say(Step::EvictionQueued, at, cluster, binding, eviction.why.clone());
+            }
+            let why = "its turn came while the queue could not be seen".to_owned();
+            self.say(Step::EvictionReleased, at, cluster, binding, why);
+        }
+    }
+
     /// A binding was stored or is gone.
     pub fn see_binding(&mut self, seen: Seen<Binding>, at: f64) {
         let Seen::Stored(binding) = seen else { return };
@@ -246,6 +290,7 @@ impl Teller {
                 self.say(Step::ClusterEvicted, at, Some(&task.from_cluster), Some(&key), why);
             }
         }
+        self.tell_missed_releases(at);
         let placed = binding
             .condition(binding_condition::SCHEDULED)
             .is_some_and(|scheduled| scheduled.status == "True")
@@ -403,6 +448,52 @@ fn is_available(binding: &Binding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The queue is stopped between the release of an entry and its word on it.
+    #[test]
+    fn a_release_that_nobody_saw_is_told_once_the_queue_is_seen_without_the_entry() {
+        let mut teller = Teller::default();
+        let entry = |stands| EntrySeen {
+            cluster: "member1".to_owned(),
+            binding: "default/web".to_owned(),
+            cause: "down".to_owned(),
+            stands,
+            why: "its taint".to_owned(),
+        };
+        teller.see_queue(Some(BTreeSet::new()), 0.0);
+        teller
+            .tale
+            .add(Line::of(Step::TaintAdded, 1.0, String::new()).on("member1"), None);
+        teller.see_queued("member1", "default/web");
+        teller.see_entry(&entry(EntryStands::Queued), 2.0);
+        let binding = |tasks: serde_json::Value| -> Binding {
+            serde_json::from_value(serde_json::json!({
+                "metadata": {"namespace": "default", "name": "web"},
+                "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "gracefulEvictionTasks": tasks},
+            }))
+            .unwrap()
+        };
+        let task =
+            serde_json::json!([{"fromCluster": "member1", "reason": "TaintUntolerated", "producer": "TaintManager"}]);
+        teller.see_binding(Seen::Stored(binding(serde_json::json!([]))), 3.0);
+        teller.see_queue(None, 4.0);
+        teller.see_binding(Seen::Stored(binding(task)), 5.0);
+        let steps = |teller: &Teller| teller.told().iter().map(|line| line.step).collect::<Vec<_>>();
+        assert_eq!(
+            steps(&teller),
+            [Step::TaintAdded, Step::EvictionQueued],
+            "the queue may tell yet"
+        );
+        teller.see_queue(
+            Some(BTreeSet::from([("member1".to_owned(), "default/web".to_owned())])),
+            6.0,
+        );
+        assert_eq!(steps(&teller).len(), 2, "it stands there yet");
+        teller.see_left("member1", "default/web", 7.0);
+        assert_eq!(steps(&teller)[2..], [Step::EvictionReleased, Step::ClusterEvicted]);
+        teller.see_queue(Some(BTreeSet::new()), 8.0);
+        assert_eq!(steps(&teller).len(), 4, "once");
+    }
 
     /// Two watches tell of the return of a cluster and of what happens because of it, in either order.
     #[test]
