@@ -119,6 +119,10 @@ fn a_value_that_means_nothing_is_refused_by_name() {
     let chart = chart();
     for (setting, complaint) in [
         ("policies.notReady=true", "'notReady' not allowed"),
+        (
+            "policies.notReadyNoExecute=true,policies.notReadyPreferNoExecute=true",
+            "at '/policies': 'not' failed",
+        ),
         ("policies.notReadyNoExecute=yes", "policies/notReadyNoExecute"),
         ("mode=alone", "value must be one of 'standalone', 'beside'"),
     ] {
@@ -147,6 +151,7 @@ async fn it_installs_kinds_and_policies_on_a_real_api_server_and_upgrades() {
         "karmada-system",
     ];
     let notes = helm.run(&[&["install"], &place[..], &["--create-namespace", "--wait"]].concat());
+    assert!(notes.contains("kubectl create namespace karmada-cluster"), "{notes}");
     assert!(
         notes.contains("karmada-failover run --feature-gates=Failover=true"),
         "{notes}"
