@@ -10,7 +10,6 @@
 mod bad_input;
 mod bench;
 mod clocks;
-mod flapping;
 mod metrics;
 mod policies;
 mod restless;
