@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::output::At;
 
-/// Reasons of Events about a Cluster that tell of its health, its taints and what leaves it because of them; others are
-/// of no use here.
-const TOLD: [&str; 13] = [
+/// Reasons of Events about a Cluster that tell of its health, of what it lost, of its taints and of what leaves it because
+/// of them; others are of no use here.
+const TOLD: [&str; 14] = [
     "ClusterReady",
     "ClusterNotReady",
     "ClusterUnknown",
@@ -21,6 +21,7 @@ const TOLD: [&str; 13] = [
     "EvictionSwitchedOff",
     "EvictionsQueued",
     "DeletionNotAwaited",
+    "ObjectsLost",
 ];
 /// How many are shown, the last ones.
 const SHOWN: usize = 12;
@@ -75,11 +76,12 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     /// Who publishes Events about Clusters, and who words them.
-    const PUBLISHERS: [&str; 4] = [
-        "failover-core",
-        "cluster-health-controller",
-        "taint-policy-controller",
-        "taint-manager",
+    const PUBLISHERS: [&str; 5] = [
+        "failover-core/src",
+        "cluster-health-controller/src",
+        "taint-policy-controller/src",
+        "taint-manager/src",
+        "propagation-controllers/src/execution",
     ];
     /// Published, and neither about health nor about taints.
     const OTHERS: [&str; 4] = [
@@ -108,7 +110,7 @@ mod tests {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         PUBLISHERS
             .iter()
-            .flat_map(|name| sources(&crates.join(name).join("src")))
+            .flat_map(|folder| sources(&crates.join(folder)))
             .map(|file| std::fs::read_to_string(file).unwrap())
             .map(|text| text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned())
             .collect()
