@@ -3,18 +3,15 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, ensure};
-use controller_kit::Clock;
 use e2e_harness::{ControlPlane, Identity, Process, Programs, available};
 use karmada_failover::story::example::MemberEntry;
 use karmada_failover::story::print::{Output, Printer};
 use karmada_failover::story::scenario::{MemberState, Network, Scenario, mass_failure};
 use karmada_failover::story::{Line, Observer, Sources, Theatre, script};
 use kube::Client;
-use kube_sandbox::rules::{Settings, Watching};
 
 use crate::components::{components, furnish, queue_of, start_components, stop_components};
 use crate::grpcurl::Grpcurl;

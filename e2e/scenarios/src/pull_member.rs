@@ -4,14 +4,13 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, ensure};
 use api_types::cluster::{Cluster, condition};
 use api_types::names::namespace;
 use api_types::work::{Binding, BindingKind, Work};
-use controller_kit::{Clock, api_errors};
+use controller_kit::api_errors;
 use e2e_harness::{ApiServer, ControlPlane, Identity, Launch, Member, Process, Programs, available, eventually};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authentication::v1::TokenRequest;
@@ -21,7 +20,6 @@ use karmada_failover::story::objects;
 use kube::api::{ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
-use kube_sandbox::rules::{Settings, Watching};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -1,15 +1,12 @@
 //! The worked example with each component as its own process, on a real control plane and three real members.
 
-use std::sync::Arc;
-
-use controller_kit::Clock;
 use e2e_harness::available;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::print::{Output, Printer};
 use karmada_failover::story::scenario::worked_example;
 use karmada_failover::story::script;
 use karmada_failover::story::{Line, Observer, Step, Theatre};
-use kube_sandbox::rules::{Settings, Watching};
+use kube_sandbox::rules::Watching;
 
 use crate::fleet::Fleet;
 use crate::healthy_side::HealthySide;

@@ -3,7 +3,6 @@
 
 mod agents;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{anyhow, ensure};
@@ -16,7 +15,6 @@ use karmada_failover::story::example::{self, MemberEntry, Pace};
 use karmada_failover::story::objects;
 use karmada_failover::story::scenario::MemberState;
 use kube::Client;
-use kube_sandbox::rules::{Settings, Watching};
 use serde_json::{Value, json};
 
 use self::agents::Agents;

@@ -3,8 +3,6 @@
 
 mod bad_policies;
 
-use std::sync::Arc;
-
 use anyhow::ensure;
 use api_types::cluster::{Cluster, condition};
 use api_types::names::{annotation, taint};
@@ -14,7 +12,6 @@ use e2e_harness::{ControlPlane, Process, available, eventually};
 use karmada_failover::story::example::{MemberEntry, Pace};
 use karmada_failover::story::scenario::MemberState;
 use kube::{Api, Client};
-use kube_sandbox::rules::{Settings, Watching};
 use serde_json::{Value, json};
 
 use crate::clusters::{self, SOON};
