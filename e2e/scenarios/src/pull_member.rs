@@ -228,10 +228,15 @@ impl Stage {
     }
 
     async fn the_agent_is_killed(&mut self) -> anyhow::Result<()> {
+        // Read before the end: the agent makes a Lease anew that somebody took away, and nobody would do it after that.
+        let renewed = eventually("member1's Lease to be renewed", SOON, async || {
+            let renewed = clusters::renewed_at(&self.client, namespace::CLUSTER, "member1").await;
+            renewed.map_err(|error| format!("{error:#}"))
+        })
+        .await?;
         let agent = self.agent()?;
         agent.must_run()?;
         agent.kill()?;
-        let renewed = clusters::renewed_at(&self.client, namespace::CLUSTER, "member1").await?;
         self.ready_is("Unknown", "ClusterStatusUnknown").await?;
         let unknown = clusters::condition_is(&self.client, "member1", condition::READY, &["Unknown"]).await?;
         let after = clusters::not_before(&unknown, renewed, GRACE)?;
