@@ -62,8 +62,7 @@ impl Stage {
     async fn set(scenario: &Scenario) -> anyhow::Result<Self> {
         let control_plane = ControlPlane::start().await?;
         let members = SimulatedMembers::start(&scenario.every_member()).await?;
-        let known = scenario.members.iter().map(|name| members.entry(name));
-        let known: Vec<MemberEntry> = known.collect::<anyhow::Result<_>>()?;
+        let known = members.entries(scenario.members.iter().map(String::as_str))?;
         furnish(&control_plane.client().await?, &known, scenario.given.clone()).await?;
         let components = components(scenario.pace.health_flags(), scenario.queue_flags());
         let processes = start_components(&control_plane, components, &[])?;

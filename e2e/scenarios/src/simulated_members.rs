@@ -47,6 +47,11 @@ impl SimulatedMembers {
         })
     }
 
+    /// The same of each of these.
+    pub fn entries<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> anyhow::Result<Vec<MemberEntry>> {
+        names.into_iter().map(|name| self.entry(name)).collect()
+    }
+
     /// A client of each.
     pub fn clients(&self) -> anyhow::Result<Vec<(String, Client)>> {
         let clients = self.servers.iter().map(|(name, served)| {

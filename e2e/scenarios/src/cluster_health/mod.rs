@@ -11,7 +11,7 @@ use api_types::names::{annotation, namespace};
 use controller_kit::Clock;
 use e2e_harness::{ControlPlane, Process, available, eventually};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use karmada_failover::story::example::{self, MemberEntry, Pace};
+use karmada_failover::story::example::{self, Pace};
 use karmada_failover::story::objects;
 use karmada_failover::story::scenario::MemberState;
 use kube::Client;
@@ -62,12 +62,8 @@ impl Stage {
     async fn set() -> anyhow::Result<Self> {
         let control_plane = ControlPlane::start().await?;
         let members = SimulatedMembers::start(&PUSHED).await?;
-        let entries: Vec<MemberEntry> = PUSHED
-            .iter()
-            .map(|name| members.entry(name))
-            .collect::<anyhow::Result<_>>()?;
         let client = control_plane.client().await?;
-        furnish(&client, &entries, Vec::new()).await?;
+        furnish(&client, &members.entries(PUSHED)?, Vec::new()).await?;
         let agents = Agents::join(&client, &PULLED).await?;
         let mut health = PACE.health_flags();
         health.extend([

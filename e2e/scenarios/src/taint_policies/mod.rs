@@ -9,7 +9,7 @@ use api_types::names::{annotation, taint};
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::Clock;
 use e2e_harness::{ControlPlane, Process, available, eventually};
-use karmada_failover::story::example::{MemberEntry, Pace};
+use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::MemberState;
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -55,13 +55,10 @@ struct Stage {
 impl Stage {
     async fn set() -> anyhow::Result<Self> {
         let control_plane = ControlPlane::start().await?;
-        let members = SimulatedMembers::start(&["member1", "member2"]).await?;
-        let entries: Vec<MemberEntry> = ["member1", "member2"]
-            .iter()
-            .map(|name| members.entry(name))
-            .collect::<anyhow::Result<_>>()?;
+        let names = ["member1", "member2"];
+        let members = SimulatedMembers::start(&names).await?;
         let client = control_plane.client().await?;
-        furnish(&client, &entries, vec![policy()]).await?;
+        furnish(&client, &members.entries(names)?, vec![policy()]).await?;
         let needed = components(Pace::FAST.health_flags(), Vec::new())
             .into_iter()
             .filter(|(name, _)| NEEDED.contains(name))
