@@ -15,8 +15,9 @@
 //! more (by its affinity, or that of any of its groups), and a workload of no replicas.
 //!
 //! Nor, as in stock, a Job that is divided, and that is nobody's word: its completions are shared out by the clusters of
-//! the result and cannot be changed later, so a copy that stayed beside the new shares would run its part twice. Rule 4
-//! of the correctness rules (`crates/kube-sandbox/src/rules/checker/last_copy.rs`) has these exceptions and no other.
+//! the result and cannot be changed later, so a copy that stayed beside the new shares would run its part twice. This is
+//! a known breach of rule 4 of the correctness rules (`crates/kube-sandbox/src/rules/checker/last_copy.rs`), which has
+//! the other exceptions alone.
 
 use std::cmp::Reverse;
 use std::fmt;

@@ -4,14 +4,12 @@
 //! that leaves the result without a task, as a schedule does it, the placement and the workload speak:
 //!
 //! - a placement that does not name the cluster any more is the owner's word: run nothing there;
-//! - so is a workload of no replicas;
-//! - a Job that is divided goes as in stock: its completions were shared out by clusters and cannot be changed later, so
-//!   a copy that stays would run its part beside those who have it now. Once a task has it, it is a copy like any other.
+//! - so is a workload of no replicas.
 
 use std::collections::BTreeSet;
 
 use api_types::ClusterName;
-use api_types::placement::{Placement, ReplicaSchedulingType};
+use api_types::placement::Placement;
 use api_types::policy::PurgeMode;
 use api_types::work::{AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceHealth};
 use jiff::Timestamp;
@@ -72,14 +70,12 @@ impl Checker {
         let anywhere = Placement::default();
         let placement = binding.spec.placement.as_ref().unwrap_or(&anywhere);
         let spec = &binding.spec;
-        let is_job = (spec.resource.api_version.as_str(), spec.resource.kind.as_str()) == ("batch/v1", "Job");
-        let is_divided_job = is_job && placement.scheduling_type() != ReplicaSchedulingType::Duplicated;
         let is_scaled_to_nothing = spec.is_workload() && binding.replicas() <= 0;
         let present = self.clusters.get(cluster);
         let mut versions = present
             .into_iter()
             .chain(self.old_clusters.of(cluster, now, self.settings.lag));
-        is_divided_job || is_scaled_to_nothing || versions.any(|cluster| !reference::is_named(placement, cluster))
+        is_scaled_to_nothing || versions.any(|cluster| !reference::is_named(placement, cluster))
     }
 }
 

@@ -153,11 +153,11 @@ fn how_many_replicas_run_where_is_no_word(
 
 /// m1's only healthy copy leaves the result of a Job, or ends with its task.
 #[rstest]
-#[case::divided_left_out("batch/v1", "Divided", &["m1"], json!([]), vec![])]
+#[case::divided_left_out("batch/v1", "Divided", &["m1"], json!([]), vec![4])]
 #[case::divided_evicted("batch/v1", "Divided", &[], json!([task("m1")]), vec![4])]
 #[case::duplicated_left_out("batch/v1", "Duplicated", &["m1"], json!([]), vec![4])]
 #[case::another_kind_of_job("batch.volcano.sh/v1alpha1", "Divided", &["m1"], json!([]), vec![4])]
-fn a_divided_job_goes_as_in_stock(
+fn a_job_is_no_exception(
     #[case] api_version: &str,
     #[case] scheduling: &str,
     #[case] targets: &[&str],
