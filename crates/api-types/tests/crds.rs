@@ -182,7 +182,7 @@ fn a_task_has_a_grace_period_or_a_suppressed_deletion() {
     );
 }
 
-/// C37 (karmada PR#7272): the toleration operators Lt and Gt of newer Kubernetes types are refused.
+/// C37 (karmada#7272): the toleration operators Lt and Gt of newer Kubernetes types are refused.
 #[test]
 fn tolerations_know_exists_and_equal_only() {
     for crd in [

@@ -14,7 +14,7 @@ async fn evictions_in(seconds: u64, consumers: usize, world: &World) -> Eviction
     evictions
 }
 
-// C42, S01: the rate is the rate, whatever the number of consumers.
+// C42 (karmada#7495), S01 (karmada f8fdd02): the rate is the rate, whatever the number of consumers.
 #[test]
 fn exact_with_one_and_eight_consumers() {
     for consumers in [1, 8] {
@@ -38,7 +38,7 @@ fn exact_with_one_and_eight_consumers() {
     }
 }
 
-// S02: rate 0 means stop.
+// S02 (karmada f8fdd02): rate 0 means stop.
 #[test]
 fn zero_stops() {
     paused(async {
@@ -51,7 +51,7 @@ fn zero_stops() {
     });
 }
 
-// S03: gauges are computed from the queue's state: never above what is there, and 0 at the end.
+// S03 (karmada f8fdd02): gauges are computed from the queue's state: never above what is there, and 0 at the end.
 #[test]
 fn gauges_do_not_drift() {
     paused(async {
@@ -103,7 +103,7 @@ fn gauges_do_not_drift() {
     });
 }
 
-// C50: recovery abandons what is queued, at once and without spending tokens.
+// C50 (karmada#6274): recovery abandons what is queued, at once and without spending tokens.
 #[test]
 fn recovery_abandons_what_is_queued() {
     paused(async {
@@ -157,7 +157,7 @@ fn a_rate_of_0_says_that_it_is_the_reason() {
     });
 }
 
-// C44, C46, C48: the regime follows the fleet, and says why.
+// C44 (kubernetes#30138), C46 (kubernetes#20640), C48 (kubernetes/enhancements#5263): the regime follows the fleet, and says why.
 #[test]
 fn regimes_say_why() {
     paused(async {

@@ -266,14 +266,14 @@ mod tests {
     #[case::one_of_three(3, 1, Regime::Normal, 0.5)]
     #[case::two_of_three(3, 2, Regime::Halted, 0.0)]
     #[case::one_cluster(1, 1, Regime::AllFaulty, 0.0)]
-    // C44: two of two is all of them.
+    // C44 (kubernetes#30138): two of two is all of them.
     #[case::two_of_two(2, 2, Regime::AllFaulty, 0.0)]
-    // C44: exactly 0.55 is not over the threshold; exactly 10 clusters are a small fleet.
+    // C44 (kubernetes#30138): exactly 0.55 is not over the threshold; exactly 10 clusters are a small fleet.
     #[case::at_the_threshold(20, 11, Regime::Normal, 0.5)]
     #[case::over_the_threshold(20, 12, Regime::Reduced, 0.1)]
     #[case::ten_are_small(10, 6, Regime::Halted, 0.0)]
     #[case::eleven_are_large(11, 7, Regime::Reduced, 0.1)]
-    // C46: the hub lost all members at once.
+    // C46 (kubernetes#20640): the hub lost all members at once.
     #[case::all_of_many(100, 100, Regime::AllFaulty, 0.0)]
     fn the_table(#[case] clusters: usize, #[case] faulty: usize, #[case] expected: Regime, #[case] rate: f64) {
         let verdict = judged(clusters, faulty);

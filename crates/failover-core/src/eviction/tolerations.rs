@@ -68,7 +68,7 @@ mod tests {
     #[case::another_key(json!({"key": "x", "operator": "Exists"}), false)]
     #[case::another_value(json!({"key": "k", "value": "w"}), false)]
     #[case::another_effect(json!({"key": "k", "operator": "Exists", "effect": "NoSchedule"}), false)]
-    // C37: stored objects may carry operators of newer Kubernetes versions.
+    // C37 (karmada#7272): stored objects may carry operators of newer Kubernetes versions.
     #[case::less_than(json!({"key": "k", "operator": "Lt", "value": "v"}), false)]
     #[case::greater_than(json!({"key": "k", "operator": "Gt", "value": "v"}), false)]
     fn matching(#[case] toleration: Value, #[case] expected: bool) {
@@ -78,7 +78,7 @@ mod tests {
         );
     }
 
-    // C35: a wide timed toleration and an exact unlimited one.
+    // C35 (aws-fsx-csi-driver#305): a wide timed toleration and an exact unlimited one.
     #[test]
     fn the_most_permissive_counts_whatever_the_order() {
         let mut list: Vec<Toleration> = serde_json::from_value(json!([

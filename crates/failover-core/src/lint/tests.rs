@@ -317,7 +317,7 @@ fn nobody_opted_in() {
 #[case::the_most_permissive_counts(
     json!([{"operator": "Exists", "tolerationSeconds": 300}, {"operator": "Exists"}]), &["tolerates-everything [1]"]
 )]
-// C37: operators of newer Kubernetes versions match nothing here.
+// C37 (karmada#7272): operators of newer Kubernetes versions match nothing here.
 #[case::an_unknown_operator(json!([{"key": "k", "operator": "Gt", "value": "5"}]), &["odd-toleration [0].operator"])]
 #[case::a_value_that_is_not_looked_at(json!([{"key": "k", "operator": "Exists", "value": "v"}]), &["odd-toleration [0].value"])]
 #[case::no_key(json!([{"value": "v"}]), &["odd-toleration [0]"])]
@@ -325,7 +325,7 @@ fn nobody_opted_in() {
     json!([{"key": "k", "operator": "Exists", "effect": "PreferNoExecute", "tolerationSeconds": 5}]),
     &["prefer-no-execute-tolerated [0].effect"]
 )]
-// C38: a time limit says nothing for NoSchedule.
+// C38 (karmada#4952): a time limit says nothing for NoSchedule.
 #[case::a_time_for_nothing(
     json!([{"key": "k", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 5}]),
     &["toleration-seconds-ignored [0].tolerationSeconds"]

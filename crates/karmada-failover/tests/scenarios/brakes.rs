@@ -26,7 +26,7 @@ fn chapter(acts: Vec<Act>, expectations: Vec<(Check, &str)>) -> Chapter {
     }
 }
 
-/// C44: 11 of 20 are exactly 0.55, which is not over the threshold; the twelfth is.
+/// C44 (kubernetes#30138): 11 of 20 are exactly 0.55, which is not over the threshold; the twelfth is.
 #[test]
 fn exactly_the_threshold_is_not_over_it() {
     simulate(|| async {
@@ -65,7 +65,7 @@ fn exactly_the_threshold_is_not_over_it() {
     });
 }
 
-/// C44: a fleet of exactly 10 is small: it halts where one of 11 goes on slowly.
+/// C44 (kubernetes#30138): a fleet of exactly 10 is small: it halts where one of 11 goes on slowly.
 #[test]
 fn ten_clusters_are_a_small_fleet() {
     for (bystanders, regime) in [(0, "Halted"), (1, "Reduced")] {
@@ -102,7 +102,7 @@ fn ten_clusters_are_a_small_fleet() {
     }
 }
 
-/// C44: of two clusters one is half, and two are all.
+/// C44 (kubernetes#30138): of two clusters one is half, and two are all.
 #[test]
 fn two_of_two_are_all() {
     simulate(|| async {
@@ -127,7 +127,7 @@ fn two_of_two_are_all() {
     });
 }
 
-/// C45: one zone of two fails as a whole. That is half of the fleet, so its workloads move to the other at the usual
+/// C45 (kubernetes#70501): one zone of two fails as a whole. That is half of the fleet, so its workloads move to the other at the usual
 /// rate; when the other fails too, nothing moves.
 #[test]
 fn a_whole_zone_fails_and_then_the_other() {

@@ -49,7 +49,7 @@ fn crowd(homes: Vec<String>, empty: Vec<String>, refuges: Vec<String>) -> Crowd 
 
 /// 8 of 12 fail: the reduced rate, and the primary one again when 2 have returned.
 ///
-/// C48: the tolerations of all forty workloads run when the share passes the threshold, and still they leave at the
+/// C48 (kubernetes/enhancements#5263): the tolerations of all forty workloads run when the share passes the threshold, and still they leave at the
 /// reduced rate: the brake sits where tasks are written, not where taints are added.
 #[test]
 fn a_large_fleet_goes_on_slowly_and_then_at_its_usual_rate() {
@@ -139,7 +139,7 @@ fn nobody_leaves_while_no_cluster_is_ready() {
     });
 }
 
-/// C46: the control plane loses its own network for ten minutes. No task is written while no cluster can be reached,
+/// C46 (kubernetes#20640): the control plane loses its own network for ten minutes. No task is written while no cluster can be reached,
 /// and nobody leaves clusters that are Ready again.
 #[test]
 fn the_network_of_the_control_plane_is_cut_and_comes_back() {

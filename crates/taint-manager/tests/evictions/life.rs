@@ -60,7 +60,7 @@ fn an_eviction_is_one_write_with_everything_in_it() {
     });
 }
 
-/// A cluster-scoped binding moves by the same code: purge mode, grace and priority are honoured for both (C22).
+/// A cluster-scoped binding moves by the same code: purge mode, grace and priority are honoured for both (C22, karmada#6491).
 #[test]
 fn bindings_of_both_scopes_get_equal_tasks() {
     paused(async {
@@ -92,7 +92,7 @@ fn bindings_of_both_scopes_get_equal_tasks() {
     });
 }
 
-/// What is queued for a cluster that recovers is thrown away, without spending the rate (C50).
+/// What is queued for a cluster that recovers is thrown away, without spending the rate (C50, karmada#6274).
 #[test]
 fn recovery_abandons_what_is_queued() {
     paused(async {
@@ -205,7 +205,7 @@ fn stale_conditions_are_cleared_at_the_start() {
     });
 }
 
-/// A second NoExecute taint makes no second task and changes nothing of the first (C10).
+/// A second NoExecute taint makes no second task and changes nothing of the first (C10, karmada#3456).
 #[test]
 fn a_cluster_is_never_twice_in_the_tasks() {
     paused(async {

@@ -7,7 +7,7 @@ use taint_manager::Flags;
 use super::scene::{NOT_READY, Scene};
 use test_bench::paused;
 
-/// With the gate off nothing leaves a cluster, however long it is gone (C24).
+/// With the gate off nothing leaves a cluster, however long it is gone (C24, karmada#5375).
 #[test]
 fn without_the_gate_nothing_moves() {
     paused(async {
@@ -39,7 +39,7 @@ fn without_the_gate_nothing_moves() {
 }
 
 /// With NoExecute evictions off nothing moves, and one event names the switch; with them on it moves within a second
-/// (C26).
+/// (C26, karmada#6925).
 #[test]
 fn the_switch_that_is_off_is_named() {
     paused(async {

@@ -16,7 +16,7 @@ fn for_seconds(seconds: i64) -> Value {
     json!({"key": NOT_READY, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds})
 }
 
-/// Nothing is due any more when the taint that made it due goes, though another, tolerated one stays (C28).
+/// Nothing is due any more when the taint that made it due goes, though another, tolerated one stays (C28, kubernetes#90794).
 #[test]
 fn the_wait_ends_with_its_taint() {
     paused(async {
@@ -43,7 +43,7 @@ fn the_wait_ends_with_its_taint() {
     });
 }
 
-/// A longer or shorter toleration takes effect while it runs (C29).
+/// A longer or shorter toleration takes effect while it runs (C29, kubernetes#108982).
 #[test]
 fn tolerations_that_change_during_the_wait_count() {
     paused(async {
@@ -76,7 +76,7 @@ fn tolerations_that_change_during_the_wait_count() {
     });
 }
 
-/// The toleration counts from the taint's own time, also when everybody restarted meanwhile (C39).
+/// The toleration counts from the taint's own time, also when everybody restarted meanwhile (C39, karmada#1945).
 #[test]
 fn a_restart_changes_no_due_time() {
     paused(async {
@@ -98,7 +98,7 @@ fn a_restart_changes_no_due_time() {
     });
 }
 
-/// Bindings that tolerate for ever take no place in the queue and delay nobody (C41).
+/// Bindings that tolerate for ever take no place in the queue and delay nobody (C41, karmada#7612).
 #[test]
 fn who_tolerates_for_ever_is_not_queued() {
     paused(async {
@@ -152,7 +152,7 @@ fn the_softer_effect_moves_who_opted_in() {
     });
 }
 
-/// What was just placed is not moved on the word of a cache that still shows a taint (C31).
+/// What was just placed is not moved on the word of a cache that still shows a taint (C31, kubernetes#119862).
 #[test]
 fn an_old_picture_of_a_cluster_moves_nobody() {
     paused(async {

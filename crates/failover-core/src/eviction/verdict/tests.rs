@@ -61,12 +61,12 @@ fn due_after(verdict: Verdict) -> Option<i64> {
 #[case::tolerated_for_a_time(json!([{"key": "k", "operator": "Exists", "tolerationSeconds": 300}]), Some(300))]
 #[case::no_time_at_all(json!([{"key": "k", "operator": "Exists", "tolerationSeconds": 0}]), Some(0))]
 #[case::less_than_no_time(json!([{"key": "k", "operator": "Exists", "tolerationSeconds": -5}]), Some(0))]
-// C35: the most permissive of several counts, in any order.
+// C35 (aws-fsx-csi-driver#305): the most permissive of several counts, in any order.
 #[case::wide_and_exact(json!([{"operator": "Exists", "tolerationSeconds": 300}, {"key": "k", "operator": "Exists"}]), None)]
 #[case::exact_and_wide(json!([{"key": "k", "operator": "Exists"}, {"operator": "Exists", "tolerationSeconds": 300}]), None)]
-// C37: operators of newer Kubernetes versions match nothing.
+// C37 (karmada#7272): operators of newer Kubernetes versions match nothing.
 #[case::less_than(json!([{"key": "k", "operator": "Lt", "value": "5"}]), Some(0))]
-// C38: a toleration of NoSchedule says nothing about NoExecute.
+// C38 (karmada#4952): a toleration of NoSchedule says nothing about NoExecute.
 #[case::of_another_effect(json!([{"key": "k", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 0}]), Some(0))]
 // Nonsense must neither panic nor evict early.
 #[case::beyond_the_calendar(json!([{"key": "k", "operator": "Exists", "tolerationSeconds": i64::MAX}]), Some(Timestamp::MAX.duration_since("2026-01-01T00:00:00Z".parse().unwrap()).as_secs()))]
@@ -77,7 +77,7 @@ fn one_no_execute_taint(#[case] tolerations: Value, #[case] expected: Option<i64
     );
 }
 
-// C28: a taint that is tolerated for ever stands beside one that is tolerated for a time and goes away again.
+// C28 (kubernetes#90794): a taint that is tolerated for ever stands beside one that is tolerated for a time and goes away again.
 #[test]
 fn several_taints() {
     let tolerations = json!([
@@ -108,7 +108,7 @@ fn several_taints() {
     assert_eq!(judge(json!([dedicated])), None, "the one that counted has gone");
 }
 
-// C29: the due time is computed from what is stored now.
+// C29 (kubernetes#108982): the due time is computed from what is stored now.
 #[test]
 fn a_longer_or_shorter_toleration_takes_effect() {
     let judge = |seconds: i64| {

@@ -26,7 +26,7 @@ fn an_entry_waits_is_ready_leased_and_gone() {
     assert_eq!(changes.last().unwrap().removed, Some(Removed::Evicted));
 }
 
-// C29: the due time moves with what is published, both ways.
+// C29 (kubernetes#108982): the due time moves with what is published, both ways.
 #[test]
 fn a_due_time_moves() {
     let mut sim = Sim::new(settings(0.5));
@@ -608,7 +608,7 @@ fn a_pause_of_all_ends_what_is_out() {
     assert_eq!(reasons, ["FailoverPause p: freeze"]);
 }
 
-// C48: a regime that changes while entries wait applies to them.
+// C48 (kubernetes/enhancements#5263): a regime that changes while entries wait applies to them.
 #[test]
 fn the_regime_follows_the_fleet() {
     let mut sim = Sim::new(settings(1.0));

@@ -17,7 +17,7 @@ fn in_ten_minutes(rate: f64, consumers: u64, max_outstanding: Option<usize>) -> 
     sim
 }
 
-// C42, S01: the rate is the rate, whatever the number of consumers and workers.
+// C42 (karmada#7495), S01 (karmada f8fdd02): the rate is the rate, whatever the number of consumers and workers.
 #[rstest]
 fn exact_whatever_the_consumers(
     #[values(0.5, 1.0)] rate: f64,
@@ -40,14 +40,14 @@ fn exact_whatever_the_consumers(
     );
 }
 
-// S02: rate 0 means stop.
+// S02 (karmada f8fdd02): rate 0 means stop.
 #[test]
 fn zero_stops() {
     let sim = in_ten_minutes(0.0, 3, None);
     assert_eq!((sim.evicted.len(), sim.queue.totals().ready), (0, 1_000));
 }
 
-// C50: recovery abandons what is queued, without spending tokens, and nothing of the cluster is released after it.
+// C50 (karmada#6274): recovery abandons what is queued, without spending tokens, and nothing of the cluster is released after it.
 #[test]
 fn recovery_abandons_without_spending() {
     let mut sim = Sim::new(settings(1.0));
@@ -90,7 +90,7 @@ fn recovery_abandons_without_spending() {
     );
 }
 
-// C41: those that need not go neither wait in the queue nor slow down those that must.
+// C41 (karmada#7612): those that need not go neither wait in the queue nor slow down those that must.
 #[test]
 fn ten_that_must_go_go_at_the_full_rate() {
     let mut sim = Sim::new(settings(5.0));
@@ -100,7 +100,7 @@ fn ten_that_must_go_go_at_the_full_rate() {
     assert_eq!(sim.evicted.len(), 10);
 }
 
-// C51: entries whose write always fails do not keep the others from their turn.
+// C51 (karpenter#2399): entries whose write always fails do not keep the others from their turn.
 #[test]
 fn failures_back_off_and_do_not_starve_others() {
     let mut sim = Sim::new(settings(1.0));
