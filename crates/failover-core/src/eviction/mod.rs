@@ -1,13 +1,15 @@
 //! From a cause to an eviction: who is affected and when ([`verdict`]), what a switch keeps from
 //! moving ([`switched_off`]), who stays by a person's word ([`stay`]), what the taint manager wants in the queue
 //! ([`desired_entry`]), how fast evictions may go ([`regime`], [`bucket`]), the eviction queue as a pure model
-//! ([`queue`]), and whether what it releases still has to move ([`recheck`]).
+//! ([`queue`]), whether what it releases still has to move ([`recheck`]), and what of its state goes along
+//! ([`preservation`]).
 //!
 //! Nothing here reads a clock or an API: state and time go in, a value with its reason comes out.
 
 pub mod bucket;
 pub mod cause;
 pub mod desired_entry;
+pub mod preservation;
 pub mod queue;
 pub mod recheck;
 pub mod regime;
