@@ -7,4 +7,5 @@ pub mod eviction;
 pub mod graceful;
 pub mod lint;
 pub mod place;
+pub mod quantity;
 pub mod taint_policy;

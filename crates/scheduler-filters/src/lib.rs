@@ -10,6 +10,7 @@
 
 pub mod baseline;
 pub mod divide;
+pub mod estimate;
 pub mod feasibility;
 pub mod fleet;
 pub mod last_copy;
@@ -17,6 +18,7 @@ pub mod plugin;
 pub mod plugins;
 pub mod request;
 pub mod schedule;
+pub mod schedulers;
 pub mod select;
 pub mod strategy;
 
@@ -29,3 +31,4 @@ pub use last_copy::Kept;
 pub use plugin::{DefaultState, Filter, PluginInfo, Plugins, Registry, Score};
 pub use request::{DeletionBy, Refusal, Refusals, Request, Rules};
 pub use schedule::{Decision, Failure, Scheduling, schedule};
+pub use schedulers::{OfScheduler, Schedulers};

@@ -5,7 +5,6 @@
 
 mod discovery;
 mod pods;
-mod quantity;
 mod resources;
 
 use std::time::Duration;
@@ -22,7 +21,7 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use pods::SlimPod;
-pub(crate) use quantity::as_number as quantity_as_number;
+pub(crate) use failover_core::quantity::as_number as quantity_as_number;
 
 /// APIs that no CRD announces (an aggregated server, an upgrade) are found after this time.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(300);

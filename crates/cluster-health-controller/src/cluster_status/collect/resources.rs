@@ -13,10 +13,10 @@
 use std::sync::Arc;
 
 use api_types::cluster::{NodeSummary, ResourceSummary};
+use failover_core::quantity::{Amount, Amounts, Grain, Notation, add, write};
 use k8s_openapi::api::core::v1::Node;
 
 use super::pods::{SlimPod, SlimResources};
-use super::quantity::{Amount, Amounts, Grain, Notation, add, write};
 
 const PODS: &str = "pods";
 

@@ -1,4 +1,4 @@
-//! Sums of Kubernetes quantities.
+//! Kubernetes quantities: sums, differences, and how often one goes into another.
 //!
 //! Exact: values are integers of a billionth. Written back as Kubernetes itself writes them: with the largest suffix
 //! that leaves a whole number, binary or decimal as the first summand was.
@@ -31,7 +31,7 @@ const DECIMAL: [(&str, i128); 9] = [
 
 /// Which suffixes a quantity is written with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Notation {
+pub enum Notation {
     /// `Ki`, `Mi`, …
     Binary,
     /// `m`, `k`, `M`, …
@@ -40,26 +40,38 @@ pub(super) enum Notation {
 
 /// The smallest part of a resource that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Grain {
+pub enum Grain {
     /// Thousandths, as of a CPU core.
     Thousandth,
     /// Whole units, as of bytes and devices.
     Whole,
 }
 
+impl Grain {
+    fn nanos(self) -> i128 {
+        match self {
+            Self::Thousandth => NANOS / 1_000,
+            Self::Whole => NANOS,
+        }
+    }
+}
+
 /// An amount of one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Amount {
+pub struct Amount {
     nanos: i128,
     notation: Option<Notation>,
 }
 
 impl Amount {
+    /// None of it.
     pub const ZERO: Self = Self {
         nanos: 0,
         notation: None,
     };
 
+    /// So many whole units.
+    #[must_use]
     pub fn whole(count: usize) -> Self {
         Self {
             nanos: i128::try_from(count).unwrap_or(i128::MAX).saturating_mul(NANOS),
@@ -68,6 +80,7 @@ impl Amount {
     }
 
     /// Reads a quantity; `None` when it is none.
+    #[must_use]
     pub fn read(quantity: &Quantity) -> Option<Self> {
         let text = quantity.0.trim();
         let split = text
@@ -97,6 +110,8 @@ impl Amount {
         })
     }
 
+    /// The sum, in the notation of the first that is not 0.
+    #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             nanos: self.nanos.saturating_add(other.nanos),
@@ -104,27 +119,45 @@ impl Amount {
         }
     }
 
+    /// What is left; below zero when more is taken than is there.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            nanos: self.nanos.saturating_sub(other.nanos),
+            notation: self.notation,
+        }
+    }
+
+    /// How many grains of this size it is, the last one begun counting as a whole one, as Kubernetes rounds.
+    #[must_use]
+    pub fn grains(self, grain: Grain) -> i128 {
+        let size = grain.nanos();
+        self.nanos.div_euclid(size) + i128::from(self.nanos.rem_euclid(size) != 0)
+    }
+
+    /// The larger one.
+    #[must_use]
     pub fn max(self, other: Self) -> Self {
         if other.nanos > self.nanos { other } else { self }
     }
 
     /// The next amount of this grain that is not less, in this notation.
+    #[must_use]
     pub fn in_grains(self, grain: Grain, notation: Notation) -> Self {
-        let size = match grain {
-            Grain::Thousandth => NANOS / 1_000,
-            Grain::Whole => NANOS,
-        };
-        let grains = self.nanos.div_euclid(size) + i128::from(self.nanos.rem_euclid(size) != 0);
         Self {
-            nanos: grains.saturating_mul(size),
+            nanos: self.grains(grain).saturating_mul(grain.nanos()),
             notation: Some(notation),
         }
     }
 
+    /// Whether there is any.
+    #[must_use]
     pub fn is_positive(self) -> bool {
         self.nanos > 0
     }
 
+    /// As Kubernetes writes it.
+    #[must_use]
     pub fn write(self) -> Quantity {
         let whole = self.nanos / NANOS;
         if self.notation == Some(Notation::Binary) && self.nanos % NANOS == 0 && whole.abs() >= 1024 {
@@ -173,16 +206,17 @@ fn decimal(number: &str, scale: i128) -> Option<i128> {
 }
 
 /// A quantity as a plain number, for metrics.
-pub(crate) fn as_number(quantity: &Quantity) -> Option<f64> {
+#[must_use]
+pub fn as_number(quantity: &Quantity) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "metrics are floating point numbers")]
     Amount::read(quantity).map(|amount| amount.nanos as f64 / NANOS as f64)
 }
 
 /// Amounts by resource name.
-pub(super) type Amounts = BTreeMap<String, Amount>;
+pub type Amounts = BTreeMap<String, Amount>;
 
 /// Adds what can be read of `quantities`.
-pub(super) fn add(amounts: &mut Amounts, quantities: &BTreeMap<String, Quantity>) {
+pub fn add(amounts: &mut Amounts, quantities: &BTreeMap<String, Quantity>) {
     for (name, quantity) in quantities {
         if let Some(amount) = Amount::read(quantity) {
             let sum = amounts.entry(name.clone()).or_insert(Amount::ZERO);
@@ -192,7 +226,8 @@ pub(super) fn add(amounts: &mut Amounts, quantities: &BTreeMap<String, Quantity>
 }
 
 /// The amounts as a status holds them.
-pub(super) fn write(amounts: &Amounts) -> BTreeMap<String, Quantity> {
+#[must_use]
+pub fn write(amounts: &Amounts) -> BTreeMap<String, Quantity> {
     amounts
         .iter()
         .map(|(name, amount)| (name.clone(), amount.write()))
@@ -237,6 +272,16 @@ mod tests {
     fn grains(#[case] text: &str, #[case] grain: Grain, #[case] notation: Notation, #[case] expected: &str) {
         let amount = Amount::read(&Quantity(text.to_owned())).unwrap();
         assert_eq!(amount.in_grains(grain, notation).write().0, expected);
+    }
+
+    #[rstest]
+    #[case("2", "500m", Grain::Thousandth, 1500)]
+    #[case("1Gi", "512Mi", Grain::Whole, 512 << 20)]
+    #[case("1", "1500m", Grain::Thousandth, -500)]
+    #[case("1", "100m", Grain::Whole, 1)]
+    fn differences(#[case] from: &str, #[case] taken: &str, #[case] grain: Grain, #[case] expected: i128) {
+        let read = |text: &str| Amount::read(&Quantity(text.to_owned())).unwrap();
+        assert_eq!(read(from).minus(read(taken)).grains(grain), expected);
     }
 
     #[rstest]

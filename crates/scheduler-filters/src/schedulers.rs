@@ -1,0 +1,93 @@
+//! The plugins of the scheduler that a binding names: several schedulers may place one fleet, each with plugins of its own.
+//! Whoever asks what a scheduler would do asks with that one's.
+
+use std::collections::BTreeMap;
+
+use api_types::work::Binding;
+
+use crate::plugin::Plugins;
+
+/// The scheduler of bindings that name none.
+pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// The plugins of every scheduler that is known by name.
+#[derive(Clone, Debug)]
+pub struct Schedulers {
+    by_name: BTreeMap<String, Plugins>,
+    /// Of those that are not known.
+    fallback: Plugins,
+}
+
+/// The plugins of one scheduler.
+#[derive(Clone, Copy, Debug)]
+pub struct OfScheduler<'a> {
+    /// Its plugins, or what stands for them.
+    pub plugins: &'a Plugins,
+    /// The scheduler's name, where it is not known and the default plugins stand for its own.
+    pub unknown: Option<&'a str>,
+}
+
+impl Schedulers {
+    /// Knows this plugins as those of the default scheduler; they stand for those of schedulers that are not known.
+    #[must_use]
+    pub fn new(plugins: Plugins) -> Self {
+        Self {
+            by_name: BTreeMap::from([(DEFAULT_SCHEDULER.to_owned(), plugins.clone())]),
+            fallback: plugins,
+        }
+    }
+
+    /// Knows one more, or another answer for one.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, plugins: Plugins) -> Self {
+        self.by_name.insert(name.into(), plugins);
+        self
+    }
+
+    /// The plugins for a binding.
+    #[must_use]
+    pub fn of<'a>(&'a self, binding: &'a Binding) -> OfScheduler<'a> {
+        let named = binding.spec.scheduler_name.as_deref().filter(|name| !name.is_empty());
+        let name = named.unwrap_or(DEFAULT_SCHEDULER);
+        match self.by_name.get(name) {
+            Some(plugins) => OfScheduler { plugins, unknown: None },
+            None => OfScheduler {
+                plugins: &self.fallback,
+                unknown: Some(name),
+            },
+        }
+    }
+}
+
+impl Default for Schedulers {
+    fn default() -> Self {
+        Self::new(Plugins::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::Registry;
+    use crate::testing::deployment;
+    use rstest::rstest;
+    use serde_json::json;
+
+    #[rstest]
+    #[case::none_named(json!({}), &["APIEnablement"], None)]
+    #[case::empty(json!({"schedulerName": ""}), &["APIEnablement"], None)]
+    #[case::the_default(json!({"schedulerName": "default-scheduler"}), &["APIEnablement"], None)]
+    #[case::another(json!({"schedulerName": "mine"}), &["ClusterEviction"], None)]
+    #[case::nobody_knows_it(json!({"schedulerName": "theirs"}), &["APIEnablement"], Some("theirs"))]
+    fn each_scheduler_has_its_own(
+        #[case] spec: serde_json::Value,
+        #[case] expected: &[&str],
+        #[case] unknown: Option<&str>,
+    ) {
+        let only = |name: &'static str| Registry::builtin().enable(&[name].into());
+        let schedulers = Schedulers::new(only("APIEnablement")).with("mine", only("ClusterEviction"));
+        let binding = deployment(spec);
+        let of = schedulers.of(&binding);
+        assert_eq!((of.plugins.names().as_slice(), of.unknown), (expected, unknown));
+    }
+}
