@@ -74,6 +74,28 @@ impl<'a> BindingEdit<'a> {
         true
     }
 
+    /// Writes a mirror task, or the time of a new one into the one that is there. Changes nothing when the binding has the
+    /// cluster in `spec.clusters` or a task of another producer for it.
+    pub fn mirror(&mut self, task: &GracefulEvictionTask) -> bool {
+        if self.clusters.contains(&task.from_cluster) {
+            return false;
+        }
+        let Some(index) = self.task_index(&ClusterName::from(task.from_cluster.as_str())) else {
+            self.append(TASKS, self.tasks.len(), &json!(task));
+            self.tasks.push(task.clone());
+            return true;
+        };
+        let there = &mut self.tasks[index];
+        if there.producer != task.producer || there.creation_timestamp == task.creation_timestamp {
+            return false;
+        }
+        there.creation_timestamp = task.creation_timestamp.clone();
+        self.operations.push(json!({
+            "op": "add", "path": format!("{TASKS}/{index}/creationTimestamp"), "value": task.creation_timestamp,
+        }));
+        true
+    }
+
     /// Adds a cluster to `spec.activeEvictionHistory`; an older item of the same cluster goes, and the oldest of all
     /// when there would be more than 32.
     pub fn remember(&mut self, cluster: &ClusterName, at: Timestamp) -> bool {
@@ -273,6 +295,38 @@ mod tests {
         assert!(edit.is_empty() && edit.patch().is_none());
         assert!(edit.evict(&task("m1")));
         assert!(!edit.evict(&task("m1")), "steps of one edit see each other");
+    }
+
+    #[test]
+    fn a_mirror_is_written_once_and_then_made_younger() {
+        let mut stored = stored();
+        let at = |time: &str| Some(Time(time.parse().unwrap()));
+        let mirror = |cluster: &str, time: &str| GracefulEvictionTask {
+            producer: "DependencyMirror".to_owned(),
+            creation_timestamp: at(time),
+            ..task(cluster)
+        };
+        let first = mirror("m9", "2026-01-01T00:00:00Z");
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(
+            !edit.mirror(&mirror("m1", "2026-01-01T00:00:00Z")),
+            "it stays there by itself"
+        );
+        assert!(
+            !edit.mirror(&mirror("m3", "2026-01-01T00:00:00Z")),
+            "somebody else's task"
+        );
+        assert!(edit.mirror(&first) && !edit.mirror(&first));
+        stored = written(&stored, &edit);
+        stored["spec"]["gracefulEvictionTasks"][2]["newer"] = json!(5);
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.mirror(&mirror("m9", "2026-01-01T00:01:00Z")));
+        let tasks = written(&stored, &edit)["spec"]["gracefulEvictionTasks"].clone();
+        assert_eq!(tasks.as_array().unwrap().len(), 3);
+        assert_eq!(tasks[2]["creationTimestamp"], "2026-01-01T00:01:00Z");
+        assert_eq!(tasks[2]["newer"], 5, "fields that are not known stay");
     }
 
     #[test]

@@ -87,6 +87,16 @@ impl BindingWriter {
         self.write(&edit).await
     }
 
+    /// Writes a mirror task: [`BindingEdit::mirror`] alone.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn mirror(&self, read: &Binding, task: &GracefulEvictionTask) -> Result<WriteOutcome, WriteError> {
+        let mut edit = BindingEdit::of(read);
+        edit.mirror(task);
+        self.write(&edit).await
+    }
+
     /// Removes exactly the tasks of these clusters: [`BindingEdit::remove_tasks`] alone.
     ///
     /// # Errors

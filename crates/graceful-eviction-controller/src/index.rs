@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
+use api_types::names::depended_by_label;
 use api_types::work::{Binding, condition};
 use binding_writer::{BindingInformers, BindingStores, OwnWrites, binding_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use failover_core::graceful::Baseline;
+use failover_core::graceful::mirrors::{is_mirror, key_of, owner_labels};
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
 
@@ -18,6 +20,11 @@ use crate::records::Records;
 
 /// Index of bindings with tasks by every cluster that matters to them.
 const BY_CLUSTER: &str = "gracefulEviction/clusters";
+
+/// Index of bindings that leave a cluster by the label by which attached ones name them.
+const LEAVING: &str = "gracefulEviction/leaving";
+/// Index of bindings with mirror tasks by the labels of those that need their object.
+const MIRRORS: &str = "gracefulEviction/mirrors";
 
 /// What stood in each binding when each of its tasks was first seen.
 #[derive(Clone, Default)]
@@ -92,7 +99,20 @@ pub(crate) struct Index {
 
 impl Informers {
     pub(crate) fn of(ctx: &Context) -> Self {
-        let bindings = BindingInformers::of(ctx, |informer| informer.index(BY_CLUSTER, clusters_that_matter));
+        let bindings = BindingInformers::of(ctx, |informer| {
+            informer.index(BY_CLUSTER, clusters_that_matter);
+            informer.index(LEAVING, |binding| {
+                let leaves = binding.spec.graceful_eviction_tasks.iter().any(|task| !is_mirror(task));
+                leaves.then(|| depended_by_label(&binding.key())).into_iter().collect()
+            });
+            informer.index(MIRRORS, |binding| {
+                if binding.spec.graceful_eviction_tasks.iter().any(is_mirror) {
+                    owner_labels(binding).into_iter().collect()
+                } else {
+                    Vec::new()
+                }
+            });
+        });
         Self {
             bindings,
             clusters: ctx.informers.of::<Cluster>(),
@@ -117,12 +137,16 @@ impl Informers {
         own: &OwnWrites,
     ) {
         for informer in self.bindings.each() {
-            let (seen, records, own) = (index.seen.clone(), records.clone(), own.clone());
+            let (index, records, own) = (index.clone(), records.clone(), own.clone());
             queue.follow(ctx, informer.changes(), move |change| {
                 let key = binding_key(&change.key);
-                seen.apply(&key, change.before.as_deref(), change.after.as_deref());
+                index
+                    .seen
+                    .apply(&key, change.before.as_deref(), change.after.as_deref());
                 records.apply(change);
-                to_look_at(change, key, &own)
+                let mut concerned = index.followers(change, &key);
+                concerned.extend(to_look_at(change, key, &own));
+                concerned
             });
         }
         let index = index.clone();
@@ -143,6 +167,43 @@ impl Index {
 
     pub(crate) fn cluster(&self, name: &str) -> Option<Arc<Cluster>> {
         self.clusters.get(&ObjectKey::cluster_scoped(name))
+    }
+
+    /// The bindings that need the object of an attached one, as far as they say something about its mirrors: those that
+    /// it names, and those that leave a cluster and name themselves on it.
+    pub(crate) fn owners(&self, attached: &Binding) -> Vec<Arc<Binding>> {
+        let named = attached
+            .spec
+            .required_by
+            .iter()
+            .filter_map(|owner| self.binding(&key_of(owner)));
+        let labels = owner_labels(attached);
+        let leaving = labels.iter().flat_map(|label| self.bindings.by_index(LEAVING, label));
+        let owners: BTreeMap<BindingKey, Arc<Binding>> =
+            named.chain(leaving).map(|owner| (owner.key(), owner)).collect();
+        owners.into_values().collect()
+    }
+
+    /// The attached bindings whose mirrors a change of one that needs them concerns.
+    fn followers(&self, change: &Change<Binding>, owner: &BindingKey) -> Vec<BindingKey> {
+        let part = |binding: &Binding| {
+            let spec = &binding.spec;
+            (
+                spec.clusters.clone(),
+                spec.graceful_eviction_tasks.clone(),
+                binding.is_being_deleted(),
+            )
+        };
+        // What is new is followed by nothing yet; after a start every mirror is looked at anyway.
+        let Some(before) = change.before.as_deref() else {
+            return Vec::new();
+        };
+        if change.after.as_deref().map(part) == Some(part(before)) {
+            return Vec::new();
+        }
+        let label = depended_by_label(owner);
+        let followers = self.bindings.by_index(MIRRORS, &label);
+        followers.map(|attached| attached.key()).collect()
     }
 
     fn holders(&self, cluster: &str) -> Vec<BindingKey> {

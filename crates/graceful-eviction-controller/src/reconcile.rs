@@ -101,11 +101,13 @@ impl GracefulEviction {
         let key = binding.key();
         let cluster = |name: &str| self.index.cluster(name);
         let seen = |name: &str| self.index.seen.get(&key, name);
+        let owners = |attached: &Binding| self.index.owners(attached);
         assess(
             &View {
                 binding,
                 cluster: &cluster,
                 seen: &seen,
+                owners: Some(&owners),
                 now,
             },
             &self.settings,

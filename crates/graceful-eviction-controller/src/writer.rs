@@ -6,7 +6,7 @@ use api_types::conditions::Say;
 use api_types::work::{Binding, BindingKind, condition};
 use binding_writer::{BindingEdit, BindingWriter, WriteError, WriteOutcome};
 use controller_kit::{Context, EventType};
-use failover_core::graceful::{Assessed, End, Fate, report};
+use failover_core::graceful::{Assessed, End, Fate, mirrors, report};
 use jiff::Timestamp;
 use kube::{Api, Resource};
 
@@ -101,7 +101,12 @@ pub(crate) fn publish(ctx: &Context, binding: &Binding, assessed: &[Assessed]) {
             ),
         };
         tracing::info!(binding = %binding.key(), cluster, outcome = outcome(fate), reason, "{note}");
-        for object in &about {
+        // A mirror is no move of its own: events speak of the workload that needs the object.
+        let is_mirror = binding
+            .spec
+            .task(&cluster.as_str().into())
+            .is_some_and(mirrors::is_mirror);
+        for object in about.iter().filter(|_| !is_mirror) {
             ctx.events.publish(object, event_type, reason, note.clone());
         }
         ctx.metrics
@@ -118,6 +123,7 @@ fn outcome(fate: &Fate) -> &'static str {
         Fate::Ends(End::GraceOver { .. }) => "grace_period_over",
         Fate::Ends(End::AskedFor) => "asked_for",
         Fate::Ends(End::NoCluster) => "cluster_gone",
+        Fate::Ends(End::OwnersLeft) => "mirror_done",
         Fate::Restored { .. } => "restored",
         Fate::LeavesResult { .. } => "left_result",
     }

@@ -9,18 +9,22 @@ use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
-use api_types::work::{Binding, GracefulEvictionTask, condition, task as task_words};
+use api_types::work::{Binding, GracefulEvictionTask, condition};
 use jiff::{SignedDuration, Timestamp};
 
 use super::cause::{self, CauseState};
 use super::copies;
 use super::freshness::Baseline;
+use super::mirrors::{self, MirrorState, is_mirror};
 use super::placed::is_observed;
 use super::plugins::{Assessment, CLUSTER_IN_SCHEDULING_RESULT, EvictPlugins};
 
 /// Looks up, for the task of a cluster, what stood in the binding when the task was first seen, and for how long it has
 /// been known.
 pub type SeenTask<'a> = dyn Fn(&str) -> Option<(Arc<Baseline>, Duration)> + 'a;
+
+/// Looks up the bindings that need the object of an attached one.
+pub type OwnersOf<'a> = dyn Fn(&Binding) -> Vec<Arc<Binding>> + 'a;
 
 /// What tasks are judged by.
 #[derive(Clone, Copy)]
@@ -32,6 +36,8 @@ pub struct View<'a> {
     /// For the task of this cluster: what stood in the binding when the task was first seen, and for how long it has
     /// been known.
     pub seen: &'a SeenTask<'a>,
+    /// The bindings that need the object of an attached one; absent where nobody can tell, and mirrors stay.
+    pub owners: Option<&'a OwnersOf<'a>>,
     /// The time of the decision.
     pub now: Timestamp,
 }
@@ -124,6 +130,8 @@ pub enum End {
     AskedFor,
     /// The Cluster does not exist any more.
     NoCluster,
+    /// A mirror: no workload that needs the object leaves the cluster any more.
+    OwnersLeft,
 }
 
 /// Judges every task, in the order of the list.
@@ -144,11 +152,8 @@ fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fa
     let Some(cluster) = (view.cluster)(&task.from_cluster) else {
         return Fate::Ends(End::NoCluster);
     };
-    if task.producer == task_words::DEPENDENCY_MIRROR {
-        return stays(
-            "DependencyMirror",
-            "a workload that needs the object is on its way out there",
-        );
+    if is_mirror(task) {
+        return of_mirror(view, task);
     }
     if task.suppress_deletion == Some(false) {
         return Fate::Ends(End::AskedFor);
@@ -183,6 +188,28 @@ fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fa
         return stays("purgeMode", "Never: the copy stays until a person removes the task");
     }
     grace(view, settings, task, words.or_until(cause_ends(&cause)))
+}
+
+/// Of a mirror no plugin is asked: it goes with the tasks of those that need the object.
+fn of_mirror(view: &View<'_>, task: &GracefulEvictionTask) -> Fate {
+    const WHO: &str = "DependencyMirror";
+    if task.suppress_deletion == Some(true) {
+        return stays("suppressDeletion", "true: the copy stays until a person changes that");
+    }
+    let Some(owners) = view.owners else {
+        return stays(WHO, "a workload that needs the object may be on its way out there");
+    };
+    let owners = owners(view.binding);
+    match mirrors::state(view.binding, task, owners.iter().map(AsRef::as_ref), view.now) {
+        MirrorState::Needed { why, until } => Fate::Stays {
+            why: vec![(WHO.to_owned(), why)],
+            look_again_at: until,
+        },
+        MirrorState::PlacedThere => Fate::Ends(End::StaysThere {
+            why: format!("the object is placed on {} by itself", task.from_cluster),
+        }),
+        MirrorState::OwnersLeft => Fate::Ends(End::OwnersLeft),
+    }
 }
 
 /// A cause that ends by itself is worth another look then: the state before may come back.
@@ -347,6 +374,7 @@ impl End {
             Self::GraceOver { seconds } => format!("the grace period of {seconds} s is over"),
             Self::AskedFor => "suppressDeletion is false".to_owned(),
             Self::NoCluster => "the Cluster does not exist any more".to_owned(),
+            Self::OwnersLeft => "no workload that needs the object leaves the cluster any more".to_owned(),
         }
     }
 }

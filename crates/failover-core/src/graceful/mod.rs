@@ -1,13 +1,15 @@
 //! After the decision: when a graceful eviction task may go, and when the state before the failure comes back.
 //!
 //! [`assess()`] judges every task of one binding; the plugins are in [`plugins`], the last-copy guard and the grace period
-//! in [`assess`]. Nothing here deletes: a verdict is a value with its reason.
+//! in [`assess`], what the workload needs meanwhile in [`mirrors`]. Nothing here deletes: a verdict is a value with its
+//! reason.
 
 pub mod assess;
 pub mod cause;
 pub mod copies;
 pub mod freshness;
 pub mod kinds;
+pub mod mirrors;
 pub mod placed;
 pub mod plugins;
 pub mod record;
@@ -16,6 +18,6 @@ pub mod report;
 #[cfg(test)]
 mod tests;
 
-pub use assess::{Assessed, End, Fate, LastCopy, Settings, View, assess};
+pub use assess::{Assessed, End, Fate, LastCopy, OwnersOf, Settings, View, assess};
 pub use freshness::{Baseline, Found};
 pub use plugins::{Assessment, EvictPlugin, EvictPlugins};

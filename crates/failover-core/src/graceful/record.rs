@@ -184,7 +184,7 @@ pub fn of_task(
 #[must_use]
 pub fn outcome(fate: &Fate) -> Option<(RecordOutcome, Healthy)> {
     match fate {
-        Fate::Stays { .. } | Fate::LeavesResult { .. } => None,
+        Fate::Stays { .. } | Fate::LeavesResult { .. } | Fate::Ends(End::OwnersLeft) => None,
         Fate::Restored { .. } | Fate::Ends(End::StaysThere { .. }) => Some((RecordOutcome::Restored, Healthy::Unknown)),
         Fate::Ends(End::Replaced { .. }) => Some((RecordOutcome::Completed, Healthy::Yes)),
         Fate::Ends(End::GraceOver { .. } | End::NoCluster) => Some((RecordOutcome::Completed, Healthy::Unknown)),

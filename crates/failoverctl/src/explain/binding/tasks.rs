@@ -64,6 +64,7 @@ pub(super) fn tasks(binding: &Binding, clusters: &[Arc<Cluster>], now: Timestamp
         binding,
         cluster: &|name| by_name.get(name).cloned(),
         seen: &seen,
+        owners: None,
         now,
     };
     let assessed = assess(&view, &Settings::default());

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use api_types::ClusterName;
 use api_types::placement::Placement;
 use api_types::policy::PurgeMode;
-use api_types::work::{AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceHealth};
+use api_types::work::{AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceHealth, task};
 use jiff::Timestamp;
 
 use super::Checker;
@@ -88,8 +88,10 @@ fn runs(binding: &Binding, item: &AggregatedStatusItem) -> bool {
     }
 }
 
+/// A mirror is nobody's last copy: it goes with the task of the workload that needs the object, and that one is judged.
 fn owner_gave_the_word(task: &GracefulEvictionTask) -> bool {
-    task.effective_purge_mode() == PurgeMode::Directly
+    task.producer == task::DEPENDENCY_MIRROR
+        || task.effective_purge_mode() == PurgeMode::Directly
         || task.grace_period_seconds.is_some()
         || task.suppress_deletion == Some(false)
 }
