@@ -28,6 +28,7 @@ pub mod readiness;
 pub mod selection;
 pub mod tasks;
 pub mod telemetry;
+pub mod tls;
 
 mod admin;
 mod answers;

@@ -4,6 +4,7 @@
 //! of a follower, or is fixed. A connection is kept until a status says that it leads nowhere ([`crate::status`]).
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,9 +16,13 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use parking_lot::Mutex;
 use tonic::Status;
-use tonic::transport::{Channel, Endpoint, Uri};
+use tonic::transport::{Endpoint, Uri};
 
+use crate::channel::Channel;
+use crate::dial::{Destination, host};
 use crate::memory::MemoryNetwork;
+use crate::problem::Trouble;
+use crate::security::Security;
 use crate::status::{Advice, advice};
 use crate::v1::eviction_queue_client::EvictionQueueClient;
 use crate::v1::queue_inspection_client::QueueInspectionClient;
@@ -64,6 +69,17 @@ pub enum ClientError {
         /// Why.
         why: String,
     },
+    /// What the flags say about TLS or the token makes no sense, or cannot be read.
+    #[error("cannot call the eviction queue as the flags say: {0}")]
+    Security(Arc<str>),
+    /// A token would cross a network in the clear.
+    #[error(
+        "--queue-token-file: the token would cross the network to {address} in the clear; give --queue-ca-file, so that the queue is called by TLS"
+    )]
+    TokenInTheClear {
+        /// Where the call would have gone.
+        address: String,
+    },
     /// The queue refuses the call, and would again.
     #[error("the eviction queue refuses the call: {}", .0.message())]
     Refused(Box<Status>),
@@ -88,6 +104,7 @@ enum Locator {
 pub struct QueueClient {
     locator: Locator,
     network: Option<MemoryNetwork>,
+    security: Security,
     state: Arc<Mutex<State>>,
 }
 
@@ -134,6 +151,13 @@ impl QueueClient {
         self
     }
 
+    /// The same, with TLS and a token as this says.
+    #[must_use]
+    pub fn secured(mut self, security: Security) -> Self {
+        self.security = security;
+        self
+    }
+
     fn new(locator: Locator, identity: &str) -> Self {
         let state = State {
             connected: None,
@@ -144,6 +168,7 @@ impl QueueClient {
         Self {
             locator,
             network: None,
+            security: Security::default(),
             state: Arc::new(Mutex::new(state)),
         }
     }
@@ -224,7 +249,11 @@ impl QueueClient {
                         }
                         Err(status) => status.message().clone_into(&mut last),
                     },
-                    Err(error @ ClientError::Address { .. }) => return Err(error),
+                    Err(
+                        error @ (ClientError::Address { .. }
+                        | ClientError::Security(_)
+                        | ClientError::TokenInTheClear { .. }),
+                    ) => return Err(error),
                     Err(error) => last = error.to_string(),
                 }
                 self.back_off().await;
@@ -237,6 +266,10 @@ impl QueueClient {
     }
 
     async fn channel(&self) -> Result<Channel, ClientError> {
+        if let Some(problem) = &self.security.broken {
+            return Err(ClientError::Security(problem.clone()));
+        }
+        self.security.look().await;
         if let Some(channel) = self.state.lock().connected.clone() {
             return Ok(channel);
         }
@@ -260,21 +293,37 @@ impl QueueClient {
     }
 
     fn connect(&self, address: &str) -> Result<Channel, ClientError> {
-        let refuse = |why: String| ClientError::Address {
+        let endpoint = match &self.network {
+            // Its addresses are any texts.
+            Some(_) => Endpoint::from_static("http://memory"),
+            None => Endpoint::from_shared(format!("http://{address}")).map_err(|error| ClientError::Address {
+                address: address.to_owned(),
+                why: error.to_string(),
+            })?,
+        };
+        let is_safe = self.security.tls.is_some() || self.network.is_some() || is_loopback(host(address));
+        if self.security.token.is_some() && !is_safe {
+            let address = address.to_owned();
+            return Err(ClientError::TokenInTheClear { address });
+        }
+        let destination = Destination {
             address: address.to_owned(),
-            why,
+            network: self.network.clone(),
+            security: self.security.clone(),
+            trouble: Trouble::default(),
         };
-        let Some(network) = self.network.clone() else {
-            let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(|e| refuse(e.to_string()))?;
-            return Ok(alive(endpoint).connect_lazy());
-        };
-        let address = address.to_owned();
-        let endpoint = alive(Endpoint::from_static("http://memory"));
-        Ok(endpoint.connect_with_connector_lazy(tower::service_fn(move |_: Uri| {
-            let dialled = network.dial(&address).map(TokioIo::new);
-            async move { dialled as io::Result<_> }
-        })))
+        let trouble = destination.trouble.clone();
+        let dial = tower::service_fn(move |_: Uri| {
+            let dialled = destination.clone().dial();
+            async move { io::Result::Ok(TokioIo::new(dialled.await?)) }
+        });
+        let inner = alive(endpoint).connect_with_connector_lazy(dial);
+        Ok(Channel::new(inner, self.security.token.clone(), trouble))
     }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn alive(endpoint: Endpoint) -> Endpoint {

@@ -3,14 +3,21 @@
 //!
 //! The definition, with every field's unit, is `proto/failover/evictionqueue/v1/eviction_queue.proto`.
 
+mod channel;
 pub mod client;
 pub mod convert;
+mod dial;
 pub mod memory;
+mod problem;
+mod security;
 pub mod status;
 
+pub use channel::Channel;
 pub use client::{ClientError, QueueClient};
+pub use problem::ConnectionProblem;
 /// A time as the messages have it.
 pub use prost_types::Timestamp;
+pub use security::{ConnectionFlags, Security};
 
 /// Generated from `karmada.failover.evictionqueue.v1`.
 pub mod v1 {

@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Args;
+use controller_kit::Clock;
 use controller_kit::durations::parse_duration;
 use eviction_queue_api::memory::MemoryNetwork;
 use failover_core::eviction::queue::QueueSettings;
 use failover_core::eviction::regime::RegimeSettings;
+
+use crate::access::AccessFlags;
 
 /// Flags of the eviction queue.
 #[derive(Args, Clone, Debug)]
@@ -122,6 +125,9 @@ pub struct Flags {
     /// Address under which others reach the gRPC API; by default the one it is served at.
     #[arg(long, env = "KARMADA_FAILOVER_QUEUE_ADVERTISE_ADDRESS", value_name = "HOST:PORT")]
     pub queue_advertise_address: Option<String>,
+    /// Who may call.
+    #[command(flatten)]
+    pub access: AccessFlags,
     /// How connections are made.
     #[arg(skip)]
     pub transport: Transport,
@@ -156,6 +162,7 @@ impl Default for Flags {
             max_entries: queue.max_entries,
             queue_bind_address: SocketAddr::from(([127, 0, 0, 1], 0)),
             queue_advertise_address: None,
+            access: AccessFlags::default(),
             transport: Transport::Tcp,
         }
     }
@@ -219,12 +226,14 @@ impl Flags {
         if self.max_entries == 0 {
             problems.push("--max-entries=0: want at least 1".to_owned());
         }
-        if !self.queue_bind_address.ip().is_loopback() {
+        if self.queue_bind_address.ip().is_unspecified() && self.queue_advertise_address.is_none() {
             problems.push(format!(
-                "--queue-bind-address={}: the queue is served without TLS, and then only on loopback; bind to 127.0.0.1 or [::1]",
+                "--queue-bind-address={}: others cannot tell from it where to call; give --queue-advertise-address",
                 self.queue_bind_address
             ));
         }
+        // Flags are judged before there is a process with a clock of its own.
+        problems.extend(self.access.problems(self.queue_bind_address, &Clock::system()));
         problems
     }
 
@@ -286,7 +295,7 @@ mod tests {
             "--secondary-resource-eviction-rate=NaN",
             "--unhealthy-cluster-threshold=0",
             "--max-outstanding-leases=0",
-            "--queue-bind-address=0.0.0.0:9443",
+            "--queue-bind-address=192.0.2.1:9443",
         ]);
         let problems = flags.problems();
         assert_eq!(problems.len(), 5, "{problems:#?}");

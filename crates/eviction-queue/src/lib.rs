@@ -1,11 +1,14 @@
 //! The eviction queue as a gRPC service: controller `evictionQueue`.
 //!
 //! Every decision is the pure model `failover_core::eviction::queue`; here are its sockets, its clock and its eyes:
-//! [`shell`] holds the model and carries out what it wants, [`service`] translates gRPC, [`eyes`] tells it about
+//! [`incoming`] takes connections and [`access`] lets calls in; [`shell`] holds the model and carries out what it wants,
+//! [`service`] translates gRPC, [`eyes`] tells it about
 //! Clusters and FailoverPauses, [`pauses`] writes what a pause holds back, [`server`] listens on every replica and answers for the leader.
 
+pub mod access;
 pub mod eyes;
 pub mod flags;
+pub mod incoming;
 pub mod metrics;
 pub mod pauses;
 pub mod server;

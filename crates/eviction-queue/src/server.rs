@@ -6,32 +6,47 @@ use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::failover::FailoverPause;
+use controller_kit::tls::{Reloading, ServerTls};
 use controller_kit::{Context, RequiredKind};
 use eviction_queue_api::client::{MAX_MESSAGE_BYTES, leader_address};
 use eviction_queue_api::status::not_leader;
 use eviction_queue_api::v1::eviction_queue_server::EvictionQueueServer;
 use eviction_queue_api::v1::queue_inspection_server::QueueInspectionServer;
+use futures::{Stream, StreamExt};
 use k8s_openapi::api::coordination::v1::Lease;
 use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio_stream::wrappers::TcpListenerStream;
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::Status;
 use tonic::transport::Server as GrpcServer;
+use tonic::transport::server::Router;
 use tonic_health::server::HealthReporter;
+use tower::layer::util::{Identity, Stack};
 
+use crate::access::{AccessFlags, AccessLayer, Gate, MAX_HEADER_BYTES, Policy, Tokens};
 use crate::flags::{Flags, Transport};
+use crate::incoming::{CALLS_BEYOND, Connection, Door, MAX_CALLS_A_CONNECTION, Remote};
 use crate::service::{Inspection, Queue};
 use crate::shell::Shell;
 
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(10);
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);
-const MAX_STREAMS_A_CONNECTION: u32 = 256;
+/// Streams of HTTP/2 in a connection: more than are served, so that one too many gets an answer that says so.
+#[allow(clippy::cast_possible_truncation, reason = "a few hundred")]
+const MAX_STREAMS_A_CONNECTION: u32 = (MAX_CALLS_A_CONNECTION + CALLS_BEYOND) as u32;
+/// What HTTP/2 takes of headers: twice of what is served, for the same reason.
+#[allow(clippy::cast_possible_truncation, reason = "some kilobytes")]
+const MAX_HEADER_LIST_BYTES: u32 = 2 * MAX_HEADER_BYTES as u32;
+/// Connections that are ready and wait to be served.
+const READY: usize = 64;
 
 /// What the port of the queue knows.
 pub struct Server {
     bind: std::net::SocketAddr,
     advertise: Option<String>,
+    access: AccessFlags,
     transport: Transport,
     role: Mutex<Role>,
     client: Mutex<Option<(kube::Client, Arc<str>)>>,
@@ -60,6 +75,7 @@ impl Server {
         Self {
             bind: flags.queue_bind_address,
             advertise: flags.queue_advertise_address.clone(),
+            access: flags.access.clone(),
             transport: flags.transport.clone(),
             role: Mutex::new(Role::Follower),
             client: Mutex::new(None),
@@ -83,10 +99,16 @@ impl Server {
         let (health, health_service) = tonic_health::server::health_reporter();
         *self.health.lock() = Some(health);
         self.report_health().await;
+        let policy = self.access.policy();
+        let tls = self.access.tls(&ctx.clock)?;
+        let gate = Gate::new(policy.clone(), ctx.client.clone(), &ctx.tasks, &ctx.metrics)?;
+        let door = Door::new(tls.clone(), self.access.limits(), &ctx.tasks, &ctx.metrics);
         let router = GrpcServer::builder()
             .http2_keepalive_interval(Some(KEEP_ALIVE_EVERY))
             .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
+            .http2_max_header_list_size(MAX_HEADER_LIST_BYTES)
             .max_concurrent_streams(MAX_STREAMS_A_CONNECTION)
+            .layer(AccessLayer::new(gate))
             .add_service(health_service)
             .add_service(reflection::v1()?)
             .add_service(reflection::v1alpha()?)
@@ -94,7 +116,7 @@ impl Server {
                 EvictionQueueServer::new(Queue::new(self.clone())).max_decoding_message_size(MAX_MESSAGE_BYTES),
             )
             .add_service(QueueInspectionServer::new(Inspection::new(self.clone())));
-        let stopped = ctx.shutdown.clone();
+        let serving = Serving { router, door, tls };
         match &self.transport {
             Transport::Tcp => {
                 let listener = TcpListener::bind(self.bind).await.map_err(|error| {
@@ -102,29 +124,27 @@ impl Server {
                 })?;
                 let bound = listener.local_addr()?;
                 let address = self.advertise.clone().unwrap_or_else(|| bound.to_string());
-                tracing::info!(%bound, %address, "serving the eviction queue, without TLS and therefore on loopback only");
+                let callers = known_by(&policy);
+                tracing::info!(%bound, %address, "serving the eviction queue, {callers}");
                 self.address.send_replace(Some(address));
-                tokio::select! {
-                    biased;
-                    () = stopped.cancelled() => {}
-                    served = router.serve_with_incoming(TcpListenerStream::new(listener)) => served?,
-                }
+                let incoming = TcpListenerStream::new(listener).map(|accepted| {
+                    accepted.inspect(|stream| {
+                        // Without it small messages wait for each other.
+                        let _ = stream.set_nodelay(true);
+                    })
+                });
+                serving.until_stopped(&ctx, incoming).await
             }
             Transport::Memory(network) => {
                 let address = self
                     .advertise
                     .clone()
                     .unwrap_or_else(|| format!("memory:{}", ctx.identity));
-                let listener = network.listen(&address);
+                let incoming = network.listen(&address);
                 self.address.send_replace(Some(address));
-                tokio::select! {
-                    biased;
-                    () = stopped.cancelled() => {}
-                    served = router.serve_with_incoming(listener) => served?,
-                }
+                serving.until_stopped(&ctx, incoming).await
             }
         }
-        Ok(())
     }
 
     /// Where others reach this server, as soon as it listens.
@@ -189,6 +209,56 @@ impl Server {
             health.set_not_serving::<EvictionQueueServer<Queue>>().await;
             health.set_not_serving::<QueueInspectionServer<Inspection>>().await;
         }
+    }
+}
+
+/// All that serves, except for what is listened to.
+struct Serving {
+    router: Router<Stack<AccessLayer, Identity>>,
+    door: Arc<Door>,
+    tls: Option<Reloading<ServerTls>>,
+}
+
+impl Serving {
+    async fn until_stopped<IO>(
+        self,
+        ctx: &Context,
+        incoming: impl Stream<Item = std::io::Result<IO>>,
+    ) -> anyhow::Result<()>
+    where
+        IO: AsyncRead + AsyncWrite + Remote + Unpin + Send + 'static,
+    {
+        let Self { router, door, tls } = self;
+        let _shown = tls.as_ref().map(|tls| tls.show(&ctx.metrics));
+        let (ready, connections) = mpsc::channel::<std::io::Result<Connection<IO>>>(READY);
+        let files = async {
+            match &tls {
+                Some(tls) => tls.watch().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = ctx.shutdown.cancelled() => {}
+            () = files => {}
+            () = door.keep(incoming, ready) => {}
+            served = router.serve_with_incoming(ReceiverStream::new(connections)) => served?,
+        }
+        Ok(())
+    }
+}
+
+fn known_by(policy: &Policy) -> &'static str {
+    match policy {
+        Policy::Loopback => "without TLS and therefore on loopback only",
+        Policy::Credentials {
+            certificates: Some(_),
+            tokens: Tokens::Checked,
+        } => "with TLS; callers are known by their certificates or tokens",
+        Policy::Credentials {
+            certificates: Some(_), ..
+        } => "with TLS; callers are known by their certificates",
+        Policy::Credentials { certificates: None, .. } => "callers are known by their tokens",
     }
 }
 

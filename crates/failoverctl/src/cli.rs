@@ -7,6 +7,7 @@ use api_types::BindingKey;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use controller_kit::durations::parse_duration;
 use controller_kit::process::DEFAULT_SYSTEM_NAMESPACE;
+use eviction_queue_api::ConnectionFlags;
 use failover_core::lint::Code;
 
 use crate::output::Format;
@@ -58,6 +59,10 @@ pub struct Target {
         value_name = "HOST:PORT"
     )]
     pub queue_address: Option<String>,
+
+    /// How the eviction queue is called.
+    #[command(flatten)]
+    pub queue: ConnectionFlags,
 
     /// Namespace of the Leases in the control plane.
     #[arg(

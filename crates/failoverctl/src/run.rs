@@ -45,7 +45,7 @@ impl Surroundings {
     }
 
     fn queue(&self, address: &str, target: &Target) -> Queue {
-        let client = QueueClient::at(address);
+        let client = QueueClient::at(address).secured(target.queue.security(&self.clock));
         let client = match &self.network {
             Some(network) => client.through(network.clone()),
             None => client,

@@ -1,12 +1,14 @@
 //! Who may talk to the server: a list of bearer tokens, anonymous or not. There is no authorization: whoever is let in
-//! may do everything; reviews of access answer so.
+//! may do everything. Reviews of access answer so too, or by the RBAC objects that are stored.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::rbac;
 use crate::registry::ResourceDef;
 use crate::request::{Incoming, Origin, Verb, decode};
+use crate::state::State;
 use crate::status::ApiError;
 
 /// What the server does with requests that carry no token.
@@ -20,6 +22,17 @@ pub enum Anonymous {
     Refused,
 }
 
+/// What reviews of access go by. Requests themselves are not judged, whatever this says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Authorization {
+    /// Everybody may do everything.
+    #[default]
+    EverythingAllowed,
+    /// ClusterRoles and Roles with their bindings, as the real server does by default.
+    Rbac,
+}
+
 /// The tokens that are known, each with its user name, and what happens without one.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
@@ -27,6 +40,8 @@ pub struct Access {
     pub tokens: BTreeMap<String, String>,
     /// Requests without a token.
     pub anonymous: Anonymous,
+    /// What reviews of access go by.
+    pub authorization: Authorization,
 }
 
 #[derive(Clone, Debug)]
@@ -55,7 +70,7 @@ impl Access {
             Some(token) => match self.tokens.get(token) {
                 Some(name) => Ok(User {
                     name: name.clone(),
-                    groups: vec!["system:authenticated".into()],
+                    groups: groups_of(name),
                 }),
                 // Without any known token, tokens are not looked at.
                 None if self.tokens.is_empty() => Ok(User::admin()),
@@ -65,6 +80,20 @@ impl Access {
             None => Err(unauthorized()),
         }
     }
+}
+
+/// The groups that the real server gives by itself.
+fn groups_of(user: &str) -> Vec<String> {
+    let mut groups = Vec::new();
+    if let Some((namespace, _)) = user
+        .strip_prefix("system:serviceaccount:")
+        .and_then(|account| account.split_once(':'))
+    {
+        groups.push("system:serviceaccounts".to_owned());
+        groups.push(format!("system:serviceaccounts:{namespace}"));
+    }
+    groups.push("system:authenticated".to_owned());
+    groups
 }
 
 fn unauthorized() -> ApiError {
@@ -77,7 +106,7 @@ pub(crate) fn review(
     verb: Verb,
     request: &Incoming,
     user: &User,
-    access: &Access,
+    (access, state): (&Access, &State),
 ) -> Result<Option<Value>, ApiError> {
     if verb != Verb::Create || def.verbs != ["create"] {
         return Ok(None);
@@ -96,12 +125,20 @@ pub(crate) fn review(
     answer["status"] = match def.kind.as_str() {
         "TokenReview" => match access.tokens.get(answer["spec"]["token"].as_str().unwrap_or_default()) {
             Some(name) => {
-                json!({"authenticated": true, "user": {"username": name, "groups": ["system:authenticated"]}})
+                json!({"authenticated": true, "user": {"username": name, "groups": groups_of(name)}})
             }
             None => json!({"user": {}, "error": "invalid bearer token"}),
         },
         "SelfSubjectReview" => json!({"userInfo": {"username": user.name, "groups": user.groups}}),
-        _ => json!({"allowed": true}),
+        _ if access.authorization == Authorization::EverythingAllowed => json!({"allowed": true}),
+        "SubjectAccessReview" => rbac::review(state, &rbac::Subject::of(&answer["spec"]), &answer["spec"]),
+        _ => {
+            let subject = rbac::Subject {
+                name: user.name.clone(),
+                groups: user.groups.clone(),
+            };
+            rbac::review(state, &subject, &answer["spec"])
+        }
     };
     Ok(Some(answer))
 }

@@ -34,6 +34,7 @@ mod meta;
 mod openapi;
 mod patch;
 mod protobuf;
+mod rbac;
 mod read;
 mod registry;
 mod request;
@@ -53,7 +54,7 @@ mod watch;
 mod workload_status;
 mod write;
 
-pub use auth::{Access, Anonymous};
+pub use auth::{Access, Anonymous, Authorization};
 pub use behaviour::{Behaviour, Who};
 pub use conditional::WrittenOn;
 pub use faults::{Effect, EventEffect, FaultId, Faults, WriteRecord};

@@ -64,7 +64,7 @@ impl fmt::Debug for SandboxOptions {
 pub(crate) struct Inner {
     pub state: Mutex<State>,
     pub now: Now,
-    pub access: Access,
+    pub access: Mutex<Access>,
     pub faults: Faults,
     pub link: Link,
     /// Wakes everything that waits on faults or the link.
@@ -96,7 +96,7 @@ impl Sandbox {
         let inner = Arc::new(Inner {
             state: Mutex::new(State::new(options.history_limit, options.seed, options.housekeeping)),
             now: options.now,
-            access: options.access,
+            access: Mutex::new(options.access),
             faults: Faults::new(moved.clone()),
             link: Link::new(moved.clone()),
             moved,
@@ -256,6 +256,11 @@ impl Sandbox {
         state.store.tables_mut().for_each(|t| t.compact(rv));
         drop(state);
         self.inner.moved.notify_waiters();
+    }
+
+    /// Changes who may talk to the server, from the next request on.
+    pub fn set_access(&self, change: impl FnOnce(&mut Access)) {
+        change(&mut self.inner.access.lock());
     }
 
     /// Breaks or mends the way to the server.

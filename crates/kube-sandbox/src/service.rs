@@ -243,7 +243,7 @@ impl Inner {
         let user = if observer {
             auth::User::admin()
         } else {
-            self.access.authenticate(request)?
+            self.access.lock().authenticate(request)?
         };
         let Some(resource) = resource else {
             if request.method != http::Method::GET {
@@ -312,7 +312,8 @@ impl Inner {
         let namespace = target.object_namespace(&def);
         let name = target.name.as_deref().unwrap_or_default();
         let shape = Shape::of(&request.accept, query);
-        if let Some(answer) = auth::review(&def, verb, request, user, &self.access)? {
+        let review = auth::review(&def, verb, request, user, (&self.access.lock(), &state))?;
+        if let Some(answer) = review {
             return Ok(Reply::value(201, &answer));
         }
         if !def.verbs.contains(&verb.as_str()) {

@@ -201,6 +201,7 @@ async fn tokens_open_the_door() {
     let access = Access {
         tokens: [("secret".to_owned(), "alice".to_owned())].into(),
         anonymous: Anonymous::Refused,
+        ..Access::default()
     };
     let (_sandbox, served) = served(access).await;
     let path = "/api/v1/namespaces";

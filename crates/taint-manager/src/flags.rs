@@ -2,7 +2,8 @@
 
 use api_types::policy::PurgeMode;
 use clap::{ArgAction, Args, ValueEnum};
-use controller_kit::{FeatureGates, Gate};
+use controller_kit::{Clock, FeatureGates, Gate};
+use eviction_queue_api::ConnectionFlags;
 use failover_core::eviction::{NoExecuteEviction, Switches};
 use scheduler_filters::PreEvictionCheck;
 
@@ -86,6 +87,10 @@ pub struct Flags {
     #[arg(long, env = "KARMADA_FAILOVER_EVICTION_QUEUE_ADDRESS", value_name = "HOST:PORT")]
     pub eviction_queue_address: Option<String>,
 
+    /// How the eviction queue is called.
+    #[command(flatten)]
+    pub queue: ConnectionFlags,
+
     /// Flags of Karmada that have no effect here.
     #[command(flatten)]
     pub old: OldFlags,
@@ -135,6 +140,7 @@ impl Default for Flags {
             pre_eviction_check: PreCheck::Affinity,
             failover_records: true,
             eviction_queue_address: None,
+            queue: ConnectionFlags::default(),
             old: OldFlags::default(),
         }
     }
@@ -162,6 +168,12 @@ impl Flags {
             PreCheck::Affinity => PreEvictionCheck::Affinity,
             PreCheck::Off => PreEvictionCheck::Off,
         }
+    }
+
+    /// What makes no sense; the process does not start with it.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        // Flags are judged before there is a process with a clock of its own.
+        self.queue.problems(&Clock::system())
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {

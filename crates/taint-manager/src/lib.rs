@@ -43,11 +43,14 @@ impl Wiring {
     /// As the flags say: the queue at a fixed address or by its Lease, the scheduler's default plugins.
     #[must_use]
     pub fn by_flags(flags: &Flags) -> Self {
-        let address = flags.eviction_queue_address.clone();
+        let (address, connection) = (flags.eviction_queue_address.clone(), flags.queue.clone());
         Self {
-            queue: Arc::new(move |ctx| match &address {
-                Some(address) => QueueClient::at(address.clone()),
-                None => QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity),
+            queue: Arc::new(move |ctx| {
+                let client = match &address {
+                    Some(address) => QueueClient::at(address.clone()),
+                    None => QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity),
+                };
+                client.secured(connection.security(&ctx.clock).shown_in(&ctx.metrics))
             }),
             plugins: Plugins::default(),
         }
@@ -65,8 +68,11 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
 #[must_use]
 pub fn controllers_with(flags: Flags, wiring: Wiring) -> Vec<Controller> {
     let (manager, way) = (flags.clone(), wiring.clone());
+    let (problems, warnings) = (flags.problems(), flags.warnings());
     vec![
-        Controller::new("taintManager", move |ctx| manager::run(ctx, manager, way)).warn(flags.warnings()),
-        Controller::new("evictor", move |ctx| evictor::run(ctx, flags, wiring)),
+        Controller::new("taintManager", move |ctx| manager::run(ctx, manager, way))
+            .problems(problems.clone())
+            .warn(warnings),
+        Controller::new("evictor", move |ctx| evictor::run(ctx, flags, wiring)).problems(problems),
     ]
 }

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod authority;
 mod bench;
 mod footprint;
 mod heap;
@@ -14,6 +15,7 @@ mod paused;
 mod program;
 mod queue;
 
+pub use authority::{Authority, Counts, Issued, Of};
 pub use bench::Bench;
 pub use footprint::Footprint;
 pub use heap::{Heap, assert_flat, heap, held_to_its_end};

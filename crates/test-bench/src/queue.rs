@@ -6,13 +6,12 @@ use std::time::Duration;
 use controller_kit::leader::lease_name;
 use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
 use eviction_queue_api::v1::{Entry, EntryState, GetStatusRequest, ListEntriesRequest};
-use eviction_queue_api::{ClientError, QUEUE_CONTROLLER, QueueClient};
+use eviction_queue_api::{Channel, ClientError, QUEUE_CONTROLLER, QueueClient};
 use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::Sandbox;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::task::JoinSet;
-use tonic::transport::Channel;
 
 use crate::bench::Bench;
 

@@ -57,6 +57,13 @@ impl Helm {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// The policies that the chart installs with these settings.
+    fn policies(&self, settings: &[&str]) -> Vec<String> {
+        let mut objects = self.rendered(settings);
+        objects.retain(|object| object.contains("kind: ClusterTaintPolicy"));
+        objects
+    }
+
     /// The objects that the chart makes with these settings.
     fn rendered(&self, settings: &[&str]) -> Vec<String> {
         let chart = chart();
@@ -89,25 +96,43 @@ fn each_value_installs_the_file_that_stands_for_it() {
         return;
     };
     let helm = Helm::new(binaries, "/dev/null".into());
-    assert_eq!(helm.rendered(&[]), DEFAULTS.map(file), "the defaults");
+    assert_eq!(helm.policies(&[]), DEFAULTS.map(file), "the defaults");
     let off = [
         "policies.notReadyNoSchedule=false",
         "policies.unreachableNoSchedule=false",
     ];
-    assert_eq!(helm.rendered(&off), [""; 0]);
+    assert_eq!(helm.policies(&off), [""; 0]);
     for (value, name) in [
         ("notReadyNoExecute", "not-ready-no-execute"),
         ("notReadyPreferNoExecute", "not-ready-prefer-no-execute"),
     ] {
         let on = format!("policies.{value}=true");
-        assert_eq!(helm.rendered(&[off[0], off[1], &on]), [file(name)]);
+        assert_eq!(helm.policies(&[off[0], off[1], &on]), [file(name)]);
         assert_eq!(
-            helm.rendered(&["mode=beside", &on]),
+            helm.policies(&["mode=beside", &on]),
             [file(name)],
             "stock adds the NoSchedule taints itself"
         );
     }
-    assert_eq!(helm.rendered(&["mode=beside"]), [""; 0]);
+    assert_eq!(helm.policies(&["mode=beside"]), [""; 0]);
+}
+
+#[test]
+fn rights_on_the_queue_are_installed_whatever_the_values_say() {
+    let Some(binaries) = available_with(Tool::Helm, "rendering the charts") else {
+        return;
+    };
+    let helm = Helm::new(binaries, "/dev/null".into());
+    let path = chart().join("rbac/eviction-queue.yaml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let expected: Vec<String> = text.split("---\n").map(without_comments).collect();
+    let rights = |settings: &[&str]| {
+        let mut objects = helm.rendered(settings);
+        objects.retain(|object| object.contains("rbac.authorization.k8s.io/v1"));
+        objects
+    };
+    assert_eq!(rights(&[]), expected);
+    assert_eq!(rights(&["mode=beside"]), expected);
 }
 
 #[test]

@@ -14,4 +14,5 @@ mod informers;
 mod leases;
 mod process;
 mod queue;
+mod tls;
 mod world;

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use eviction_queue_api::status::Advice;
 use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
-use eviction_queue_api::{QueueClient, v1};
+use eviction_queue_api::{Channel, QueueClient, v1};
 use futures::StreamExt;
-use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 pub use find::address;

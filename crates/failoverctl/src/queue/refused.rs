@@ -1,6 +1,6 @@
 //! What a gRPC status means to a person.
 
-use eviction_queue_api::ClientError;
+use eviction_queue_api::{ClientError, ConnectionProblem};
 use tonic::{Code, Status};
 
 use crate::failure::{ExitStatus, Failure};
@@ -15,6 +15,12 @@ pub(super) fn no_way(address: &str, error: &ClientError) -> Failure {
             "this is not HOST:PORT",
             "correct --queue-address, as in 127.0.0.1:9443",
         ),
+        ClientError::Security(_) | ClientError::TokenInTheClear { .. } => Failure::new(
+            ExitStatus::Usage,
+            what,
+            error.to_string(),
+            "correct the flags of the connection; docs/queue-access.md tells which go together",
+        ),
         other => Failure::new(ExitStatus::Unreachable, what, other.to_string(), REACH_IT),
     }
 }
@@ -24,7 +30,11 @@ const REACH_IT: &str = "check that the queue runs and that this machine can reac
 
 /// Why no connection could be made: the innermost cause, as in `Connection refused`.
 fn no_connection(status: &Status) -> Option<String> {
-    let transport = std::error::Error::source(status)?.downcast_ref::<tonic::transport::Error>()?;
+    let source = std::error::Error::source(status)?;
+    if let Some(problem) = source.downcast_ref::<ConnectionProblem>() {
+        return Some(problem.to_string());
+    }
+    let transport = source.downcast_ref::<tonic::transport::Error>()?;
     let mut innermost: &dyn std::error::Error = transport;
     while let Some(cause) = innermost.source() {
         innermost = cause;
