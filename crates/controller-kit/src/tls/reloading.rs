@@ -62,6 +62,12 @@ struct State<T> {
     looked_at: Instant,
 }
 
+/// What came of a look at files that have changed.
+enum News {
+    InForce { until: Option<Timestamp> },
+    Refused(TlsError),
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Fingerprint([u8; digest::SHA256_OUTPUT_LEN]);
 
@@ -146,9 +152,25 @@ impl<T: Material> Reloading<T> {
 
     /// Looks at the files now.
     pub async fn look(&self) {
+        self.inner.state.lock().looked_at = Instant::now();
         let inner = self.inner.clone();
         // A failed join is a reader that panicked: what is in force stays.
-        let _ = tokio::task::spawn_blocking(move || inner.look()).await;
+        let news = tokio::task::spawn_blocking(move || inner.look()).await.ok().flatten();
+        // Told here, where the subscriber of the process is.
+        let what = self.inner.what;
+        match news {
+            Some(News::InForce { until }) => {
+                let until = until.map(tracing::field::display);
+                tracing::info!(what, until, "changed files are read and in force");
+            }
+            Some(News::Refused(error)) => {
+                tracing::warn!(
+                    what,
+                    "changed files are refused, what was read before stays in force: {error}"
+                );
+            }
+            None => {}
+        }
     }
 
     /// Looks at the files every [`LOOK_EVERY`], for ever.
@@ -197,14 +219,14 @@ impl<T: Material> Reloading<T> {
 }
 
 impl<T: Material> Inner<T> {
-    fn look(&self) {
+    fn look(&self) -> Option<News> {
         let mut read = Read::now(&self.files);
         let now = self.clock.now();
         {
             let state = self.state.lock();
             let waits = state.problem.as_ref().is_some_and(TlsError::is_of_its_time);
             if read.fingerprint() == state.seen && !waits {
-                return;
+                return None;
             }
         }
         let mut result = made(&self.build, &self.files, &read, now);
@@ -224,19 +246,14 @@ impl<T: Material> Inner<T> {
                 let until = material.not_after();
                 state.in_force = Arc::new(material);
                 state.problem = None;
-                drop(state);
-                let until = until.map(tracing::field::display);
-                tracing::info!(what = self.what, until, "changed files are read and in force");
+                Some(News::InForce { until })
             }
             Err(error) => {
-                if is_new {
+                state.problem = Some(error.clone());
+                is_new.then(|| {
                     self.failures.fetch_add(1, Ordering::Relaxed);
-                    tracing::warn!(
-                        what = self.what,
-                        "changed files are refused, what was read before stays in force: {error}"
-                    );
-                }
-                state.problem = Some(error);
+                    News::Refused(error)
+                })
             }
         }
     }

@@ -119,7 +119,6 @@ pub fn callable(path: &str) -> Option<Callable> {
     Some(match (service.strip_prefix(PACKAGE)?, method) {
         ("EvictionQueue", "Publish") => of(Producer, "publish", AsAStream),
         ("EvictionQueue", "OrderWritten") => of(Producer, "publish", AMoment),
-        ("EvictionQueue", "OrderWritten") => of(Producer, "publish", AMoment),
         ("EvictionQueue", "Lease") => of(Consumer, "lease", AsAStream),
         ("EvictionQueue", "Complete") => of(Consumer, "lease", AMoment),
         ("QueueInspection", "GetStatus" | "GetEntry") => of(Reader, "get", AMoment),
