@@ -7,6 +7,7 @@
 //! [`BindingEdit`] says what to change, as a value; [`BindingWriter`] sends it and says what became of it. What is
 //! written was read from [`BindingStores`], which has both kinds of binding as one.
 
+mod annotation;
 mod bindings;
 mod condition;
 mod edit;

@@ -8,6 +8,7 @@ use kube::Client;
 use kube::api::{Patch, PatchParams};
 use serde_json::Value;
 
+use crate::annotation;
 use crate::condition;
 use crate::edit::BindingEdit;
 use crate::keys::api;
@@ -162,6 +163,17 @@ impl BindingWriter {
         match condition::clear(read, type_) {
             None => Ok(WriteOutcome::NotNeeded),
             Some(patch) => self.send(read, patch, Part::Status).await,
+        }
+    }
+
+    /// Writes one annotation, or removes it. The others are left as they are.
+    ///
+    /// # Errors
+    /// As [`BindingWriter::write`].
+    pub async fn annotate(&self, read: &Binding, name: &str, value: Option<&str>) -> Result<WriteOutcome, WriteError> {
+        match annotation::set(read, name, value) {
+            None => Ok(WriteOutcome::NotNeeded),
+            Some(patch) => self.send(read, patch, Part::Spec).await,
         }
     }
 

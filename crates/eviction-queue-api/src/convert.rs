@@ -4,7 +4,8 @@
 use api_types::BindingKey;
 use api_types::policy::PurgeMode;
 use failover_core::eviction::queue::{
-    BindingVersions, Entry, EntryKey, HoldReason, ProducerHold, Published, State, TemplateRef, WithdrawReason,
+    BindingVersions, Entry, EntryKey, HoldReason, OperatorOrder, OrderKind, ProducerHold, Published, State,
+    TemplateRef, WithdrawReason,
 };
 use failover_core::eviction::{Cause, CauseKind};
 use jiff::Timestamp;
@@ -38,6 +39,51 @@ impl From<Malformed> for tonic::Status {
 
 fn invalid(field: &'static str, why: impl Into<String>) -> Malformed {
     Malformed::Invalid { field, why: why.into() }
+}
+
+/// The longest name, UID or version that is taken. In bytes; Kubernetes has none that is longer than 253.
+pub const MAX_NAME_BYTES: usize = 512;
+/// The longest text for people that is kept; what is longer is cut. In bytes.
+pub const MAX_TEXT_BYTES: usize = 1_024;
+
+/// A name, not longer than names are.
+///
+/// # Errors
+/// [`Malformed`].
+pub fn short_name(field: &'static str, name: String) -> Result<String, Malformed> {
+    if name.len() > MAX_NAME_BYTES {
+        let why = format!("{} bytes are too many: a name has at most {MAX_NAME_BYTES}", name.len());
+        return Err(invalid(field, why));
+    }
+    Ok(name)
+}
+
+/// A text for people, cut between two characters when it is too long: the word of an evictor or a producer must not be
+/// lost because it is too talkative.
+#[must_use]
+pub fn short_text(mut text: String) -> String {
+    const ELLIPSIS: &str = "…";
+    if text.len() > MAX_TEXT_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES - ELLIPSIS.len()));
+        text.push_str(ELLIPSIS);
+    }
+    text
+}
+
+/// The value of an enum in a request. In a newer version of the API it may have more values than are known here: what
+/// is asked for then cannot be guessed.
+///
+/// # Errors
+/// [`Malformed`].
+pub fn known<T: TryFrom<i32>>(field: &'static str, value: i32) -> Result<T, Malformed> {
+    T::try_from(value).map_err(|_| invalid(field, format!("{value} is none of the values that this version knows")))
+}
+
+fn not_negative<T: PartialOrd + Default + std::fmt::Display>(field: &'static str, number: T) -> Result<T, Malformed> {
+    if number < T::default() {
+        return Err(invalid(field, format!("{number} is negative")));
+    }
+    Ok(number)
 }
 
 /// A time as protobuf has it.
@@ -86,6 +132,19 @@ pub fn from_key(key: Option<v1::EntryKey>) -> Result<EntryKey, Malformed> {
             return Err(Malformed::Missing { field });
         }
     }
+    for (field, text) in [
+        ("key.cause", &key.cause),
+        ("key.cluster", &key.cluster),
+        ("key.cluster_uid", &key.cluster_uid),
+        ("key.namespace", &key.namespace),
+        ("key.name", &key.name),
+        ("key.uid", &key.uid),
+    ] {
+        if text.len() > MAX_NAME_BYTES {
+            let why = format!("{} bytes are too many: a name has at most {MAX_NAME_BYTES}", text.len());
+            return Err(invalid(field, why));
+        }
+    }
     let cause: Cause = key
         .cause
         .parse()
@@ -125,6 +184,7 @@ pub fn to_hold_reason(reason: HoldReason) -> v1::HoldReason {
         HoldReason::CauseNotSeen => v1::HoldReason::CauseNotSeen,
         HoldReason::ProducerGone => v1::HoldReason::ProducerGone,
         HoldReason::Dropped => v1::HoldReason::Dropped,
+        HoldReason::Undropped => v1::HoldReason::Undropped,
         HoldReason::Stay => v1::HoldReason::Stay,
         HoldReason::Recovering => v1::HoldReason::Recovering,
         HoldReason::NotNeeded => v1::HoldReason::NotNeeded,
@@ -135,7 +195,7 @@ pub fn to_hold_reason(reason: HoldReason) -> v1::HoldReason {
 }
 
 fn from_producer_hold(hold: v1::Hold) -> Result<ProducerHold, Malformed> {
-    let reason = match hold.reason() {
+    let reason = match known("hold.reason", hold.reason)? {
         v1::HoldReason::Stay => HoldReason::Stay,
         v1::HoldReason::Recovering => HoldReason::Recovering,
         v1::HoldReason::Dropped => HoldReason::Dropped,
@@ -147,8 +207,9 @@ fn from_producer_hold(hold: v1::Hold) -> Result<ProducerHold, Malformed> {
         }
     };
     Ok(ProducerHold {
+        by_drop: hold.dropped && reason == HoldReason::Stay,
         reason,
-        message: hold.message,
+        message: short_text(hold.message),
     })
 }
 
@@ -179,6 +240,7 @@ pub fn to_published(entry: &Published) -> v1::PublishedEntry {
             reason: to_hold_reason(hold.reason).into(),
             message: hold.message.clone(),
             until: None,
+            dropped: hold.by_drop,
         }),
         binding_generation: entry.versions.binding_generation,
         binding_resource_version: entry.versions.binding.clone(),
@@ -191,27 +253,30 @@ pub fn to_published(entry: &Published) -> v1::PublishedEntry {
 /// # Errors
 /// [`Malformed`] when a needed field is missing or makes no sense.
 pub fn from_published(entry: v1::PublishedEntry) -> Result<Published, Malformed> {
-    let purge_mode = from_purge_mode(entry.purge_mode());
+    let purge_mode = from_purge_mode(known("purge_mode", entry.purge_mode)?);
     let template = entry.resource.ok_or(Malformed::Missing { field: "resource" })?;
     Ok(Published {
         key: from_key(entry.key)?,
         due_at: from_time("due_at", &entry.due_at.ok_or(Malformed::Missing { field: "due_at" })?)?,
         priority: entry.priority,
         template: TemplateRef {
-            api_version: template.api_version,
-            kind: template.kind,
-            namespace: Some(template.namespace).filter(|name| !name.is_empty()),
-            name: template.name,
+            api_version: short_name("resource.api_version", template.api_version)?,
+            kind: short_name("resource.kind", template.kind)?,
+            namespace: Some(short_name("resource.namespace", template.namespace)?).filter(|name| !name.is_empty()),
+            name: short_name("resource.name", template.name)?,
         },
-        replicas: entry.replicas,
+        replicas: not_negative("replicas", entry.replicas)?,
         purge_mode,
-        grace_period_seconds: entry.grace_period_seconds,
-        reason: entry.reason,
+        grace_period_seconds: entry
+            .grace_period_seconds
+            .map(|seconds| not_negative("grace_period_seconds", seconds))
+            .transpose()?,
+        reason: short_text(entry.reason),
         hold: entry.hold.map(from_producer_hold).transpose()?,
         versions: BindingVersions {
             binding_generation: entry.binding_generation,
-            binding: entry.binding_resource_version,
-            cluster: entry.cluster_resource_version,
+            binding: short_name("binding_resource_version", entry.binding_resource_version)?,
+            cluster: short_name("cluster_resource_version", entry.cluster_resource_version)?,
         },
     })
 }
@@ -273,6 +338,7 @@ pub fn to_entry(entry: &Entry) -> v1::Entry {
             reason: to_hold_reason(*reason).into(),
             message: message.to_string(),
             until: until.map(to_time),
+            dropped: *reason == HoldReason::Stay && entry.published.hold.as_ref().is_some_and(|hold| hold.by_drop),
         }),
         _ => None,
     };
@@ -287,6 +353,21 @@ pub fn to_entry(entry: &Entry) -> v1::Entry {
         not_before: entry.not_before.map(to_time),
         failures: entry.failures,
         last_outcome: entry.last_outcome.to_string(),
+        order: entry.order.as_deref().map(to_order),
+    }
+}
+
+fn to_order(order: &OperatorOrder) -> v1::OperatorOrder {
+    v1::OperatorOrder {
+        kind: match order.request.kind {
+            OrderKind::Drop => v1::OrderKind::Drop,
+            OrderKind::Undrop => v1::OrderKind::Undrop,
+        }
+        .into(),
+        caller: order.request.caller.to_string(),
+        reason: order.request.reason.clone(),
+        at: Some(to_time(order.at)),
+        id: order.id,
     }
 }
 
@@ -319,6 +400,7 @@ mod tests {
             hold: Some(ProducerHold {
                 reason: HoldReason::Stay,
                 message: "stays".into(),
+                by_drop: true,
             }),
             versions: BindingVersions {
                 binding_generation: 4,
@@ -358,7 +440,68 @@ mod tests {
         );
     }
 
+    fn time() -> impl Strategy<Value = Option<prost_types::Timestamp>> {
+        let any_time =
+            (any::<i64>(), any::<i32>()).prop_map(|(seconds, nanos)| prost_types::Timestamp { seconds, nanos });
+        let near = (0..4_000_000_000_i64, 0..1_000_000_000)
+            .prop_map(|(seconds, nanos)| prost_types::Timestamp { seconds, nanos });
+        proptest::option::of(prop_oneof![any_time, near])
+    }
+
+    fn key() -> impl Strategy<Value = Option<v1::EntryKey>> {
+        let cause = prop_oneof![
+            ".{0,20}",
+            Just("k:NoExecute@2026-01-01T00:00:00Z".to_owned()),
+            "(deletion|application|[a-z:]{1,9})@[0-9TZ:.+-]{0,24}",
+        ];
+        let texts = (cause, ".{0,600}", ".{0,9}", ".{0,9}", ".{0,9}", ".{0,9}");
+        let key = texts.prop_map(|(cause, cluster, cluster_uid, namespace, name, uid)| v1::EntryKey {
+            cause,
+            cluster,
+            cluster_uid,
+            namespace,
+            name,
+            uid,
+        });
+        proptest::option::of(key)
+    }
+
+    prop_compose! {
+        fn entry()(
+            key in key(),
+            due_at in time(),
+            numbers in (any::<i32>(), any::<i32>(), any::<i32>(), any::<Option<i32>>(), any::<i64>()),
+            resource in proptest::option::of(Just(v1::ResourceRef::default())),
+            reason in ".{0,2000}",
+            hold in proptest::option::of((-1..12_i32, ".{0,9}", any::<bool>())),
+            versions in ("[0-9]{0,20}", ".{0,9}"),
+        ) -> v1::PublishedEntry {
+            let (priority, replicas, purge_mode, grace_period_seconds, binding_generation) = numbers;
+            v1::PublishedEntry {
+                key, due_at, priority, resource, reason, grace_period_seconds, binding_generation,
+                // Of all numbers few are known modes and few counts are negative: both need a chance.
+                replicas: replicas.saturating_abs() - 1,
+                purge_mode: purge_mode.rem_euclid(6) - 1,
+                hold: hold.map(|(reason, message, dropped)| v1::Hold { reason, message, until: None, dropped }),
+                binding_resource_version: versions.0,
+                cluster_resource_version: versions.1,
+            }
+        }
+    }
+
     proptest! {
+        // Whatever is in the fields: understood, and then the same on the way back, or refused.
+        #[test]
+        fn any_entry_is_understood_or_refused(entry in entry()) {
+            match from_published(entry) {
+                Ok(published) => {
+                    prop_assert!(published.reason.len() <= MAX_TEXT_BYTES);
+                    prop_assert_eq!(from_published(to_published(&published)), Ok(published));
+                }
+                Err(malformed) => prop_assert!(malformed.to_string().starts_with("field "), "{}", malformed),
+            }
+        }
+
         // Whatever bytes arrive as a message: understood or refused.
         #[test]
         fn no_message_makes_the_reader_fail_badly(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {

@@ -10,11 +10,13 @@ pub mod eyes;
 pub mod flags;
 pub mod incoming;
 pub mod metrics;
+pub mod outlet;
 pub mod pauses;
 pub mod server;
 pub mod service;
 pub mod shell;
 mod standstill;
+pub mod streams;
 
 use std::sync::Arc;
 

@@ -17,6 +17,18 @@ pub fn register(ctx: &Context, shell: &Arc<Shell>) {
         "failover_queue_outcomes_total",
         "Leases that ended, by what became of them.",
     );
+    ctx.metrics.describe(
+        crate::service::REFUSED,
+        "Calls and streams that were refused, by method and gRPC code.",
+    );
+    ctx.metrics.describe(
+        "failover_queue_outdated_upserts_total",
+        "Entries that a producer published from an older state than the queue had; it was asked for them again.",
+    );
+    ctx.metrics.describe(
+        "failover_queue_producer_takeovers_total",
+        "How often another process took the place of one that was publishing, by producer.",
+    );
     let shell = Arc::downgrade(shell);
     ctx.metrics.collector(COLLECTOR, move || {
         shell.upgrade().map(|shell| families(&shell)).unwrap_or_default()

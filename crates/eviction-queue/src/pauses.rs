@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use api_types::conditions::Say;
 use api_types::failover::{FailoverPause, FailoverPauseStatus};
 use controller_kit::{Context, EventType, ObjectKey, Store, api_errors};
+use failover_core::eviction::pause::problem;
 use failover_core::eviction::queue::{PauseScopeView, PauseView, Queue};
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
@@ -94,10 +97,21 @@ async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: 
     };
     let before = pause.status.clone().unwrap_or_default();
     let held_entries = i64::try_from(wanted.held_entries).unwrap_or(i64::MAX);
+    let problem = problem(&pause);
+    let mut conditions = before.conditions.clone();
+    let generation = pause.metadata.generation;
+    if problem.is_some() || conditions.iter().any(|condition| condition.type_ == ACCEPTED) {
+        api_types::conditions::set(
+            &mut conditions,
+            accepted(problem.as_deref()),
+            generation,
+            ctx.clock.now(),
+        );
+    }
     let wanted = FailoverPauseStatus {
         active,
         held_entries,
-        conditions: before.conditions.clone(),
+        conditions,
     };
     if pause.status.as_ref() == Some(&wanted) {
         return Written::Yes;
@@ -105,7 +119,7 @@ async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: 
     let pauses: Api<FailoverPause> = Api::all(ctx.client.clone());
     let patch = json!({
         "metadata": {"resourceVersion": pause.metadata.resource_version},
-        "status": {"active": active, "heldEntries": held_entries},
+        "status": wanted,
     });
     match pauses
         .patch_status(name, &PatchParams::default(), &Patch::Merge(patch))
@@ -121,6 +135,10 @@ async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: 
                 let note = format!("{} are {what}: {}", scope(view), view.reason);
                 ctx.events.publish_for(pause.as_ref(), EventType::Normal, reason, note);
             }
+            if let Some(problem) = problem.filter(|problem| !says(&before.conditions, problem)) {
+                ctx.events
+                    .publish_for(pause.as_ref(), EventType::Warning, "PauseInvalid", problem);
+            }
             Written::Yes
         }
         // Somebody else wrote it, or it is gone: the informer will tell.
@@ -134,6 +152,31 @@ async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: 
             Written::NotYet
         }
     }
+}
+
+/// Whether the pause does what its spec looks like; absent while nobody ever had a doubt.
+const ACCEPTED: &str = "Accepted";
+
+fn accepted(problem: Option<&str>) -> Say<'_> {
+    match problem {
+        None => Say {
+            type_: ACCEPTED,
+            status: "True",
+            reason: "Accepted",
+            message: "",
+        },
+        Some(problem) => Say {
+            type_: ACCEPTED,
+            status: "False",
+            reason: "InvalidSpec",
+            message: problem,
+        },
+    }
+}
+
+fn says(conditions: &[Condition], problem: &str) -> bool {
+    let mut conditions = conditions.iter();
+    conditions.any(|condition| condition.type_ == ACCEPTED && condition.message == problem)
 }
 
 fn scope(view: &PauseView) -> String {

@@ -11,6 +11,7 @@ use controller_kit::{Context, RequiredKind};
 use eviction_queue_api::client::{MAX_MESSAGE_BYTES, leader_address};
 use eviction_queue_api::status::not_leader;
 use eviction_queue_api::v1::eviction_queue_server::EvictionQueueServer;
+use eviction_queue_api::v1::queue_admin_server::QueueAdminServer;
 use eviction_queue_api::v1::queue_inspection_server::QueueInspectionServer;
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -28,7 +29,7 @@ use tower::layer::util::{Identity, Stack};
 use crate::access::{AccessFlags, AccessLayer, Gate, MAX_HEADER_BYTES, Policy, Tokens};
 use crate::flags::{Flags, Transport};
 use crate::incoming::{CALLS_BEYOND, Connection, Door, MAX_CALLS_A_CONNECTION, Remote};
-use crate::service::{Inspection, Queue};
+use crate::service::{Admin, Inspection, Queue};
 use crate::shell::Shell;
 
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(10);
@@ -115,7 +116,8 @@ impl Server {
             .add_service(
                 EvictionQueueServer::new(Queue::new(self.clone())).max_decoding_message_size(MAX_MESSAGE_BYTES),
             )
-            .add_service(QueueInspectionServer::new(Inspection::new(self.clone())));
+            .add_service(QueueInspectionServer::new(Inspection::new(self.clone())))
+            .add_service(QueueAdminServer::new(Admin::new(self.clone())));
         let serving = Serving { router, door, tls };
         match &self.transport {
             Transport::Tcp => {
@@ -205,9 +207,11 @@ impl Server {
         if leads {
             health.set_serving::<EvictionQueueServer<Queue>>().await;
             health.set_serving::<QueueInspectionServer<Inspection>>().await;
+            health.set_serving::<QueueAdminServer<Admin>>().await;
         } else {
             health.set_not_serving::<EvictionQueueServer<Queue>>().await;
             health.set_not_serving::<QueueInspectionServer<Inspection>>().await;
+            health.set_not_serving::<QueueAdminServer<Admin>>().await;
         }
     }
 }

@@ -13,19 +13,25 @@ use controller_kit::{Clock, Context, Leadership, Metrics, Tasks};
 use eviction_queue_api::convert::{to_key, to_published, to_time};
 use eviction_queue_api::v1;
 use failover_core::eviction::queue::{
-    CompleteResult, Effect, Event, Leading, Moment, Queue, QueueSettings, RecentOutcome, StreamId,
+    CompleteResult, Effect, EntryKey, Event, Leading, Moment, OrderPlan, OrderRefused, OrderRequest, Queue,
+    QueueSettings, RecentOutcome, StreamId,
 };
 use jiff::SignedDuration;
 use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use crate::service::Lists;
+use crate::outlet::Outlet;
+use crate::service::{Lists, count_refusal};
+use crate::streams::{StreamKind, Streams};
 
 /// How often a leader whose renewal is old looks whether it is fresh again.
 const STALE_LOOK: Duration = Duration::from_secs(1);
+
+/// Messages down a stream of Publish or Lease that may wait to be read.
+pub(crate) const MESSAGES_UNREAD: usize = 16_384;
 
 /// Upper bounds of the buckets of latencies, in seconds: a queue that is held back by its rate takes minutes.
 const LATENCY_BOUNDS: [f64; 14] = [
@@ -34,16 +40,25 @@ const LATENCY_BOUNDS: [f64; 14] = [
 
 /// Where the messages of one stream go.
 #[derive(Clone, Debug)]
-pub enum Outlet {
+pub enum Way {
     /// Down a stream of Publish.
-    Producer(mpsc::UnboundedSender<Result<v1::PublishResponse, Status>>),
+    Producer(Outlet<v1::PublishResponse>),
     /// Down a stream of Lease.
-    Consumer(mpsc::UnboundedSender<Result<v1::LeaseResponse, Status>>),
+    Consumer(Outlet<v1::LeaseResponse>),
+}
+
+/// Whether an order is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// Only what it would come to is said.
+    Dry,
+    /// It is.
+    ForReal,
 }
 
 struct Inner {
     queue: Queue,
-    outlets: BTreeMap<StreamId, (Outlet, CancellationToken)>,
+    outlets: BTreeMap<StreamId, (Way, CancellationToken)>,
     next_stream: StreamId,
     /// From ready to evicted, by the cluster that was left; it goes with what the queue knows of the cluster.
     latencies: BTreeMap<ClusterName, Buckets>,
@@ -65,6 +80,7 @@ pub struct Shell {
     closed: CancellationToken,
     lease_duration: Duration,
     lists: Lists,
+    streams: Streams,
 }
 
 impl std::fmt::Debug for Shell {
@@ -106,6 +122,7 @@ impl Shell {
             again: Notify::new(),
             closed: CancellationToken::new(),
             lists: Lists::default(),
+            streams: Streams::default(),
         })
     }
 
@@ -119,6 +136,18 @@ impl Shell {
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// Where refusals are counted.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Slots for streams.
+    #[must_use]
+    pub fn streams(&self) -> &Streams {
+        &self.streams
     }
 
     /// Tasks of this term.
@@ -177,7 +206,7 @@ impl Shell {
     }
 
     /// Opens a stream; it ends when the returned token is cancelled.
-    pub fn open(&self, outlet: Outlet) -> (StreamId, CancellationToken) {
+    pub fn open(&self, outlet: Way) -> (StreamId, CancellationToken) {
         let mut inner = self.inner.lock();
         let id = inner.next_stream;
         inner.next_stream += 1;
@@ -188,7 +217,24 @@ impl Shell {
 
     /// Tells the queue and carries out what it wants. Returns its answer to Complete.
     pub fn tell(&self, event: Event) -> Option<CompleteResult> {
-        let mut inner = self.inner.lock();
+        self.tell_locked(self.inner.lock(), event)
+    }
+
+    /// Carries out an operator's order, or says what it would come to.
+    ///
+    /// # Errors
+    /// [`OrderRefused`].
+    pub fn order(&self, key: &EntryKey, request: &OrderRequest, run: Run) -> Result<OrderPlan, OrderRefused> {
+        let inner = self.inner.lock();
+        let plan = inner.queue.plan_order(key, request, self.now())?;
+        if run == Run::ForReal && !plan.is_done {
+            let (key, request) = (key.clone(), request.clone());
+            self.tell_locked(inner, Event::Order { key, request });
+        }
+        Ok(plan)
+    }
+
+    fn tell_locked(&self, mut inner: MutexGuard<'_, Inner>, event: Event) -> Option<CompleteResult> {
         match &event {
             Event::ProducerLeft { stream } | Event::ConsumerLeft { stream } => {
                 inner.outlets.remove(stream);
@@ -256,7 +302,7 @@ impl Shell {
         match effect {
             Effect::Grant { consumer, lease } => {
                 tracing::debug!(lease = lease.id, entry = %lease.published.key, "released");
-                send_consumer(
+                self.send_consumer(
                     inner,
                     consumer,
                     v1::lease_response::Message::Granted(v1::LeaseGranted {
@@ -275,7 +321,7 @@ impl Shell {
                     lease_ids: leases,
                     queue_epoch: self.epoch.clone(),
                 };
-                send_consumer(inner, consumer, v1::lease_response::Message::Renewed(renewed));
+                self.send_consumer(inner, consumer, v1::lease_response::Message::Renewed(renewed));
             }
             Effect::Revoke {
                 consumer,
@@ -288,13 +334,13 @@ impl Shell {
                     reason,
                     queue_epoch: self.epoch.clone(),
                 };
-                send_consumer(inner, consumer, v1::lease_response::Message::Revoked(revoked));
+                self.send_consumer(inner, consumer, v1::lease_response::Message::Revoked(revoked));
             }
             Effect::SnapshotAccepted { producer, entries } => {
                 let accepted = v1::SnapshotAccepted {
                     entries: entries as u64,
                 };
-                send_producer(
+                self.send_producer(
                     inner,
                     producer,
                     v1::publish_response::Message::SnapshotAccepted(accepted),
@@ -313,19 +359,66 @@ impl Shell {
                     cluster_resource_version: cluster_version,
                     message: message.to_string(),
                 };
-                send_producer(inner, producer, v1::publish_response::Message::Confirm(confirm));
+                self.send_producer(inner, producer, v1::publish_response::Message::Confirm(confirm));
             }
-            Effect::CloseStream { stream, reason } => end(inner, stream, &Status::aborted(reason)),
-            Effect::QueueFull { stream, max_entries } => end(
-                inner,
-                stream,
-                &Status::resource_exhausted(format!(
+            Effect::CloseStream { stream, reason } => self.end(inner, stream, Status::aborted(reason)),
+            Effect::QueueFull { stream, max_entries } => {
+                let status = Status::resource_exhausted(format!(
                     "the queue is full: --max-entries={max_entries}; nothing of this message was taken"
-                )),
-            ),
+                ));
+                self.end(inner, stream, status);
+            }
+            Effect::KeyTaken { stream, key, owner } => {
+                let status = Status::already_exists(format!(
+                    "producer {owner} publishes {key}: an entry has one producer; nothing of this message was taken"
+                ));
+                self.end(inner, stream, status);
+            }
+            Effect::Outdated => self
+                .metrics
+                .counter("failover_queue_outdated_upserts_total", &[])
+                .increment(1),
+            Effect::TakenOver { producer } => self
+                .metrics
+                .counter("failover_queue_producer_takeovers_total", &[("producer", &*producer)])
+                .increment(1),
             Effect::Finished(outcome) => self.finished(inner, &outcome),
             Effect::Completed(_) => {}
         }
+    }
+
+    fn send_producer(&self, inner: &mut Inner, stream: StreamId, message: v1::publish_response::Message) {
+        if let Some((Way::Producer(outlet), _)) = inner.outlets.get(&stream)
+            && outlet.send(v1::PublishResponse { message: Some(message) }).is_err()
+        {
+            self.end(inner, stream, does_not_read(StreamKind::Publish));
+        }
+    }
+
+    fn send_consumer(&self, inner: &mut Inner, stream: StreamId, message: v1::lease_response::Message) {
+        if let Some((Way::Consumer(outlet), _)) = inner.outlets.get(&stream)
+            && outlet.send(v1::LeaseResponse { message: Some(message) }).is_err()
+        {
+            self.end(inner, stream, does_not_read(StreamKind::Lease));
+        }
+    }
+
+    /// Ends a stream with a status. Its task tells the queue that it has ended.
+    fn end(&self, inner: &mut Inner, stream: StreamId, status: Status) {
+        let Some((way, ended)) = inner.outlets.remove(&stream) else {
+            return;
+        };
+        match way {
+            Way::Producer(outlet) => {
+                count_refusal(&self.metrics, StreamKind::Publish.as_str(), &status);
+                outlet.finish(status);
+            }
+            Way::Consumer(outlet) => {
+                count_refusal(&self.metrics, StreamKind::Lease.as_str(), &status);
+                outlet.finish(status);
+            }
+        }
+        ended.cancel();
     }
 
     fn finished(&self, inner: &mut Inner, outcome: &RecentOutcome) {
@@ -351,31 +444,11 @@ impl Shell {
     }
 }
 
-fn send_producer(inner: &Inner, stream: StreamId, message: v1::publish_response::Message) {
-    if let Some((Outlet::Producer(outlet), _)) = inner.outlets.get(&stream) {
-        // A receiver that is gone is a stream that is about to be reported as ended.
-        let _ = outlet.send(Ok(v1::PublishResponse { message: Some(message) }));
-    }
-}
-
-fn send_consumer(inner: &Inner, stream: StreamId, message: v1::lease_response::Message) {
-    if let Some((Outlet::Consumer(outlet), _)) = inner.outlets.get(&stream) {
-        let _ = outlet.send(Ok(v1::LeaseResponse { message: Some(message) }));
-    }
-}
-
-fn end(inner: &mut Inner, stream: StreamId, status: &Status) {
-    match inner.outlets.remove(&stream) {
-        Some((Outlet::Producer(outlet), ended)) => {
-            let _ = outlet.send(Err(status.clone()));
-            ended.cancel();
-        }
-        Some((Outlet::Consumer(outlet), ended)) => {
-            let _ = outlet.send(Err(status.clone()));
-            ended.cancel();
-        }
-        None => {}
-    }
+fn does_not_read(kind: StreamKind) -> Status {
+    Status::resource_exhausted(format!(
+        "this stream of {} is not read: more than {MESSAGES_UNREAD} messages wait in it",
+        kind.as_str()
+    ))
 }
 
 async fn sleep_until(at: Option<Instant>) {

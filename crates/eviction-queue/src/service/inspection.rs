@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api_types::{BindingKey, ClusterName};
-use eviction_queue_api::convert::{to_entry, to_key, to_template, to_time};
+use eviction_queue_api::convert::{known, to_entry, to_key, to_template, to_time};
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::queue_inspection_server::QueueInspection;
 use failover_core::eviction::queue::{
@@ -13,7 +13,8 @@ use failover_core::eviction::regime::{Regime, RegimeVerdict};
 use tonic::{Request, Response, Status};
 
 use super::listing::{Snapshot, select};
-use super::queue::Down;
+use super::refusal;
+use crate::outlet::Down;
 use crate::server::Server;
 use crate::shell::Shell;
 
@@ -48,7 +49,9 @@ impl QueueInspection for Inspection {
         request: Request<v1::ListEntriesRequest>,
     ) -> Result<Response<v1::ListEntriesResponse>, Status> {
         let shell = self.server.leader().await?;
-        let page = shell.lists().page(&request.into_inner(), shell.epoch(), |filter| {
+        let request = request.into_inner();
+        counted(&shell, "ListEntries", understood(request.filter.as_ref()))?;
+        let page = shell.lists().page(&request, shell.epoch(), |filter| {
             let cluster = Some(filter.cluster.as_str())
                 .filter(|name| !name.is_empty())
                 .map(ClusterName::from);
@@ -61,7 +64,8 @@ impl QueueInspection for Inspection {
                 as_of,
                 revision,
             }
-        })?;
+        });
+        let page = counted(&shell, "ListEntries", page)?;
         Ok(Response::new(v1::ListEntriesResponse {
             entries: page.entries.iter().map(|entry| to_entry(entry)).collect(),
             next_page_token: page.next_page_token,
@@ -75,6 +79,10 @@ impl QueueInspection for Inspection {
     async fn get_entry(&self, request: Request<v1::GetEntryRequest>) -> Result<Response<v1::GetEntryResponse>, Status> {
         let shell = self.server.leader().await?;
         let request = request.into_inner();
+        if request.name.is_empty() {
+            let missing = Status::invalid_argument("field name is missing: the name of a binding");
+            return counted(&shell, "GetEntry", Err(missing));
+        }
         let binding = BindingKey {
             namespace: Some(request.namespace).filter(|name| !name.is_empty()),
             name: request.name,
@@ -110,7 +118,8 @@ impl QueueInspection for Inspection {
         request: Request<v1::WatchEntriesRequest>,
     ) -> Result<Response<Self::WatchEntriesStream>, Status> {
         let shell = self.server.leader().await?;
-        Ok(Response::new(super::watching::serve(&shell, request.into_inner())))
+        let down = super::watching::serve(&shell, request.into_inner());
+        Ok(Response::new(counted(&shell, "WatchEntries", down)?))
     }
 
     async fn list_recent(
@@ -131,6 +140,18 @@ impl QueueInspection for Inspection {
         });
         Ok(Response::new(v1::ListRecentResponse { outcomes }))
     }
+}
+
+fn counted<T>(shell: &Shell, method: &'static str, answer: Result<T, Status>) -> Result<T, Status> {
+    answer.inspect_err(|status| refusal::count(shell.metrics(), method, status))
+}
+
+/// A filter for something that this version does not know would match everything.
+fn understood(filter: Option<&v1::EntryFilter>) -> Result<(), Status> {
+    let Some(filter) = filter else { return Ok(()) };
+    known::<v1::EntryState>("filter.state", filter.state)?;
+    known::<v1::CauseKind>("filter.cause_kind", filter.cause_kind)?;
+    Ok(())
 }
 
 fn status(shell: &Shell, queue: &Queue, now: Moment) -> v1::GetStatusResponse {
@@ -165,6 +186,7 @@ fn status(shell: &Shell, queue: &Queue, now: Moment) -> v1::GetStatusResponse {
                 synced: producer.is_synced,
                 gone_since: producer.gone_since.map(to_time),
                 entries: producer.entries as u64,
+                takeovers: producer.takeovers,
             })
             .collect(),
         consumers: count(status.consumers),

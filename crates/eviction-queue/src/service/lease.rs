@@ -2,42 +2,47 @@
 
 use std::sync::Arc;
 
+use eviction_queue_api::convert::short_name;
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::lease_request::Message;
 use failover_core::eviction::queue::{Event, StreamId};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::queue::Down;
-use crate::shell::{Outlet, Shell};
+use super::bounds::{MAX_LEASES_RENEWED, hello_in_time};
+use super::refusal;
+use crate::outlet::{Down, Outlet};
+use crate::shell::{MESSAGES_UNREAD, Shell, Way};
+use crate::streams::StreamKind;
 
 /// Serves the stream: credit and renewals come up, leases go down.
-pub(super) fn serve(shell: &Arc<Shell>, up: Streaming<v1::LeaseRequest>) -> Down<v1::LeaseResponse> {
-    let (down, received) = mpsc::unbounded_channel();
+pub(super) fn serve(shell: &Arc<Shell>, up: Streaming<v1::LeaseRequest>) -> Result<Down<v1::LeaseResponse>, Status> {
+    let slot = shell.streams().slot(StreamKind::Lease)?;
+    let (outlet, down) = Outlet::new(MESSAGES_UNREAD, slot);
     let term = shell.clone();
     shell.tasks().spawn("stream of a consumer", async move {
-        if let Err(status) = read(&term, up, &down).await {
-            let _ = down.send(Err(status));
+        if let Err(status) = read(&term, up, &outlet).await {
+            refusal::count(term.metrics(), StreamKind::Lease.as_str(), &status);
+            outlet.finish(status);
         }
     });
-    Box::pin(UnboundedReceiverStream::new(received))
+    Ok(down)
 }
 
 async fn read(
     shell: &Shell,
     mut up: Streaming<v1::LeaseRequest>,
-    down: &mpsc::UnboundedSender<Result<v1::LeaseResponse, Status>>,
+    down: &Outlet<v1::LeaseResponse>,
 ) -> Result<(), Status> {
-    let Some(Message::Hello(hello)) = up.message().await?.and_then(|request| request.message) else {
+    let first = hello_in_time(up.message()).await?;
+    let Some(Message::Hello(hello)) = first.and_then(|request| request.message) else {
         return Err(Status::invalid_argument("the first message of Lease must be hello"));
     };
-    let (stream, ended) = shell.open(Outlet::Consumer(down.clone()));
-    tracing::info!(identity = hello.identity, stream, "a consumer takes leases");
-    let identity = hello.identity.clone();
+    let identity = short_name("hello.identity", hello.identity)?;
+    let (stream, ended) = shell.open(Way::Consumer(down.clone()));
+    tracing::info!(identity, stream, "a consumer takes leases");
     shell.tell(Event::ConsumerHello {
         stream,
-        identity: hello.identity,
+        identity: identity.clone(),
     });
     let result = tokio::select! {
         biased;
@@ -50,7 +55,7 @@ async fn read(
 }
 
 async fn follow(shell: &Shell, stream: StreamId, mut up: Streaming<v1::LeaseRequest>) -> Result<(), Status> {
-    while let Some(request) = up.message().await? {
+    while let Some(request) = up.message().await.map_err(refusal::of_reading)? {
         let event = match request.message {
             None => return Err(Status::invalid_argument("an empty message")),
             Some(Message::Hello(_)) => return Err(Status::invalid_argument("hello was said already")),
@@ -58,6 +63,12 @@ async fn follow(shell: &Shell, stream: StreamId, mut up: Streaming<v1::LeaseRequ
                 stream,
                 leases: credit.leases,
             },
+            Some(Message::Renewal(renewal)) if renewal.lease_ids.len() > MAX_LEASES_RENEWED => {
+                return Err(Status::resource_exhausted(format!(
+                    "renewal.lease_ids: {} are too many in one message, at most {MAX_LEASES_RENEWED}",
+                    renewal.lease_ids.len()
+                )));
+            }
             Some(Message::Renewal(renewal)) => Event::Renew {
                 stream,
                 leases: if renewal.queue_epoch.is_empty() || renewal.queue_epoch == shell.epoch() {

@@ -3,56 +3,63 @@
 use std::sync::Arc;
 
 use controller_kit::leader::lease_name;
-use eviction_queue_api::convert::{from_key, from_published, from_withdraw_reason};
+use eviction_queue_api::convert::{from_key, from_published, from_withdraw_reason, short_name};
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::publish_request::Message;
 use failover_core::eviction::queue::{EpochCheck, Event, ProducerEpoch, StreamId};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::queue::Down;
+use super::bounds::{few_enough, hello_in_time, no_duplicates};
+use super::refusal;
+use crate::outlet::{Down, Outlet};
 use crate::server::Server;
-use crate::shell::{Outlet, Shell};
+use crate::shell::{MESSAGES_UNREAD, Shell, Way};
+use crate::streams::StreamKind;
 
 /// Serves the stream: what comes up goes to the queue, what the queue wants said goes down.
 pub(super) fn serve(
     server: &Arc<Server>,
     shell: &Arc<Shell>,
     up: Streaming<v1::PublishRequest>,
-) -> Down<v1::PublishResponse> {
-    let (down, received) = mpsc::unbounded_channel();
+) -> Result<Down<v1::PublishResponse>, Status> {
+    let slot = shell.streams().slot(StreamKind::Publish)?;
+    let (outlet, down) = Outlet::new(MESSAGES_UNREAD, slot);
     let (server, term) = (server.clone(), shell.clone());
     shell.tasks().spawn("stream of a producer", async move {
-        if let Err(status) = read(&server, &term, up, &down).await {
-            let _ = down.send(Err(status));
+        if let Err(status) = read(&server, &term, up, &outlet).await {
+            refusal::count(term.metrics(), StreamKind::Publish.as_str(), &status);
+            outlet.finish(status);
         }
     });
-    Box::pin(UnboundedReceiverStream::new(received))
+    Ok(down)
 }
-
-type DownSender = mpsc::UnboundedSender<Result<v1::PublishResponse, Status>>;
 
 async fn read(
     server: &Server,
     shell: &Shell,
     mut up: Streaming<v1::PublishRequest>,
-    down: &DownSender,
+    down: &Outlet<v1::PublishResponse>,
 ) -> Result<(), Status> {
-    let Some(Message::Hello(hello)) = up.message().await?.and_then(|request| request.message) else {
+    let first = hello_in_time(up.message()).await?;
+    let Some(Message::Hello(hello)) = first.and_then(|request| request.message) else {
         return Err(Status::invalid_argument("the first message of Publish must be hello"));
     };
     if hello.producer.is_empty() {
         return Err(Status::invalid_argument("hello.producer is missing"));
     }
+    let hello = v1::PublishHello {
+        producer: short_name("hello.producer", hello.producer)?,
+        identity: short_name("hello.identity", hello.identity)?,
+        ..hello
+    };
     let epoch = hello.epoch.unwrap_or_default();
     let epoch = ProducerEpoch {
-        lease_uid: epoch.lease_uid,
+        lease_uid: short_name("hello.epoch.lease_uid", epoch.lease_uid)?,
         transitions: epoch.lease_transitions,
     };
     check(server, shell, &hello.producer, &epoch).await?;
 
-    let (stream, ended) = shell.open(Outlet::Producer(down.clone()));
+    let (stream, ended) = shell.open(Way::Producer(down.clone()));
     tracing::info!(
         producer = hello.producer,
         identity = hello.identity,
@@ -63,7 +70,8 @@ async fn read(
         queue_epoch: shell.epoch().to_owned(),
     };
     let message = Some(v1::publish_response::Message::Accepted(accepted));
-    let _ = down.send(Ok(v1::PublishResponse { message }));
+    // It is the first, so there is room.
+    let _ = down.send(v1::PublishResponse { message });
     let producer = hello.producer.clone();
     shell.tell(Event::ProducerHello {
         stream,
@@ -82,24 +90,32 @@ async fn read(
 }
 
 async fn follow(shell: &Shell, stream: StreamId, mut up: Streaming<v1::PublishRequest>) -> Result<(), Status> {
-    while let Some(request) = up.message().await? {
+    while let Some(request) = up.message().await.map_err(refusal::of_reading)? {
         let event = match request.message {
             None => return Err(Status::invalid_argument("an empty message")),
             Some(Message::Hello(_)) => return Err(Status::invalid_argument("hello was said already")),
             Some(Message::Upserts(upserts)) => {
+                few_enough("upserts.entries", upserts.entries.len())?;
                 let entries = upserts
                     .entries
                     .into_iter()
                     .map(from_published)
-                    .collect::<Result<_, _>>()?;
+                    .collect::<Result<Vec<_>, _>>()?;
+                no_duplicates("upserts.entries", entries.iter().map(|entry| &entry.key))?;
                 Event::Upsert { stream, entries }
             }
             Some(Message::Withdrawals(withdrawals)) => {
+                few_enough("withdrawals.withdrawals", withdrawals.withdrawals.len())?;
                 let entries = withdrawals
                     .withdrawals
                     .into_iter()
-                    .map(|item| Ok((from_key(item.key.clone())?, from_withdraw_reason(item.reason()))))
-                    .collect::<Result<_, Status>>()?;
+                    .map(|item| {
+                        // A reason that this version does not know takes an entry back like any other.
+                        let reason = from_withdraw_reason(item.reason());
+                        Ok((from_key(item.key)?, reason))
+                    })
+                    .collect::<Result<Vec<_>, Status>>()?;
+                no_duplicates("withdrawals.withdrawals", entries.iter().map(|(key, _)| key))?;
                 Event::Withdraw { stream, entries }
             }
             Some(Message::SnapshotComplete(_)) => Event::SnapshotComplete { stream },

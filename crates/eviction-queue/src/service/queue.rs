@@ -1,19 +1,18 @@
 //! `EvictionQueue`: streams of producers and consumers, and outcomes.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
-use eviction_queue_api::convert::{Malformed, from_key, from_time};
+use eviction_queue_api::convert::{Malformed, from_key, from_time, known, short_name, short_text};
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::eviction_queue_server::EvictionQueue;
-use failover_core::eviction::queue::{CompleteResult, Completion, Event, OutcomeKind};
-use futures::Stream;
+use failover_core::eviction::queue::{CompleteResult, Completion, Event, NoTargetRestsOn, OutcomeKind};
 use tonic::{Request, Response, Status, Streaming};
 
+use super::refusal;
+use crate::outlet::Down;
 use crate::server::Server;
-
-/// Messages down a stream.
-pub(super) type Down<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+use crate::shell::Shell;
+use crate::streams::StreamKind;
 
 /// The service for controllers.
 #[derive(Clone, Debug)]
@@ -39,11 +38,9 @@ impl EvictionQueue for Queue {
         request: Request<Streaming<v1::PublishRequest>>,
     ) -> Result<Response<Self::PublishStream>, Status> {
         let shell = self.server.leader().await?;
-        Ok(Response::new(super::publish::serve(
-            &self.server,
-            &shell,
-            request.into_inner(),
-        )))
+        let down = super::publish::serve(&self.server, &shell, request.into_inner())
+            .inspect_err(|status| refusal::count(shell.metrics(), StreamKind::Publish.as_str(), status))?;
+        Ok(Response::new(down))
     }
 
     async fn lease(
@@ -51,32 +48,66 @@ impl EvictionQueue for Queue {
         request: Request<Streaming<v1::LeaseRequest>>,
     ) -> Result<Response<Self::LeaseStream>, Status> {
         let shell = self.server.leader().await?;
-        Ok(Response::new(super::lease::serve(&shell, request.into_inner())))
+        let down = super::lease::serve(&shell, request.into_inner())
+            .inspect_err(|status| refusal::count(shell.metrics(), StreamKind::Lease.as_str(), status))?;
+        Ok(Response::new(down))
     }
 
     async fn complete(&self, request: Request<v1::CompleteRequest>) -> Result<Response<v1::CompleteResponse>, Status> {
         let shell = self.server.leader().await?;
-        let request = request.into_inner();
-        let answer = |result: v1::CompleteResult| Ok(Response::new(v1::CompleteResponse { result: result.into() }));
-        if request.queue_epoch != shell.epoch() {
-            return answer(v1::CompleteResult::OtherEpoch);
-        }
-        let outcome = outcome(&request)?;
-        let event = Event::Complete {
-            lease: request.lease_id,
-            key: from_key(request.key)?,
-            completion: Completion {
-                outcome,
-                reason: request.reason,
-                message: request.message,
-            },
-        };
-        match shell.tell(event) {
-            Some(CompleteResult::Accepted) => answer(v1::CompleteResult::Accepted),
-            Some(CompleteResult::Late) => answer(v1::CompleteResult::Late),
-            None => Err(Status::internal("the queue did not answer")),
-        }
+        let result = complete(&shell, request.into_inner())
+            .inspect_err(|status| refusal::count(shell.metrics(), "Complete", status))?;
+        Ok(Response::new(v1::CompleteResponse { result: result.into() }))
     }
+
+    async fn order_written(
+        &self,
+        request: Request<v1::OrderWrittenRequest>,
+    ) -> Result<Response<v1::OrderWrittenResponse>, Status> {
+        let shell = self.server.leader().await?;
+        order_written(&shell, request.into_inner()).inspect_err(|malformed| {
+            refusal::count(shell.metrics(), "OrderWritten", &Status::from(malformed.clone()));
+        })?;
+        Ok(Response::new(v1::OrderWrittenResponse {}))
+    }
+}
+
+fn complete(shell: &Shell, request: v1::CompleteRequest) -> Result<v1::CompleteResult, Status> {
+    if request.queue_epoch != shell.epoch() {
+        return Ok(v1::CompleteResult::OtherEpoch);
+    }
+    let lease = request.lease_id;
+    let outcome = outcome(&request)?;
+    let key = from_key(request.key)?;
+    let refused = format!("lease {lease} is not of entry {key}: nothing was changed");
+    let completion = Completion {
+        outcome,
+        reason: short_text(request.reason),
+        message: short_text(request.message),
+    };
+    match shell.tell(Event::Complete { lease, key, completion }) {
+        Some(CompleteResult::Accepted) => Ok(v1::CompleteResult::Accepted),
+        Some(CompleteResult::Late) => Ok(v1::CompleteResult::Late),
+        Some(CompleteResult::OtherEntry) => Err(Status::invalid_argument(refused)),
+        None => Err(Status::internal("the queue did not answer")),
+    }
+}
+
+fn order_written(shell: &Shell, request: v1::OrderWrittenRequest) -> Result<(), Malformed> {
+    let key = from_key(request.key)?;
+    let field = "binding_resource_version";
+    let binding_version = short_name(field, request.binding_resource_version)?;
+    if binding_version.is_empty() {
+        return Err(Malformed::Missing { field });
+    }
+    if request.queue_epoch == shell.epoch() {
+        shell.tell(Event::OrderWritten {
+            key,
+            id: request.order_id,
+            binding_version,
+        });
+    }
+    Ok(())
 }
 
 fn outcome(request: &v1::CompleteRequest) -> Result<OutcomeKind, Malformed> {
@@ -87,15 +118,20 @@ fn outcome(request: &v1::CompleteRequest) -> Result<OutcomeKind, Malformed> {
             .map(|at| from_time("wait_until", at))
             .transpose()
     };
-    Ok(match request.outcome() {
+    Ok(match known("outcome", request.outcome)? {
         v1::Outcome::Unspecified => return Err(Malformed::Missing { field: "outcome" }),
         v1::Outcome::Evicted => OutcomeKind::Evicted,
         v1::Outcome::NotNeeded => OutcomeKind::NotNeeded {
-            binding_version: request.binding_resource_version.clone(),
-            cluster_version: request.cluster_resource_version.clone(),
+            binding_version: short_name("binding_resource_version", request.binding_resource_version.clone())?,
+            cluster_version: short_name("cluster_resource_version", request.cluster_resource_version.clone())?,
         },
         v1::Outcome::NoTarget => OutcomeKind::NoTarget {
             recheck_at: wait_until()?,
+            rests_on: if request.capacity_checked {
+                NoTargetRestsOn::PlacesAndResources
+            } else {
+                NoTargetRestsOn::Places
+            },
         },
         v1::Outcome::Failed => OutcomeKind::Failed,
         v1::Outcome::Wait => OutcomeKind::Wait {

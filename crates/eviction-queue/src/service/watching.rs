@@ -6,18 +6,25 @@ use eviction_queue_api::convert::to_entry;
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::watch_entries_response::Message;
 use failover_core::eviction::queue::{Change, Entry, Removed, WithdrawReason};
+use futures::StreamExt;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
-use super::queue::Down;
+use super::refusal;
+use crate::outlet::Down;
 use crate::shell::Shell;
+use crate::streams::StreamKind;
 
 const BUFFERED: usize = 256;
 const AT_ONCE: usize = 500;
 
 /// Serves a watch.
-pub(super) fn serve(shell: &Arc<Shell>, request: v1::WatchEntriesRequest) -> Down<v1::WatchEntriesResponse> {
+pub(super) fn serve(
+    shell: &Arc<Shell>,
+    request: v1::WatchEntriesRequest,
+) -> Result<Down<v1::WatchEntriesResponse>, Status> {
+    let slot = shell.streams().slot(StreamKind::WatchEntries)?;
     let (down, received) = mpsc::channel(BUFFERED);
     let term = shell.clone();
     shell.tasks().spawn("watch of entries", async move {
@@ -27,12 +34,16 @@ pub(super) fn serve(shell: &Arc<Shell>, request: v1::WatchEntriesRequest) -> Dow
             () = down.closed() => {}
             result = follow(&term, &request, &down) => {
                 if let Err(status) = result {
+                    refusal::count(term.metrics(), StreamKind::WatchEntries.as_str(), &status);
                     let _ = down.send(Err(status)).await;
                 }
             }
         }
     });
-    Box::pin(ReceiverStream::new(received))
+    // The slot is taken for as long as somebody may read.
+    Ok(Box::pin(ReceiverStream::new(received).inspect(move |_| {
+        let _ = &slot;
+    })))
 }
 
 type DownSender = mpsc::Sender<Result<v1::WatchEntriesResponse, Status>>;

@@ -8,7 +8,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use api_types::cluster::Cluster;
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::taint_policy::TaintId;
@@ -81,6 +83,21 @@ impl Cause {
             Self::Taint { added_at, .. } => *added_at,
             Self::Deletion { at } => *at,
             Self::Application { since } => *since,
+        }
+    }
+
+    /// Whether it stands on this cluster. The failure of an application does as long as the cluster does.
+    #[must_use]
+    pub fn stands_on(&self, cluster: &Cluster) -> bool {
+        let is = |time: &Time| to_the_second(time.0) == to_the_second(self.began_at());
+        match self {
+            Self::Taint { key, effect, .. } => {
+                cluster.spec.taints.iter().any(|taint| {
+                    taint.key == *key && taint.effect == *effect && taint.time_added.as_ref().is_some_and(is)
+                })
+            }
+            Self::Deletion { .. } => cluster.metadata.deletion_timestamp.as_ref().is_some_and(is),
+            Self::Application { .. } => true,
         }
     }
 

@@ -98,11 +98,19 @@ fn hold(
     cause: &Cause,
     recovering: &BTreeMap<TaintId, Recovering>,
 ) -> Option<ProducerHold> {
-    let stays = stay::stays(binding, &cluster.cluster_name(), cause).reason();
-    let stays = stays.map(|message| (HoldReason::Stay, message));
-    let goes = || Some((HoldReason::Recovering, recovering.get(&cause.taint()?)?.to_string()));
-    let (reason, message) = stays.or_else(goes)?;
-    Some(ProducerHold { reason, message })
+    let stay = stay::stays(binding, &cluster.cluster_name(), cause);
+    if let Some(message) = stay.reason() {
+        return Some(ProducerHold {
+            reason: HoldReason::Stay,
+            message,
+            by_drop: stay.by_drop(),
+        });
+    }
+    Some(ProducerHold {
+        reason: HoldReason::Recovering,
+        message: recovering.get(&cause.taint()?)?.to_string(),
+        by_drop: false,
+    })
 }
 
 /// Why an entry of this key is taken back when this is wanted instead.

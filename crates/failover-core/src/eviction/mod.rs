@@ -9,11 +9,13 @@
 pub mod bucket;
 pub mod cause;
 pub mod desired_entry;
+pub mod pause;
 pub mod preservation;
 pub mod queue;
 pub mod recheck;
 pub mod regime;
 pub mod stay;
+pub mod stay_edit;
 pub mod switched_off;
 pub mod tolerations;
 pub mod verdict;

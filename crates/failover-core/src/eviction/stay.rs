@@ -1,7 +1,8 @@
 //! The annotation `failover.karmada.io/stay`: a JSON list of `{cluster, verdict}` by which a binding stays on a cluster.
 //!
-//! A person writes it, or the taint manager for an entry that was dropped from the queue. An item without a verdict
-//! holds whatever the cause; one with a verdict holds only for the cause of that identity.
+//! A person writes it, or the taint manager for an entry that was dropped from the queue: that item also has `droppedBy`
+//! and `reason`. An item without a verdict holds whatever the cause; one with a verdict holds only for the cause of that
+//! identity. How the taint manager changes the text is in [`super::stay_edit`].
 
 use api_types::work::Binding;
 use api_types::{ClusterName, names};
@@ -17,6 +18,28 @@ pub struct StayItem {
     /// Identity of the cause; absent or empty: whatever the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
+    /// Who dropped the entry from the queue; absent: a person wrote the item.
+    #[serde(default, rename = "droppedBy", skip_serializing_if = "Option::is_none")]
+    pub dropped_by: Option<String>,
+    /// Why it was dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl StayItem {
+    /// Whether the item keeps a binding on `cluster` in spite of `cause`.
+    #[must_use]
+    pub fn holds(&self, cluster: &ClusterName, cause: &Cause) -> bool {
+        self.cluster == cluster.as_str()
+            && self
+                .verdict
+                .as_deref()
+                .filter(|verdict| !verdict.is_empty())
+                .is_none_or(|verdict| {
+                    // Compared as values, so that a person may write the time in another zone or with fractions.
+                    verdict.parse().is_ok_and(|named: Cause| named == to_identity(cause)) || verdict == cause.identity()
+                })
+    }
 }
 
 /// Whether a binding stays by a person's word.
@@ -38,13 +61,23 @@ impl Stay {
         *self != Self::NotAsked
     }
 
+    /// Whether a Drop keeps it, so that Undrop takes it back.
+    #[must_use]
+    pub fn by_drop(&self) -> bool {
+        matches!(self, Self::Asked(item) if item.dropped_by.is_some())
+    }
+
     /// Why the binding stays, as a sentence; `None` when nobody said so.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         let annotation = names::annotation::STAY;
         match self {
             Self::NotAsked => None,
-            Self::Asked(_) => Some(format!("the annotation {annotation} keeps the workload on the cluster")),
+            Self::Asked(item) => Some(match (&item.dropped_by, &item.reason) {
+                (Some(who), Some(why)) => format!("dropped by {who}: {why} (annotation {annotation})"),
+                (Some(who), None) => format!("dropped by {who} (annotation {annotation})"),
+                (None, _) => format!("the annotation {annotation} keeps the workload on the cluster"),
+            }),
             Self::Unreadable(error) => Some(format!(
                 "the annotation {annotation} cannot be read, so the workload stays: {error}"
             )),
@@ -57,15 +90,23 @@ impl Stay {
 /// # Errors
 /// The parser's words when the text is not a JSON list of items.
 pub fn read(binding: &Binding) -> Result<Vec<StayItem>, String> {
-    match binding
-        .metadata
-        .annotations
-        .as_ref()
+    read_text(text(binding))
+}
+
+/// The annotation as it is written; absent is empty.
+#[must_use]
+pub fn text(binding: &Binding) -> &str {
+    let annotations = binding.metadata.annotations.as_ref();
+    annotations
         .and_then(|all| all.get(names::annotation::STAY))
-    {
-        Some(text) if !text.trim().is_empty() => serde_json::from_str(text).map_err(|error| error.to_string()),
-        _ => Ok(Vec::new()),
+        .map_or("", String::as_str)
+}
+
+pub(super) fn read_text(text: &str) -> Result<Vec<StayItem>, String> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
     }
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 /// Whether `binding` stays on `cluster` in spite of `cause`.
@@ -75,18 +116,11 @@ pub fn stays(binding: &Binding, cluster: &ClusterName, cause: &Cause) -> Stay {
         Ok(items) => items,
         Err(error) => return Stay::Unreadable(error),
     };
-    let holds = |item: &StayItem| {
-        item.cluster == cluster.as_str()
-            && item
-                .verdict
-                .as_deref()
-                .filter(|verdict| !verdict.is_empty())
-                .is_none_or(|verdict| {
-                    // Compared as values, so that a person may write the time in another zone or with fractions.
-                    verdict.parse().is_ok_and(|named: Cause| named == to_identity(cause)) || verdict == cause.identity()
-                })
-    };
-    items.into_iter().find(holds).map_or(Stay::NotAsked, Stay::Asked)
+    // A drop is shown before a person's item, because there is a way to take it back.
+    let holding = items.into_iter().filter(|item| item.holds(cluster, cause));
+    holding
+        .min_by_key(|item| item.dropped_by.is_none())
+        .map_or(Stay::NotAsked, Stay::Asked)
 }
 
 fn to_identity(cause: &Cause) -> Cause {
@@ -131,6 +165,10 @@ mod tests {
     #[case::somebody(
         r#"[{"cluster": "m1"}]"#,
         Some("the annotation failover.karmada.io/stay keeps the workload on the cluster")
+    )]
+    #[case::dropped(
+        r#"[{"cluster": "m1"}, {"cluster": "m1", "droppedBy": "ada", "reason": "a test runs"}]"#,
+        Some("dropped by ada: a test runs (annotation failover.karmada.io/stay)")
     )]
     #[case::unreadable(
         "m1",

@@ -8,7 +8,9 @@ use api_types::policy::PurgeMode;
 use api_types::{BindingKey, ClusterName};
 use jiff::Timestamp;
 
+use super::event::NoTargetRestsOn;
 use super::lease::LeaseId;
+use super::operator::OperatorOrder;
 use crate::eviction::Cause;
 
 /// Names an entry. Sorts by cluster, then binding, then cause.
@@ -65,11 +67,22 @@ pub struct BindingVersions {
 }
 
 impl BindingVersions {
+    /// Whether this was judged from an older state than the other, of either object.
+    #[must_use]
+    pub(super) fn older_than(&self, other: &Self) -> bool {
+        is_older(&self.binding, &other.binding) || is_older(&self.cluster, &other.cluster)
+    }
+
     /// Whether this was judged from a state at least as new as these versions, as somebody read them.
     #[must_use]
     pub fn at_least_as_new(&self, binding: &str, cluster: &str) -> bool {
         at_least_as_new(&self.binding, binding) && at_least_as_new(&self.cluster, cluster)
     }
+}
+
+/// Whether version `a` of an object is older than `b`, as far as that can be told: both are numbers.
+fn is_older(a: &str, b: &str) -> bool {
+    matches!((a.parse::<u64>(), b.parse::<u64>()), (Ok(a), Ok(b)) if a < b)
 }
 
 /// Whether version `known` of an object is at least as new as `read`. Versions are numbers that grow; of what is none
@@ -89,6 +102,8 @@ pub struct ProducerHold {
     pub reason: HoldReason,
     /// The same as a sentence.
     pub message: String,
+    /// Whether a Drop keeps it, so that Undrop takes it back; a person's word otherwise.
+    pub by_drop: bool,
 }
 
 /// What a producer publishes about one entry.
@@ -123,8 +138,10 @@ pub enum HoldReason {
     CauseNotSeen,
     /// The producer has not come back.
     ProducerGone,
-    /// An operator dropped the entry.
+    /// An operator dropped the entry, and that is not written down yet.
     Dropped,
+    /// An operator took a drop back, and that is not written down yet.
+    Undropped,
     /// The `stay` annotation says so.
     Stay,
     /// The removal window of the taint runs.
@@ -147,6 +164,7 @@ impl HoldReason {
             Self::CauseNotSeen => "CauseNotSeen",
             Self::ProducerGone => "ProducerGone",
             Self::Dropped => "Dropped",
+            Self::Undropped => "Undropped",
             Self::Stay => "Stay",
             Self::Recovering => "Recovering",
             Self::NotNeeded => "NotNeeded",
@@ -228,6 +246,7 @@ pub(super) enum Aftermath {
     NoTarget {
         until: Timestamp,
         message: Arc<str>,
+        rests_on: NoTargetRestsOn,
     },
     Wait {
         until: Timestamp,
@@ -254,6 +273,8 @@ pub struct Entry {
     pub failures: u32,
     /// What the last lease came to, as a sentence.
     pub last_outcome: Arc<str>,
+    /// What an operator asked for and is not written down yet.
+    pub order: Option<Arc<OperatorOrder>>,
     pub(super) cooling_until: Option<Duration>,
     pub(super) unneeded: u32,
     pub(super) had_no_target: bool,
@@ -273,6 +294,7 @@ impl Entry {
             not_before: None,
             failures: 0,
             last_outcome: "".into(),
+            order: None,
             cooling_until: None,
             unneeded: 0,
             had_no_target: false,
@@ -286,6 +308,14 @@ impl Entry {
     #[must_use]
     pub fn key(&self) -> &EntryKey {
         &self.published.key
+    }
+
+    /// An order is over when the producer speaks from a state that has it.
+    pub(super) fn settle_order(&mut self) {
+        let version = self.order.as_ref().and_then(|order| order.written_in.as_deref());
+        if version.is_some_and(|version| at_least_as_new(&self.published.versions.binding, version)) {
+            self.order = None;
+        }
     }
 
     /// Whether it is ready and no back-off runs.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::entry::{EntryKey, Published, WithdrawReason};
 use super::lease::LeaseId;
+use super::operator::OrderRequest;
 use super::outcome::RecentOutcome;
 use super::producer::ProducerEpoch;
 use super::view::{ClusterView, PauseView};
@@ -122,6 +123,22 @@ pub enum Event {
         /// What became of it.
         completion: Completion,
     },
+    /// An operator wants something of an entry ([`super::Queue::plan_order`]).
+    Order {
+        /// The entry.
+        key: EntryKey,
+        /// What is wanted.
+        request: OrderRequest,
+    },
+    /// The binding of an entry says what an operator ordered.
+    OrderWritten {
+        /// The entry.
+        key: EntryKey,
+        /// The order.
+        id: u64,
+        /// metadata.resourceVersion of the binding that says so.
+        binding_version: String,
+    },
 }
 
 /// What became of a lease.
@@ -151,6 +168,8 @@ pub enum OutcomeKind {
     NoTarget {
         /// When the verdict changes by time alone.
         recheck_at: Option<Timestamp>,
+        /// What the verdict rests on.
+        rests_on: NoTargetRestsOn,
     },
     /// Reading or writing failed.
     Failed,
@@ -159,6 +178,16 @@ pub enum OutcomeKind {
         /// Until then.
         until: Timestamp,
     },
+}
+
+/// What it takes to look for a target again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoTargetRestsOn {
+    /// What clusters are and what they allow.
+    #[default]
+    Places,
+    /// Also the free resources of clusters.
+    PlacesAndResources,
 }
 
 impl OutcomeKind {
@@ -182,6 +211,8 @@ pub enum CompleteResult {
     Accepted,
     /// The lease had ended before; of a late outcome only Evicted still counts.
     Late,
+    /// The lease is of another entry: nothing was changed.
+    OtherEntry,
 }
 
 /// A lease to send.
@@ -258,6 +289,24 @@ pub enum Effect {
         stream: StreamId,
         /// The limit.
         max_entries: usize,
+    },
+    /// End a producer's stream: another producer that is connected publishes this entry. Nothing of the message was
+    /// taken.
+    KeyTaken {
+        /// The stream.
+        stream: StreamId,
+        /// The entry.
+        key: EntryKey,
+        /// Who publishes it.
+        owner: Arc<str>,
+    },
+    /// A producer published an entry from an older state than the queue has: the entry was left as it is, and the
+    /// producer is asked for it again. For metrics.
+    Outdated,
+    /// Another process of a producer took the place of one that was publishing. For metrics.
+    TakenOver {
+        /// The producer.
+        producer: Arc<str>,
     },
     /// A lease ended, for metrics and logs.
     Finished(Box<RecentOutcome>),

@@ -79,6 +79,8 @@ pub struct ProducerView {
     pub gone_since: Option<Timestamp>,
     /// Its entries.
     pub entries: usize,
+    /// How often another process took the place of one that was still publishing.
+    pub takeovers: u64,
 }
 
 /// A pause in effect.
@@ -221,6 +223,7 @@ impl Queue {
                     Link::Syncing { .. } | Link::Synced { .. } => None,
                 },
                 entries: 0,
+                takeovers: producer.takeovers.count,
             })
             .collect();
         for entry in self.entries() {
@@ -276,6 +279,7 @@ impl Queue {
                 }
                 Link::Syncing { .. } | Link::Synced { .. } => {}
             }
+            notes.extend(producer.takeovers.note(name, &producer.identity, now.elapsed));
         }
         notes
     }

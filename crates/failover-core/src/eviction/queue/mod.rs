@@ -20,6 +20,7 @@ mod lane;
 mod lease;
 mod listing;
 mod model;
+mod operator;
 mod order;
 mod outcome;
 mod producer;
@@ -32,12 +33,14 @@ pub use entry::{
     at_least_as_new,
 };
 pub use event::{
-    CompleteResult, Completion, Effect, Event, GrantedLease, Leading, Moment, OutcomeKind, StreamId, Wake,
+    CompleteResult, Completion, Effect, Event, GrantedLease, Leading, Moment, NoTargetRestsOn, OutcomeKind, StreamId,
+    Wake,
 };
 pub use inspect::{LaneView, PauseHeld, Place, ProducerView, StatusView, Totals};
 pub use lease::LeaseId;
 pub use listing::LaneEntries;
 pub use model::Queue;
+pub use operator::{OperatorOrder, OrderKind, OrderPlan, OrderRefused, OrderRequest};
 pub use outcome::{ClusterStats, RecentOutcome};
 pub use producer::{EpochCheck, ProducerEpoch};
 pub use settings::{BackOff, QueueSettings};

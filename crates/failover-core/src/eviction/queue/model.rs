@@ -5,6 +5,7 @@ mod book;
 #[cfg(test)]
 mod check;
 mod leases;
+mod operator;
 mod producers;
 mod release;
 mod sight;
@@ -52,6 +53,7 @@ pub struct Queue {
     next_lease: LeaseId,
     consumers: BTreeMap<StreamId, Consumer>,
     served_consumer: StreamId,
+    next_order: u64,
     pub(super) producers: BTreeMap<Arc<str>, Producer>,
     pub(super) clusters: BTreeMap<ClusterName, ClusterView>,
     clusters_synced: Synced,
@@ -108,6 +110,7 @@ impl Queue {
             next_lease: 1,
             consumers: BTreeMap::new(),
             served_consumer: 0,
+            next_order: 1,
             producers: BTreeMap::new(),
             clusters: BTreeMap::new(),
             clusters_synced: Synced::No,
@@ -170,6 +173,12 @@ impl Queue {
             Event::Renew { stream, leases } => self.renew(stream, &leases, now),
             Event::ConsumerLeft { stream } => self.consumer_left(stream, now),
             Event::Complete { lease, key, completion } => self.complete(lease, &key, completion, now),
+            Event::Order { key, request } => self.order(&key, request, now),
+            Event::OrderWritten {
+                key,
+                id,
+                binding_version,
+            } => self.order_written(&key, id, binding_version, now),
         }
         self.judge_fleet(now);
         self.release(now);

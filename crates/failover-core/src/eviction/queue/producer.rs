@@ -1,6 +1,6 @@
 //! Producers: their terms, their streams, and how long their word counts without one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +37,43 @@ pub(super) struct Producer {
     pub epoch: ProducerEpoch,
     pub identity: String,
     pub link: Link,
+    pub takeovers: Takeovers,
+}
+
+/// How often another process took the place of one that was still publishing. Once is a hand-over that the old process
+/// has not noticed; again and again are two live processes of one name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Takeovers {
+    /// How often, in this term.
+    pub count: u64,
+    last: VecDeque<Duration>,
+    from: String,
+}
+
+const FLAPPING_TAKEOVERS: usize = 3;
+const FLAPPING_WITHIN: Duration = Duration::from_secs(300);
+
+impl Takeovers {
+    /// A stream of `from` was open when another process said hello.
+    pub fn add(&mut self, from: &str, now: Duration) {
+        self.count += 1;
+        from.clone_into(&mut self.from);
+        if self.last.len() == FLAPPING_TAKEOVERS {
+            self.last.pop_front();
+        }
+        self.last.push_back(now);
+    }
+
+    /// Says that two live processes take turns.
+    pub fn note(&self, producer: &str, identity: &str, now: Duration) -> Option<String> {
+        let since = self.last.front().filter(|_| self.last.len() == FLAPPING_TAKEOVERS)?;
+        (now.saturating_sub(*since) <= FLAPPING_WITHIN).then(|| {
+            format!(
+                "{producer} is published by two processes in turns, {identity} and {} ({} times so far): end one of them",
+                self.from, self.count
+            )
+        })
+    }
 }
 
 #[derive(Clone, Debug)]

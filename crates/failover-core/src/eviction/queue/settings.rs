@@ -27,6 +27,11 @@ pub struct QueueSettings {
     pub max_entries: usize,
     /// After how long an entry without a target is looked at again at the latest. Default 5 min.
     pub no_target_recheck: Duration,
+    /// How soon an entry that found too little room is looked at again after resource figures of a cluster changed.
+    /// Default 30 s.
+    pub resources_settle: Duration,
+    /// The longest time for which an outcome may ask to wait; what asks for more is looked at again then. Default 24 h.
+    pub longest_wait: Duration,
     /// How long an entry rests after a failure or an unneeded lease.
     pub back_off: BackOff,
     /// How many changes are kept for watchers that reconnect. Default 65,536.
@@ -48,6 +53,8 @@ impl Default for QueueSettings {
             starvation_limit: Duration::from_secs(600),
             max_entries: 1_000_000,
             no_target_recheck: Duration::from_secs(300),
+            resources_settle: Duration::from_secs(30),
+            longest_wait: Duration::from_secs(24 * 3_600),
             back_off: BackOff::default(),
             changes_kept: 65_536,
             outcomes_kept: 10_000,

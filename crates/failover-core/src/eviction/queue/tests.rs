@@ -1,6 +1,8 @@
 //! The queue under a simulated clock of whole milliseconds, without sockets.
 
 mod lifecycle;
+mod operator;
+mod producers;
 mod properties;
 mod rate;
 
@@ -54,6 +56,7 @@ fn cluster(name: &str, cause: Option<Cause>) -> ClusterView {
         causes: cause.into_iter().collect(),
         is_being_deleted: false,
         as_a_place: 0,
+        resources: 0,
     }
 }
 

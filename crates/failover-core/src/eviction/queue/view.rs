@@ -29,6 +29,8 @@ pub struct ClusterView {
     pub is_being_deleted: bool,
     /// Changes when the cluster may have become, or ceased to be, a place for a workload.
     pub as_a_place: u64,
+    /// Changes with the cluster's resource figures.
+    pub resources: u64,
 }
 
 impl ClusterView {
@@ -59,6 +61,7 @@ impl ClusterView {
             fault: fault(cluster, non_failure_taint_keys),
             is_being_deleted: deleted_at.is_some(),
             as_a_place: as_a_place(cluster),
+            resources: resources(cluster),
         }
     }
 
@@ -77,6 +80,17 @@ fn as_a_place(cluster: &Cluster) -> u64 {
     }
     Traits::of(cluster).hash(&mut hasher);
     (cluster.is_being_deleted(), cluster.is_ready()).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What the cluster says of its resources, as one number.
+fn resources(cluster: &Cluster) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let summary = cluster
+        .status
+        .as_ref()
+        .and_then(|status| status.resource_summary.as_ref());
+    serde_json::to_string(&summary).unwrap_or_default().hash(&mut hasher);
     hasher.finish()
 }
 

@@ -72,6 +72,20 @@ impl Queue {
         self.entries.insert(key, entry);
     }
 
+    /// An entry as it would be after a change.
+    pub(super) fn changed(&self, before: &Entry, now: Moment, how: impl FnOnce(&mut Entry)) -> Entry {
+        let mut entry = before.clone();
+        how(&mut entry);
+        entry.state = self.derive(&entry, now);
+        if !entry.state.same_kind(&before.state) {
+            entry.since = match (&entry.state, &before.state) {
+                (State::Ready, State::Waiting) => entry.published.due_at,
+                _ => now.wall,
+            };
+        }
+        entry
+    }
+
     pub(super) fn refresh(&mut self, key: &Arc<EntryKey>, now: Moment) {
         self.change(key, now, |_| {});
     }
@@ -81,15 +95,7 @@ impl Queue {
         let Some(before) = self.entries.get(key).cloned() else {
             return;
         };
-        let mut entry = (*before).clone();
-        how(&mut entry);
-        entry.state = self.derive(&entry, now);
-        if !entry.state.same_kind(&before.state) {
-            entry.since = match (&entry.state, &before.state) {
-                (State::Ready, State::Waiting) => entry.published.due_at,
-                _ => now.wall,
-            };
-        }
+        let entry = self.changed(&before, now, how);
         self.revoke_when_over(&entry, now);
         if entry == *before {
             return;
@@ -146,6 +152,9 @@ impl Queue {
             let why = format!("producer {} has not come back", entry.producer);
             return Some((HoldReason::ProducerGone, why.into(), None));
         }
+        if let Some(order) = &entry.order {
+            return Some((order.holds_as(), order.to_string().into(), None));
+        }
         if let Some(hold) = &entry.published.hold {
             return Some((hold.reason, hold.message.as_str().into(), None));
         }
@@ -153,7 +162,7 @@ impl Queue {
             Some(Aftermath::NotNeeded { message, .. }) => {
                 return Some((HoldReason::NotNeeded, message.clone(), None));
             }
-            Some(Aftermath::NoTarget { until, message }) => {
+            Some(Aftermath::NoTarget { until, message, .. }) => {
                 return Some((HoldReason::NoTarget, message.clone(), Some(*until)));
             }
             Some(Aftermath::Wait { until, message }) => {

@@ -57,6 +57,10 @@ impl Queue {
     }
 
     pub(super) fn complete(&mut self, id: LeaseId, key: &EntryKey, completion: Completion, now: Moment) {
+        if self.leases.get(&id).is_some_and(|lease| *lease.key != *key) {
+            self.effects.push(Effect::Completed(CompleteResult::OtherEntry));
+            return;
+        }
         let Some(lease) = self.end_lease(id) else {
             let evicted_late = completion.outcome == OutcomeKind::Evicted && self.lapsed.contains(&id);
             let known = self
@@ -89,6 +93,7 @@ impl Queue {
             return;
         }
         let (back_off, recheck) = (self.settings.back_off, self.settings.no_target_recheck);
+        let longest_wait = self.settings.longest_wait;
         let message: Arc<str> = message.into();
         let mut first_without_target = false;
         self.after_lease(&lease.key, now, |entry| {
@@ -109,15 +114,19 @@ impl Queue {
                     cluster_version,
                     message,
                 }),
-                OutcomeKind::NoTarget { recheck_at } => {
+                OutcomeKind::NoTarget { recheck_at, rests_on } => {
                     first_without_target = !std::mem::replace(&mut entry.had_no_target, true);
                     let latest = later(now.wall, recheck);
                     Some(Aftermath::NoTarget {
                         until: recheck_at.map_or(latest, |at| at.min(latest)),
                         message,
+                        rests_on,
                     })
                 }
-                OutcomeKind::Wait { until } => Some(Aftermath::Wait { until, message }),
+                OutcomeKind::Wait { until } => {
+                    let until = until.min(later(now.wall, longest_wait));
+                    Some(Aftermath::Wait { until, message })
+                }
             };
         });
         if first_without_target {

@@ -21,9 +21,26 @@ impl Queue {
             stream,
             seen: BTreeSet::new(),
         };
-        let before = self.producers.insert(name.clone(), Producer { epoch, identity, link });
+        let mut takeovers = self
+            .producers
+            .get(name)
+            .map_or_else(Default::default, |producer| producer.takeovers.clone());
+        if let Some(old) = self.producers.get(name)
+            && old.stream().is_some()
+            && old.identity != identity
+        {
+            takeovers.add(&old.identity, now.elapsed);
+            self.effects.push(Effect::TakenOver { producer: name.clone() });
+        }
+        let reason = format!("producer {name} opened another stream, from {identity}; only the newest one publishes");
+        let producer = Producer {
+            epoch,
+            identity,
+            link,
+            takeovers,
+        };
+        let before = self.producers.insert(name.clone(), producer);
         if let Some(old) = before.as_ref().and_then(Producer::stream) {
-            let reason = format!("producer {name} opened another stream");
             self.effects.push(Effect::CloseStream { stream: old, reason });
         }
         if before.is_some_and(|producer| producer.is_gone()) {
@@ -55,6 +72,10 @@ impl Queue {
             });
             return;
         }
+        if let Some((key, owner)) = self.of_another(&name, &published) {
+            self.effects.push(Effect::KeyTaken { stream, key, owner });
+            return;
+        }
         for published in published {
             let key = self.upsert_one(&name, published, now);
             if let Some(Producer {
@@ -65,6 +86,19 @@ impl Queue {
                 seen.insert(key);
             }
         }
+    }
+
+    /// The first of these entries that another connected producer publishes. One that is away loses its entries to
+    /// whoever publishes them: it may have come back under another name.
+    fn of_another(&self, name: &Arc<str>, published: &[Published]) -> Option<(EntryKey, Arc<str>)> {
+        if self.producers.len() < 2 {
+            return None;
+        }
+        published.iter().find_map(|entry| {
+            let owner = &self.entries.get(&entry.key)?.producer;
+            let connected = self.producers.get(owner).is_some_and(|other| other.stream().is_some());
+            (owner != name && connected).then(|| (entry.key.clone(), owner.clone()))
+        })
     }
 
     /// Entries that a producer's snapshot has not named yet: they stay or go with it, and need no room of their own.
@@ -82,6 +116,10 @@ impl Queue {
             return key;
         };
         let (key, known) = (key.clone(), known.clone());
+        if known.withdrawn.is_none() && published.versions.older_than(&known.published.versions) {
+            self.keep_the_newer(&key, producer, now);
+            return key;
+        }
         let confirmed = known.aftermath.as_ref().is_some_and(|aftermath| match aftermath {
             Aftermath::NotNeeded {
                 binding_version,
@@ -102,6 +140,7 @@ impl Queue {
             if *entry.published != published {
                 entry.published = Arc::new(published);
             }
+            entry.settle_order();
             if confirmed {
                 entry.aftermath = None;
             }
@@ -111,6 +150,22 @@ impl Queue {
             }
         });
         key
+    }
+
+    /// A producer that has just started may lag behind what it, or the one before, said already.
+    fn keep_the_newer(&mut self, key: &Arc<EntryKey>, producer: &Arc<str>, now: Moment) {
+        self.change(key, now, |entry| entry.producer = producer.clone());
+        self.effects.push(Effect::Outdated);
+        let Some(entry) = self.entries.get(key) else { return };
+        if let Some(stream) = self.producers.get(producer).and_then(Producer::stream) {
+            self.effects.push(Effect::Confirm {
+                producer: stream,
+                key: key.clone(),
+                binding_version: entry.published.versions.binding.clone(),
+                cluster_version: entry.published.versions.cluster.clone(),
+                message: "it was published from an older state than the queue has".into(),
+            });
+        }
     }
 
     pub(super) fn withdraw(&mut self, stream: StreamId, entries: Vec<(EntryKey, WithdrawReason)>, now: Moment) {
@@ -173,23 +228,38 @@ impl Queue {
         }
     }
 
-    /// Tells the producer what an evictor found not needed.
+    /// Tells the producer what it has to speak of anew: what an evictor found not needed, and what was ordered and is
+    /// written since.
     pub(super) fn ask_to_confirm(&mut self, key: &Arc<EntryKey>) {
-        if let Some(entry) = self.entries.get(key)
-            && let Some(Aftermath::NotNeeded {
-                binding_version,
-                cluster_version,
-                message,
-            }) = &entry.aftermath
-            && let Some(producer) = self.producers.get(&entry.producer).and_then(Producer::stream)
-        {
-            self.effects.push(Effect::Confirm {
-                producer,
-                key: key.clone(),
-                binding_version: binding_version.clone(),
-                cluster_version: cluster_version.clone(),
-                message: message.clone(),
-            });
-        }
+        let Some(entry) = self.entries.get(key) else { return };
+        let Some(producer) = self.producers.get(&entry.producer).and_then(Producer::stream) else {
+            return;
+        };
+        let (binding_version, cluster_version, message) = match (&entry.aftermath, &entry.order) {
+            (
+                Some(Aftermath::NotNeeded {
+                    binding_version,
+                    cluster_version,
+                    message,
+                }),
+                _,
+            ) => (binding_version.clone(), cluster_version.clone(), message.clone()),
+            (_, Some(order)) => match &order.written_in {
+                Some(version) => (
+                    version.clone(),
+                    entry.published.versions.cluster.clone(),
+                    order.to_string().into(),
+                ),
+                None => return,
+            },
+            (_, None) => return,
+        };
+        self.effects.push(Effect::Confirm {
+            producer,
+            key: key.clone(),
+            binding_version,
+            cluster_version,
+            message,
+        });
     }
 }

@@ -2,9 +2,9 @@
 
 use api_types::ClusterName;
 
-use super::{Queue, Synced};
-use crate::eviction::queue::entry::{Aftermath, WithdrawReason};
-use crate::eviction::queue::event::Moment;
+use super::{Queue, Synced, later};
+use crate::eviction::queue::entry::{Aftermath, Entry, WithdrawReason};
+use crate::eviction::queue::event::{Moment, NoTargetRestsOn};
 use crate::eviction::queue::lane::Lane;
 use crate::eviction::queue::view::ClusterView;
 
@@ -17,6 +17,7 @@ impl Queue {
         let causes_changed = before
             .as_ref()
             .is_none_or(|b| b.causes != view.causes || b.uid != view.uid);
+        let resources_changed = before.as_ref().is_some_and(|b| b.resources != view.resources);
         let place_changed = before.as_ref().is_none_or(|b| b.as_a_place != view.as_a_place);
         match &view.fault {
             Some(fault) => {
@@ -31,6 +32,8 @@ impl Queue {
         }
         if place_changed {
             self.look_for_targets_again(now);
+        } else if resources_changed {
+            self.look_for_room_soon(now);
         }
     }
 
@@ -67,6 +70,30 @@ impl Queue {
             .collect();
         for key in without_target {
             self.change(&key, now, |entry| entry.aftermath = None);
+        }
+    }
+
+    /// Resource figures changed: whoever found too little room is judged again, but not more often than every
+    /// [`QueueSettings::resources_settle`](super::QueueSettings), since somewhere they change all the time.
+    fn look_for_room_soon(&mut self, now: Moment) {
+        let soon = later(now.wall, self.settings.resources_settle);
+        let for_room = |entry: &Entry| match &entry.aftermath {
+            Some(Aftermath::NoTarget { until, rests_on, .. }) => {
+                *rests_on == NoTargetRestsOn::PlacesAndResources && *until > soon
+            }
+            _ => false,
+        };
+        let looks = self.looks.iter().map(|(_, key)| key);
+        let short: Vec<_> = looks
+            .filter(|key| self.entries.get(*key).is_some_and(|entry| for_room(entry)))
+            .cloned()
+            .collect();
+        for key in short {
+            self.change(&key, now, |entry| {
+                if let Some(Aftermath::NoTarget { until, .. }) = &mut entry.aftermath {
+                    *until = soon;
+                }
+            });
         }
     }
 

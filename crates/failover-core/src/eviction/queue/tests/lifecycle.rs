@@ -206,7 +206,13 @@ fn no_target_is_held_and_looked_at_again() {
     sim.consumer(10, 50);
     let no_target = |sim: &mut Sim, recheck_at| {
         let lease = sim.lease();
-        sim.complete(lease, OutcomeKind::NoTarget { recheck_at });
+        sim.complete(
+            lease,
+            OutcomeKind::NoTarget {
+                recheck_at,
+                rests_on: NoTargetRestsOn::Places,
+            },
+        );
         assert_eq!(held(sim), Some(HoldReason::NoTarget));
     };
     sim.run_until(1_000, |_| {});
@@ -269,6 +275,7 @@ fn a_producer_s_hold_keeps_an_entry_visible_and_unreleased() {
     let hold = ProducerHold {
         reason: HoldReason::Stay,
         message: "stays".into(),
+        by_drop: false,
     };
     sim.publish(vec![Published {
         hold: Some(hold),

@@ -73,7 +73,7 @@ proptest! {
                 Step::Publish { cluster, name, due, priority, held } => {
                     let mut entry = published(CLUSTERS[cluster], &format!("b{name}"), due + i64::try_from(sim.millis / 1_000).unwrap());
                     entry.priority = priority;
-                    entry.hold = held.then(|| ProducerHold { reason: HoldReason::Stay, message: "s".into() });
+                    entry.hold = held.then(|| ProducerHold { reason: HoldReason::Stay, message: "s".into(), by_drop: false });
                     wanted.insert(entry.key.clone(), entry.clone());
                     sim.tell(Event::Upsert { stream, entries: vec![entry] });
                 }
@@ -90,7 +90,7 @@ proptest! {
                     let outcome = match how {
                         0 | 1 => OutcomeKind::Evicted,
                         2 => OutcomeKind::NotNeeded { binding_version: "10".into(), cluster_version: "20".into() },
-                        3 => OutcomeKind::NoTarget { recheck_at: None },
+                        3 => OutcomeKind::NoTarget { recheck_at: None, rests_on: NoTargetRestsOn::Places },
                         4 => OutcomeKind::Failed,
                         _ => OutcomeKind::Wait { until: at(sim.millis + 5_000) },
                     };

@@ -1,0 +1,123 @@
+//! `QueueAdmin`: what operators order.
+
+use std::sync::Arc;
+
+use eviction_queue_api::convert::{from_key, to_entry};
+use eviction_queue_api::v1;
+use eviction_queue_api::v1::queue_admin_server::QueueAdmin;
+use failover_core::eviction::queue::{OrderKind, OrderRefused, OrderRequest};
+use tonic::{Request, Response, Status};
+
+use super::refusal;
+use crate::access::Caller;
+use crate::server::Server;
+use crate::shell::{Run, Shell};
+
+/// The longest reason that is taken. In bytes.
+const MAX_REASON_BYTES: usize = 256;
+/// As much of a caller's name is written down. In bytes.
+const MAX_CALLER_BYTES: usize = 256;
+
+/// The service for people who change the queue.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    server: Arc<Server>,
+}
+
+impl Admin {
+    /// Answers for whom the server answers.
+    #[must_use]
+    pub fn new(server: Arc<Server>) -> Self {
+        Self { server }
+    }
+}
+
+#[tonic::async_trait]
+impl QueueAdmin for Admin {
+    async fn drop(&self, request: Request<v1::DropRequest>) -> Result<Response<v1::DropResponse>, Status> {
+        let shell = self.server.leader().await?;
+        let caller = caller(&request);
+        let request = request.into_inner();
+        let ask = Ask {
+            key: request.key,
+            reason: request.reason,
+            run: run(request.dry_run),
+        };
+        let entry = counted(&shell, "Drop", order(&shell, OrderKind::Drop, caller, ask))?;
+        Ok(Response::new(v1::DropResponse { entry: Some(entry) }))
+    }
+
+    async fn undrop(&self, request: Request<v1::UndropRequest>) -> Result<Response<v1::UndropResponse>, Status> {
+        let shell = self.server.leader().await?;
+        let caller = caller(&request);
+        let request = request.into_inner();
+        let ask = Ask {
+            key: request.key,
+            reason: request.reason,
+            run: run(request.dry_run),
+        };
+        let entry = counted(&shell, "Undrop", order(&shell, OrderKind::Undrop, caller, ask))?;
+        Ok(Response::new(v1::UndropResponse { entry: Some(entry) }))
+    }
+}
+
+struct Ask {
+    key: Option<v1::EntryKey>,
+    reason: String,
+    run: Run,
+}
+
+fn run(dry_run: bool) -> Run {
+    if dry_run { Run::Dry } else { Run::ForReal }
+}
+
+fn order(shell: &Shell, kind: OrderKind, caller: Arc<str>, ask: Ask) -> Result<v1::Entry, Status> {
+    let reason = ask.reason.trim();
+    if reason.is_empty() && kind == OrderKind::Drop {
+        return Err(Status::invalid_argument(
+            "field reason is missing: say why, for those who find the workload where it is",
+        ));
+    }
+    if reason.len() > MAX_REASON_BYTES {
+        return Err(Status::invalid_argument(format!(
+            "field reason: {} bytes are too many, at most {MAX_REASON_BYTES}",
+            reason.len()
+        )));
+    }
+    let key = from_key(ask.key)?;
+    let request = OrderRequest {
+        kind,
+        caller,
+        reason: reason.to_owned(),
+    };
+    let plan = shell.order(&key, &request, ask.run).map_err(|refused| match refused {
+        OrderRefused::NotFound(_) => Status::not_found(refused.to_string()),
+        OrderRefused::KeptByPerson { .. } => Status::failed_precondition(refused.to_string()),
+    })?;
+    tracing::info!(
+        entry = %key,
+        caller = &*request.caller,
+        reason = request.reason,
+        dry_run = ask.run == Run::Dry,
+        was_so = plan.is_done,
+        "{}",
+        match kind {
+            OrderKind::Drop => "drop",
+            OrderKind::Undrop => "undrop",
+        }
+    );
+    Ok(to_entry(&plan.entry))
+}
+
+/// Who calls. Every request has it in its extensions.
+fn caller<T>(request: &Request<T>) -> Arc<str> {
+    let name = request
+        .extensions()
+        .get::<Caller>()
+        .map_or("somebody", |caller| caller.name.as_str());
+    name[..name.floor_char_boundary(MAX_CALLER_BYTES)].into()
+}
+
+fn counted<T>(shell: &Shell, method: &'static str, answer: Result<T, Status>) -> Result<T, Status> {
+    answer.inspect_err(|status| refusal::count(shell.metrics(), method, status))
+}

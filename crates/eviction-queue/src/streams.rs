@@ -1,0 +1,84 @@
+//! How many streams may be open at once, of each kind. A slot is taken before a stream is served and is free again when
+//! the far end is gone, read or not.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::Status;
+
+/// Streams of Publish: producers are few, one at a time each.
+pub const MAX_PUBLISH_STREAMS: usize = 16;
+/// Streams of Lease: one a process with evictors.
+pub const MAX_LEASE_STREAMS: usize = 256;
+/// Streams of `WatchEntries`.
+pub const MAX_WATCH_STREAMS: usize = 128;
+
+/// The slots of one term.
+#[derive(Debug)]
+pub struct Streams {
+    publish: Arc<Semaphore>,
+    lease: Arc<Semaphore>,
+    watch: Arc<Semaphore>,
+}
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self {
+            publish: Arc::new(Semaphore::new(MAX_PUBLISH_STREAMS)),
+            lease: Arc::new(Semaphore::new(MAX_LEASE_STREAMS)),
+            watch: Arc::new(Semaphore::new(MAX_WATCH_STREAMS)),
+        }
+    }
+}
+
+/// A kind of stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// A producer's.
+    Publish,
+    /// A consumer's.
+    Lease,
+    /// A watcher's.
+    WatchEntries,
+}
+
+impl StreamKind {
+    /// Name of the method.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Publish => "Publish",
+            Self::Lease => "Lease",
+            Self::WatchEntries => "WatchEntries",
+        }
+    }
+
+    fn most(self) -> usize {
+        match self {
+            Self::Publish => MAX_PUBLISH_STREAMS,
+            Self::Lease => MAX_LEASE_STREAMS,
+            Self::WatchEntries => MAX_WATCH_STREAMS,
+        }
+    }
+}
+
+impl Streams {
+    /// A slot for one more stream.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED when there is none.
+    pub fn slot(&self, kind: StreamKind) -> Result<OwnedSemaphorePermit, Status> {
+        let slots = match kind {
+            StreamKind::Publish => &self.publish,
+            StreamKind::Lease => &self.lease,
+            StreamKind::WatchEntries => &self.watch,
+        };
+        slots.clone().try_acquire_owned().map_err(|_| {
+            Status::resource_exhausted(format!(
+                "{} streams of {} are open, which is the most: try again later, or find out who holds them",
+                kind.most(),
+                kind.as_str()
+            ))
+        })
+    }
+}
