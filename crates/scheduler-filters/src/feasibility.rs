@@ -7,11 +7,18 @@
 //! each copy that is on its way out and not replaced yet, and keep the `minGroups` of its spread constraint without the
 //! faulty cluster; so of several failed clusters as many are left as there are candidates. The replicas of a Divided
 //! workload must all find a place, on new clusters or on those that remain.
+//!
+//! Where capacity is checked too, a place counts only with room for what would come there by the result: all replicas of a
+//! new copy, the additional ones of a Divided workload ([`crate::estimate`]). What has no replicas needs none.
+
+mod capacity;
 
 use api_types::cluster::{Cluster, effect};
+use api_types::placement::Placement;
 use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
 use api_types::{ClusterName, names};
 use failover_core::eviction::Cause;
+use failover_core::eviction::queue::NoTargetRestsOn;
 use failover_core::graceful::copies::works;
 use failover_core::graceful::placed::placed;
 use jiff::Timestamp;
@@ -22,6 +29,7 @@ use crate::plugin::Plugins;
 use crate::request::{Refusal, Refusals, Rules};
 use crate::schedule::{Decision, Failure, Scheduling, StartFrom, schedule};
 use crate::strategy::{self, Strategy};
+use capacity::{Short, in_words};
 
 /// The name that refusals of the dry run itself carry.
 pub const NAME: &str = "Feasibility";
@@ -32,6 +40,8 @@ pub enum PreEvictionCheck {
     /// Whether a cluster may take the workload; whether it has room is not judged.
     #[default]
     Affinity,
+    /// The same, and whether the free resources that clusters report cover the replicas that would come.
+    Capacity,
     /// Nothing: every eviction goes through.
     Off,
 }
@@ -111,6 +121,8 @@ pub struct Feasibility {
     /// When it is worth asking again although nothing changed: the end of the first block or toleration that refuses a
     /// cluster. Only with [`Outcome::NoTarget`].
     pub recheck_at: Option<Timestamp>,
+    /// What the answer rests on: whose change is another chance. Only with [`Outcome::NoTarget`].
+    pub rests_on: NoTargetRestsOn,
 }
 
 /// Whether the workload would find a place.
@@ -156,14 +168,27 @@ impl Feasibility {
             },
             refusals,
             recheck_at: None,
+            rests_on: NoTargetRestsOn::Places,
         }
     }
 
     fn no_target(refusals: Refusals, why: impl Into<String>) -> Self {
         Self {
             recheck_at: refusals.ends_at(),
+            rests_on: NoTargetRestsOn::Places,
             outcome: Outcome::NoTarget { why: why.into() },
             refusals,
+        }
+    }
+
+    /// No target because there is no room on `short`.
+    fn no_room(mut refusals: Refusals, short: &[Short], why: impl Into<String>) -> Self {
+        for short in short {
+            refusals.0.insert(short.cluster.clone(), short.refusal());
+        }
+        Self {
+            rests_on: NoTargetRestsOn::PlacesAndResources,
+            ..Self::no_target(refusals, why)
         }
     }
 }
@@ -222,7 +247,11 @@ fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasib
     if matches!(strategy::of(&after.spec, &placement), Ok(Strategy::StaticWeight(_))) {
         let placed: i64 = decision.clusters.iter().map(|target| i64::from(target.replicas)).sum();
         let wanted = i64::from(after.replicas());
-        return if placed >= wanted {
+        let more = capacity::additional(after, &decision.clusters);
+        let short = capacity::short(question, more);
+        return if placed < wanted {
+            Feasibility::no_target(refusals, format!("only {placed} of {wanted} replicas find a place"))
+        } else if short.is_empty() {
             Feasibility::fit(
                 decision.clusters,
                 gained,
@@ -230,8 +259,22 @@ fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasib
                 format!("all {wanted} replicas find a place"),
             )
         } else {
-            Feasibility::no_target(refusals, format!("only {placed} of {wanted} replicas find a place"))
+            let why = format!("the replicas that move find no room: {}", in_words(&short));
+            Feasibility::no_room(refusals, &short, why)
         };
+    }
+    let copies = decision.clusters.iter();
+    let new_copies = copies.filter(|target| question.binding.spec.target(&target.name.as_str().into()).is_none());
+    let short = capacity::short(question, new_copies.cloned());
+    let has_room = |name: &ClusterName| short.iter().all(|short| short.cluster != *name);
+    let gained: Vec<ClusterName> = gained.into_iter().filter(has_room).collect();
+    let wanted = min_groups(after, &placement);
+    if !short.is_empty() && decision.clusters.len().saturating_sub(short.len()) < wanted {
+        let why = format!(
+            "minGroups wants {wanted} clusters, and there is no room: {}",
+            in_words(&short)
+        );
+        return fewer_copies(question).unwrap_or_else(|| Feasibility::no_room(refusals, &short, why));
     }
     let owed = unreplaced(question) + 1;
     if gained.len() >= owed {
@@ -242,15 +285,30 @@ fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasib
     if let Some(accepted) = fewer_copies(question) {
         return accepted;
     }
-    let why = match (gained.len(), owed) {
-        (0, _) => format!("no other cluster can take it: {}", said(&refusals)),
-        (candidates, owed) => {
-            format!(
-                "{candidates} clusters can take it, and {owed} copies want one until the scheduler has placed those before"
-            )
+    let candidates = gained.len();
+    let too_few =
+        || format!("{candidates} clusters can take it, and {owed} copies want one until the scheduler has placed those before");
+    match (candidates, short.is_empty()) {
+        (0, true) => {
+            let why = format!("no other cluster can take it: {}", said(&refusals));
+            Feasibility::no_target(refusals, why)
         }
-    };
-    Feasibility::no_target(refusals, why)
+        (0, false) => {
+            let why = format!("no other cluster has room for it: {}", in_words(&short));
+            Feasibility::no_room(refusals, &short, why)
+        }
+        (_, true) => Feasibility::no_target(refusals, too_few()),
+        (_, false) => {
+            let why = format!("{}; beside them {}", too_few(), in_words(&short));
+            Feasibility::no_room(refusals, &short, why)
+        }
+    }
+}
+
+/// The clusters that the spread constraint wants at least.
+fn min_groups(after: &Binding, placement: &Placement) -> usize {
+    let groups = strategy::of(&after.spec, placement).and_then(|strategy| strategy::groups(strategy, placement));
+    groups.ok().flatten().map_or(0, |groups| groups.min)
 }
 
 /// Copies on their way out for which the scheduler has not looked yet: each wants one of the candidates.

@@ -227,6 +227,117 @@ fn a_placement_that_the_scheduler_cannot_do_holds_the_eviction() {
     assert!(!answer.fits() && answer.why().contains("Aggregated"), "{answer:?}");
 }
 
+/// `more` for a cluster that is Ready and has room for so many replicas of one CPU.
+fn room_for(replicas: u32) -> Value {
+    json!({"status": {"resourceSummary": {"allocatable": {"cpu": replicas.to_string(), "pods": "110"}}}})
+}
+
+/// The same binding, of replicas that ask for one CPU.
+fn of_one_cpu(mut binding: Binding) -> Binding {
+    binding.spec.replica_requirements = serde_json::from_value(json!({"resourceRequest": {"cpu": "1"}})).unwrap();
+    binding
+}
+
+fn with_capacity(binding: &Binding, member2: Value, member3: Value) -> Feasibility {
+    let down = member1_down();
+    let others = members([json!({}), member2, member3]);
+    let clusters = [down[0].clone(), others[1].clone(), others[2].clone()];
+    asked_with(binding, &clusters, PreEvictionCheck::Capacity, FewerCopies::Refused)
+}
+
+// The worked example, 1:2 over member1 and member2, where one replica moves to member2.
+#[rstest]
+#[case::enough(room_for(1), Ok("member2:3"))]
+#[case::none(room_for(0), Err("the replicas that move find no room: member2 has room for 0 of 1"))]
+#[case::silent(json!({}), Err("the replicas that move find no room: member2 has reported no resources"))]
+fn capacity_of_divided_is_that_for_what_is_added(#[case] member2: Value, #[case] expected: Result<&str, &str>) {
+    let binding = of_one_cpu(deployment(json!({
+        "clusters": [{"name": "member1", "replicas": 1}, {"name": "member2", "replicas": 2}], "placement": one_to_two(),
+    })));
+    let answer = with_capacity(&binding, member2, json!({}));
+    let rests_on = if expected.is_ok() {
+        NoTargetRestsOn::Places
+    } else {
+        NoTargetRestsOn::PlacesAndResources
+    };
+    assert_eq!((answer.fits(), answer.rests_on), (expected.is_ok(), rests_on));
+    assert_eq!(result(&answer), expected.unwrap_or_else(|why| why));
+}
+
+#[test]
+fn capacity_of_divided_counts_new_clusters_and_those_that_remain() {
+    let binding = of_one_cpu(deployment(json!({
+        "replicas": 6, "clusters": [{"name": "member1", "replicas": 4}, {"name": "member2", "replicas": 2}],
+        "placement": {"replicaScheduling": {}},
+    })));
+    let answer = with_capacity(&binding, room_for(1), room_for(3));
+    assert_eq!((answer.fits(), result(&answer).as_str()), (true, "member2:3 member3:3"));
+    let answer = with_capacity(&binding, room_for(0), room_for(2));
+    let why = "the replicas that move find no room: member2 has room for 0 of 1, member3 has room for 2 of 3";
+    assert_eq!((answer.fits(), result(&answer).as_str()), (false, why));
+    assert_eq!(
+        answer.refusals.0["member3"].reason,
+        "cluster(s) has room for 2 of 3 replicas"
+    );
+}
+
+#[rstest]
+#[case::one_has_room(&["member1"], None, 3, 0, Ok("member2"))]
+#[case::none_has(&["member1"], None, 1, 2, Err("no other cluster has room for it: member2 has room for 1 of 3, member3 has room for 2 of 3"))]
+#[case::where_it_runs_already_none_is_needed(&["member1", "member2"], None, 0, 3, Ok("member3"))]
+#[case::where_it_runs_already_nothing_is_gained(&["member1", "member2"], None, 9, 1, Err("no other cluster has room for it: member3 has room for 1 of 3"))]
+// The scheduler looks at no room when it chooses: of two that fit it takes the first.
+#[case::what_the_scheduler_would_choose_counts(&["member1"], Some((1, 1)), 0, 9, Err("minGroups wants 1 clusters, and there is no room: member2 has room for 0 of 3"))]
+#[case::min_groups_with_room(&["member1"], Some((2, 2)), 9, 0, Err("minGroups wants 2 clusters, and there is no room: member3 has room for 0 of 3"))]
+fn capacity_of_duplicated_is_that_of_each_candidate(
+    #[case] present: &[&str],
+    #[case] groups: Option<(i64, i64)>,
+    #[case] member2: u32,
+    #[case] member3: u32,
+    #[case] expected: Result<&str, &str>,
+) {
+    let binding = of_one_cpu(on(present, 3, duplicated(&["member1", "member2", "member3"], groups)));
+    let answer = with_capacity(&binding, room_for(member2), room_for(member3));
+    match (&answer.outcome, expected) {
+        (Outcome::Fits { gained, .. }, Ok(expected)) => assert_eq!(gained, &[ClusterName::from(expected)]),
+        (Outcome::NoTarget { why }, Err(expected)) => assert_eq!(why, expected),
+        _ => panic!("{answer:?}"),
+    }
+}
+
+#[test]
+fn what_has_no_replicas_needs_no_room() {
+    let binding = config_map(json!({"clusters": [{"name": "member1"}], "placement": {}}));
+    assert!(with_capacity(&binding, json!({}), json!({})).fits());
+}
+
+#[test]
+fn without_capacity_room_is_not_judged() {
+    let binding = of_one_cpu(on(&["member1"], 3, duplicated(&["member1", "member2"], None)));
+    let clusters = [member1_down()[0].clone(), cluster("member2", room_for(0))];
+    assert!(asked(&binding, &clusters).fits());
+}
+
+// Where nothing is named that could take it, more resources are no other chance.
+#[test]
+fn what_no_cluster_may_take_does_not_wait_for_room() {
+    let binding = of_one_cpu(on(&["member1"], 3, duplicated(&["member1"], None)));
+    let answer = with_capacity(&binding, room_for(9), room_for(9));
+    assert_eq!((answer.fits(), answer.rests_on), (false, NoTargetRestsOn::Places));
+}
+
+// Only clusters with Ready=True count, those where a copy is included.
+#[rstest]
+#[case::min_groups_of_which_one_is_not_ready(duplicated(&["member1", "member2", "member3"], Some((2, 3))), false)]
+#[case::the_ready_one_takes_it(duplicated(&["member1", "member2", "member3"], None), true)]
+fn a_present_cluster_that_is_not_ready_is_no_place(#[case] placement: Value, #[case] fits: bool) {
+    let mut clusters = member1_down();
+    clusters[1] = cluster("member2", not_ready());
+    let answer = asked(&on(&["member1", "member2"], 3, placement), &clusters);
+    assert_eq!(answer.fits(), fits, "{answer:?}");
+    assert_eq!(answer.refusals.0["member2"].reason, "cluster(s) is not Ready");
+}
+
 #[test]
 fn nothing_is_checked_when_the_check_is_off() {
     let binding = on(&["member1"], 3, duplicated(&["member1"], None));
