@@ -1,16 +1,24 @@
 //! The command line.
 
+mod change;
+mod look;
+mod when;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use api_types::BindingKey;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use controller_kit::durations::parse_duration;
 use controller_kit::process::DEFAULT_SYSTEM_NAMESPACE;
 use eviction_queue_api::ConnectionFlags;
 use failover_core::lint::Code;
 
 use crate::output::Format;
+
+pub use change::{ChangeArgs, DropArgs, PauseArgs, PauseCommand, ResumeArgs, ScopeArg, UndropArgs, WhichEntries};
+pub use look::{FilterArgs, HistoryArgs, ListArgs, RecentArgs, ShowArgs, StateFilter, WatchArgs};
+pub use when::Since;
 
 /// What is moving between the clusters of a Karmada control plane, what is not, and why.
 ///
@@ -86,6 +94,29 @@ impl Target {
     pub fn request_timeout(&self) -> Duration {
         self.timeout / 3
     }
+
+    /// The arguments that lead to the same place.
+    #[must_use]
+    pub fn as_args(&self) -> Vec<String> {
+        let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let namespace = Some(&self.system_namespace).filter(|namespace| *namespace != DEFAULT_SYSTEM_NAMESPACE);
+        let queue = &self.queue;
+        [
+            ("--kubeconfig", file(&self.kubeconfig)),
+            ("--context", self.context.clone()),
+            ("--queue-address", self.queue_address.clone()),
+            ("--system-namespace", namespace.cloned()),
+            ("--queue-ca-file", file(&queue.queue_ca_file)),
+            ("--queue-client-cert-file", file(&queue.queue_client_cert_file)),
+            ("--queue-client-key-file", file(&queue.queue_client_key_file)),
+            ("--queue-server-name", queue.queue_server_name.clone()),
+            ("--queue-token-file", file(&queue.queue_token_file)),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some([name.to_owned(), value?]))
+        .flatten()
+        .collect()
+    }
 }
 
 /// What to do.
@@ -96,12 +127,18 @@ pub enum Command {
         /// Only this cluster.
         cluster: Option<String>,
     },
-    /// What waits to be evicted.
+    /// What waits to be evicted, what became of it, and how to keep it.
     #[command(subcommand)]
     Queue(QueueCommand),
     /// Why something moved, why not, and what would change that.
     #[command(subcommand)]
     Explain(ExplainCommand),
+    /// Stop evictions: all, from clusters or of namespaces. Everything is still computed and shown.
+    Pause(PauseArgs),
+    /// End pauses: what they held back goes on, at the queue's rate.
+    Resume(ResumeArgs),
+    /// The moves that happened and how each ended, newest first.
+    History(HistoryArgs),
     /// Whether policies in files say what their authors most likely meant.
     ///
     /// Looks at ClusterTaintPolicies, PropagationPolicies and ClusterPropagationPolicies, and at whether an API server
@@ -131,58 +168,21 @@ pub struct LintArgs {
     pub probe_period: Duration,
 }
 
-/// What to show of the queue.
+/// What to do with the queue.
 #[derive(Debug, Subcommand)]
 pub enum QueueCommand {
     /// The entries, lane by lane in their order.
     List(ListArgs),
     /// Everything about the entries of one binding.
     Show(ShowArgs),
-}
-
-/// Which entries.
-#[derive(Debug, Clone, Default, Args)]
-pub struct ListArgs {
-    /// Only entries that leave this cluster.
-    #[arg(long, value_name = "NAME")]
-    pub cluster: Option<String>,
-
-    /// Only bindings of this namespace; `-` for bindings of cluster scope.
-    #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
-    pub namespace: Option<String>,
-
-    /// Only entries in this state.
-    #[arg(long, value_enum, ignore_case = true, value_name = "STATE")]
-    pub state: Option<StateFilter>,
-
-    /// Show at most so many; 0 shows all.
-    #[arg(long, value_name = "COUNT", default_value_t = 500)]
-    pub limit: u32,
-}
-
-/// State of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StateFilter {
-    /// Due later.
-    Waiting,
-    /// Due: goes when its turn comes.
-    Ready,
-    /// The evictor works on it.
-    Leased,
-    /// Not released, for a reason that it says.
-    Held,
-}
-
-/// Which binding.
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// NAMESPACE/NAME of a ResourceBinding, or NAME of a ClusterResourceBinding.
-    #[arg(value_name = "[NAMESPACE/]NAME", value_parser = parse_binding)]
-    pub binding: BindingKey,
-
-    /// Only the entry that leaves this cluster.
-    #[arg(long, value_name = "NAME")]
-    pub cluster: Option<String>,
+    /// Every change as it happens, one line each, until Ctrl-C.
+    Watch(WatchArgs),
+    /// What became of the entries that were released, newest first.
+    Recent(RecentArgs),
+    /// Keep workloads where they are: the queue holds their entries, and the bindings get the annotation that says so.
+    Drop(DropArgs),
+    /// Take drops back: the workloads may leave again.
+    Undrop(UndropArgs),
 }
 
 /// What to explain.
@@ -249,7 +249,7 @@ mod tests {
         let Command::Queue(QueueCommand::List(args)) = cli.command else {
             unreachable!()
         };
-        assert_eq!(args.namespace.as_deref(), Some("-"));
-        assert_eq!(args.state, Some(StateFilter::Held));
+        assert_eq!(args.filter.namespace.as_deref(), Some("-"));
+        assert_eq!(args.filter.state, Some(StateFilter::Held));
     }
 }

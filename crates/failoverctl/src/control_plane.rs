@@ -1,4 +1,4 @@
-//! What is asked of the API server: reads only.
+//! What is asked of the API server by several commands: reads only.
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
@@ -52,6 +52,11 @@ impl ControlPlane {
             client,
             system_namespace: system_namespace.to_owned(),
         }
+    }
+
+    /// For what only one command asks.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
     }
 
     /// Namespace of the Leases.
@@ -358,6 +363,32 @@ where
             .await
             .map_err(|error| Failure::of_api(&format!("cannot list {what}"), &error))?;
         items.extend(page.items.into_iter().filter(&wanted));
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(items),
+        }
+    }
+}
+
+/// All objects of a kind that only some commands need.
+///
+/// # Errors
+/// They cannot be listed; where the kind is not served, that is said. `needed` is what to do about missing rights.
+pub(crate) async fn all_of<K>(api: &Api<K>, kind: &str, what: &str, needed: &str) -> Result<Vec<K>, Failure>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let mut params = ListParams::default().limit(PAGE);
+    let mut items = Vec::new();
+    loop {
+        let page = api.list(&params).await.map_err(|error| {
+            if api_errors::is_not_found(&error) {
+                Failure::kind_not_served(kind)
+            } else {
+                Failure::of_api_needing(&format!("cannot list {what}"), &error, needed)
+            }
+        })?;
+        items.extend(page.items);
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params = params.continue_token(&token),
             None => return Ok(items),

@@ -1,8 +1,14 @@
 //! An entry of the eviction queue as it is shown: words instead of numbers, times instead of seconds.
 
+mod hold;
+mod moved;
+
 use api_types::BindingKey;
 use eviction_queue_api::v1;
 use serde::Serialize;
+
+pub use hold::{HoldReason, HoldView, OrderKind, OrderView};
+pub use moved::{MoveView, outcome_word, seconds_between};
 
 use crate::output::At;
 
@@ -45,77 +51,6 @@ impl State {
             Self::Unknown => "Unknown",
         }
     }
-}
-
-/// Why an entry is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum HoldReason {
-    /// The binding's annotation says so.
-    Stay,
-    /// The conditions behind the taint no longer match.
-    Recovering,
-    /// An operator dropped it.
-    Dropped,
-    /// Its producer is gone.
-    ProducerGone,
-    /// The queue does not see the cause on the cluster.
-    CauseNotSeen,
-    /// The evictor found it not needed.
-    NotNeeded,
-    /// No cluster could take the workload.
-    NoTarget,
-    /// The evictor asked to wait.
-    Wait,
-    /// A FailoverPause covers it.
-    Paused,
-    /// A reason that this version does not know.
-    Unknown,
-}
-
-impl HoldReason {
-    fn of(reason: v1::HoldReason) -> Self {
-        match reason {
-            v1::HoldReason::Stay => Self::Stay,
-            v1::HoldReason::Recovering => Self::Recovering,
-            v1::HoldReason::Dropped => Self::Dropped,
-            v1::HoldReason::ProducerGone => Self::ProducerGone,
-            v1::HoldReason::CauseNotSeen => Self::CauseNotSeen,
-            v1::HoldReason::NotNeeded => Self::NotNeeded,
-            v1::HoldReason::NoTarget => Self::NoTarget,
-            v1::HoldReason::Wait => Self::Wait,
-            v1::HoldReason::Paused => Self::Paused,
-            v1::HoldReason::Unspecified => Self::Unknown,
-        }
-    }
-
-    /// What would change it.
-    #[must_use]
-    pub fn remedy(self) -> &'static str {
-        match self {
-            Self::Stay => "it moves when the annotation failover.karmada.io/stay is taken off the binding",
-            Self::Recovering => "it is given up if the taint is removed, and released if the conditions match again",
-            Self::Dropped => "it stays; to let it go, take the annotation failover.karmada.io/stay off the binding",
-            Self::ProducerGone => "it goes on when the controller that published it runs again",
-            Self::CauseNotSeen => "it goes on when the queue sees the taint, and is given up if the taint is gone",
-            Self::NotNeeded => "its controller confirms it or takes it back within moments",
-            Self::NoTarget => "it moves when a cluster can take it; failoverctl explain binding says why each cannot",
-            Self::Wait => "it is looked at again at the time given",
-            Self::Paused => "it goes on when the FailoverPause is deleted or ends",
-            Self::Unknown => "see the message",
-        }
-    }
-}
-
-/// Why an entry is not released.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HoldView {
-    /// One word.
-    pub reason: HoldReason,
-    /// A sentence.
-    pub message: String,
-    /// When it is looked at again at the latest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<At>,
 }
 
 /// Why a copy has to leave.
@@ -183,6 +118,9 @@ pub struct EntryView {
     /// Why it is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<HoldView>,
+    /// What an operator ordered, until the binding says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderView>,
     /// Place in the order of release over all lanes, from 1; absent: it is not ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
@@ -262,7 +200,9 @@ impl EntryView {
                     reason: HoldReason::of(hold.reason()),
                     message: hold.message.clone(),
                     until: at(hold.until.as_ref()),
+                    dropped: hold.dropped,
                 }),
+            order: entry.order.as_ref().map(OrderView::of),
             position: None,
             estimated_release_at: None,
             explanation: String::new(),
@@ -327,65 +267,5 @@ fn resource(reference: v1::ResourceRef) -> ResourceView {
         kind: reference.kind,
         namespace: Some(reference.namespace).filter(|namespace| !namespace.is_empty()),
         name: reference.name,
-    }
-}
-
-/// What became of a lease, in a word.
-#[must_use]
-pub fn outcome_word(outcome: v1::Outcome) -> &'static str {
-    match outcome {
-        v1::Outcome::Evicted => "Evicted",
-        v1::Outcome::NotNeeded => "NotNeeded",
-        v1::Outcome::NoTarget => "NoTarget",
-        v1::Outcome::Failed => "Failed",
-        v1::Outcome::Wait => "Wait",
-        v1::Outcome::Unspecified => "Lapsed",
-    }
-}
-
-/// What became of one lease.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MoveView {
-    /// `NAMESPACE/NAME`, or `NAME` of cluster scope.
-    pub binding: String,
-    /// The cluster that was to be left.
-    pub cluster: String,
-    /// Evicted, NotNeeded, NoTarget, Failed, Wait, or Lapsed.
-    pub outcome: &'static str,
-    /// One word.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-    /// A sentence.
-    pub message: String,
-    /// `key:effect@timeAdded`, `deletion@time` or `application@unhealthySince`.
-    pub cause: String,
-    /// When it was due.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub due_at: Option<At>,
-    /// When it was released.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub released_at: Option<At>,
-    /// When that was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<At>,
-}
-
-impl MoveView {
-    /// From the queue's memory.
-    #[must_use]
-    pub fn of(outcome: &v1::RecentOutcome) -> Self {
-        let key = outcome.key.clone().unwrap_or_default();
-        Self {
-            binding: binding_key(&key).to_string(),
-            cluster: key.cluster,
-            outcome: outcome_word(outcome.outcome()),
-            reason: outcome.reason.clone(),
-            message: outcome.message.clone(),
-            cause: key.cause,
-            due_at: at(outcome.due_at.as_ref()),
-            released_at: at(outcome.released_at.as_ref()),
-            ended_at: at(outcome.ended_at.as_ref()),
-        }
     }
 }

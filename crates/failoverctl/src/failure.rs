@@ -85,6 +85,13 @@ impl Failure {
     /// A request to the API server that failed. `what` says what could not be done.
     #[must_use]
     pub fn of_api(what: &str, error: &kube::Error) -> Self {
+        let needed = "use a kubeconfig whose user may get and list clusters, bindings and leases";
+        Self::of_api_needing(what, error, needed)
+    }
+
+    /// The same, of a request that needs other rights: `needed` says what to do when they are missing.
+    #[must_use]
+    pub fn of_api_needing(what: &str, error: &kube::Error, needed: &str) -> Self {
         let why = api_errors::one_line(error);
         if is_time_out(error) {
             return Self::new(
@@ -99,7 +106,7 @@ impl Failure {
                 ExitStatus::Unreachable,
                 what,
                 format!("the API server refuses: {why}"),
-                "use a kubeconfig whose user may get and list clusters, bindings and leases",
+                needed,
             );
         }
         if api_errors::is_not_found(error) {
@@ -112,6 +119,47 @@ impl Failure {
             "check that the API server runs and that --kubeconfig and --context lead to the Karmada control plane",
         )
     }
+}
+
+impl Failure {
+    /// A kind of ours that the server does not know.
+    #[must_use]
+    pub fn kind_not_served(kind: &str) -> Self {
+        Self::new(
+            ExitStatus::Problem,
+            format!("cannot ask for {kind}s"),
+            format!("the API server does not serve {kind} (failover.karmada.io/v1alpha1)"),
+            "check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/crds",
+        )
+    }
+
+    /// What the server has against an object, in its rules' own words; nothing when that is not what went wrong.
+    #[must_use]
+    pub fn of_invalid(what: &str, error: &kube::Error, next: &str) -> Option<Self> {
+        let kube::Error::Api(status) = error else { return None };
+        if status.code != 422 {
+            return None;
+        }
+        let causes = status.details.iter().flat_map(|details| &details.causes);
+        let words: Vec<String> = causes.map(|cause| in_words(&cause.message)).collect();
+        let why = if words.is_empty() {
+            api_errors::one_line(error)
+        } else {
+            words.join("; ")
+        };
+        Some(Self::new(ExitStatus::Usage, what, why, next))
+    }
+}
+
+/// A cause of an invalid object without the value that it is about: `Invalid value: …: MESSAGE` is MESSAGE.
+fn in_words(message: &str) -> String {
+    let Some(rest) = message.strip_prefix("Invalid value: ") else {
+        return message.to_owned();
+    };
+    let after_text = rest.split_once("\": ");
+    let after_number = || rest.split_once(": ").filter(|(value, _)| !value.contains(' '));
+    let words = after_text.or_else(after_number).map_or(rest, |(_, words)| words);
+    words.to_owned()
 }
 
 impl From<ConnectError> for Failure {
@@ -167,4 +215,23 @@ fn is_time_out(error: &kube::Error) -> bool {
         cause = current.source();
     }
     matches!(error, kube::Error::Api(status) if status.code == 504)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case(
+        "Invalid value: \"object\": scope Clusters needs clusters",
+        "scope Clusters needs clusters"
+    )]
+    #[case("Invalid value: scope Clusters needs: clusters", "scope Clusters needs: clusters")]
+    #[case("Invalid value: 5: should be less than 3", "should be less than 3")]
+    #[case("Invalid value: \"\": spec.reason is too short", "spec.reason is too short")]
+    #[case("Required value", "Required value")]
+    fn causes_in_words(#[case] message: &str, #[case] expected: &str) {
+        assert_eq!(in_words(message), expected);
+    }
 }

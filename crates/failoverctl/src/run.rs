@@ -1,5 +1,6 @@
 //! From a command line to an answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use controller_kit::Clock;
@@ -9,15 +10,20 @@ use eviction_queue_api::memory::MemoryNetwork;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use crate::cli::{Cli, Command, ExplainCommand, LintArgs, QueueCommand, Target};
+use crate::console::{Console, Standard};
 use crate::control_plane::ControlPlane;
 use crate::controllers::{self, Mode};
 use crate::entries;
 use crate::explain;
 use crate::failure::{ExitStatus, Failure};
+use crate::history;
 use crate::lint;
+use crate::order;
 use crate::output::{Colour, Report, render};
+use crate::pause;
 use crate::queue::{self, Queue};
 use crate::status;
+use crate::watch;
 
 /// How long `lint` waits for a control plane that the command line does not name.
 const AT_ONCE: Duration = Duration::from_secs(3);
@@ -29,6 +35,8 @@ pub struct Surroundings {
     pub clock: Clock,
     /// Whether colour is used.
     pub colour: Colour,
+    /// Who is at the other end.
+    pub console: Arc<dyn Console>,
     /// A network inside the process, through which the queue is reached instead of by sockets.
     pub network: Option<MemoryNetwork>,
 }
@@ -40,6 +48,7 @@ impl Surroundings {
         Self {
             clock,
             colour: Colour::Off,
+            console: Arc::new(Standard),
             network: None,
         }
     }
@@ -63,22 +72,29 @@ pub struct Answer {
     pub status: ExitStatus,
 }
 
+impl Answer {
+    fn nothing() -> Self {
+        Self {
+            text: String::new(),
+            status: ExitStatus::Fine,
+        }
+    }
+}
+
 /// Carries a command out.
 ///
 /// # Errors
 /// What was wanted, why it failed, what to do; with how the program ends.
 pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
-    in_time(cli.target.timeout, async {
-        // With a fixed address, the commands about the queue need no API server.
-        if let (Command::Queue(command), Some(address)) = (&cli.command, &cli.target.queue_address) {
-            return about_queue(command, &mut around.queue(address, &cli.target), cli, around).await;
-        }
-        if let Command::Lint(args) = &cli.command {
-            return about_files(args, cli, around).await;
-        }
-        answer(cli, &ControlPlane::find(&cli.target).await?, around).await
-    })
-    .await
+    // With a fixed address, the commands about the queue need no API server.
+    if let (Command::Queue(command), Some(address)) = (&cli.command, &cli.target.queue_address) {
+        return about_queue(command, async || Ok(around.queue(address, &cli.target)), cli, around).await;
+    }
+    if let Command::Lint(args) = &cli.command {
+        return in_time(cli.target.timeout, about_files(args, cli, around)).await;
+    }
+    let control_plane = in_time(cli.target.timeout, ControlPlane::find(&cli.target)).await?;
+    answer(cli, &control_plane, around).await
 }
 
 /// Carries a command out on a control plane that is found already.
@@ -86,6 +102,35 @@ pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
 /// # Errors
 /// As [`run`].
 pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) -> Result<Answer, Failure> {
+    let find = async || {
+        control_plane.require_our_kinds().await?;
+        find_queue(cli, &control_plane.leases().await?, around)
+    };
+    match &cli.command {
+        // A watch lasts as long as somebody looks, a change waits for an answer: each question has its own time limit.
+        Command::Queue(command) => about_queue(command, find, cli, around).await,
+        Command::Pause(args) if args.command.is_none() => {
+            let queue = find().await;
+            came(
+                pause::pause(control_plane, queue, args, &cli.target, around).await?,
+                cli,
+                around,
+            )
+        }
+        Command::Resume(args) => {
+            let queue = find().await;
+            came(
+                pause::resume(control_plane, queue, args, &cli.target, around).await?,
+                cli,
+                around,
+            )
+        }
+        _ => in_time(cli.target.timeout, look(cli, control_plane, around)).await,
+    }
+}
+
+/// What only looks, at the control plane.
+async fn look(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) -> Result<Answer, Failure> {
     if let Command::Lint(args) = &cli.command {
         let sources = lint::sources(&args.files)?;
         return finish(
@@ -94,26 +139,27 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
             around,
         );
     }
+    if let Command::History(args) = &cli.command {
+        let now = around.clock.now();
+        return finish(&history::gather(control_plane, args, now).await?, cli, around);
+    }
     control_plane.require_our_kinds().await?;
     let leases = control_plane.leases().await?;
+    let queue = find_queue(cli, &leases, around);
     match &cli.command {
         Command::Status { cluster } => {
             let mode = control_plane.mode().await?;
-            let queue = find_queue(cli, &leases, around);
             let gathered = status::gather(control_plane, leases, mode, queue, cluster.as_deref()).await?;
             let now = around.clock.now();
             finish(&status::report(&gathered, now)?, cli, around)
         }
-        Command::Queue(command) => about_queue(command, &mut find_queue(cli, &leases, around)?, cli, around).await,
         Command::Explain(ExplainCommand::Binding { binding }) => {
             let mode = control_plane.mode().await?;
-            let queue = find_queue(cli, &leases, around);
             let gathered = explain::binding::gather(control_plane, leases, mode, queue, binding).await?;
             finish(&explain::binding::report(&gathered, around.clock.now()), cli, around)
         }
         Command::Explain(ExplainCommand::Cluster { name }) => {
             let mode = control_plane.mode().await?;
-            let queue = find_queue(cli, &leases, around);
             let gathered =
                 explain::cluster::gather(control_plane, leases, mode, queue, name, around.clock.now()).await?;
             finish(&explain::cluster::report(&gathered, around.clock.now()), cli, around)
@@ -123,20 +169,63 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
             let gathered = explain::policy::gather(control_plane, leases, mode, name).await?;
             finish(&explain::policy::report(&gathered, around.clock.now()), cli, around)
         }
-        // Answered above: it needs no control plane.
-        Command::Lint(args) => about_files(args, cli, around).await,
+        // `pause list`; the others were answered above.
+        _ => finish(&pause::list(control_plane, queue).await?, cli, around),
     }
 }
 
 async fn about_queue(
     command: &QueueCommand,
-    queue: &mut Queue,
+    find: impl AsyncFn() -> Result<Queue, Failure>,
     cli: &Cli,
     around: &Surroundings,
 ) -> Result<Answer, Failure> {
-    match command {
-        QueueCommand::List(args) => finish(&entries::list(queue, args).await?, cli, around),
-        QueueCommand::Show(args) => finish(&entries::show(queue, args).await?, cli, around),
+    if let QueueCommand::Watch(args) = command {
+        watch::watch(find, args, cli, around).await?;
+        return Ok(Answer::nothing());
+    }
+    let wanted = match command {
+        QueueCommand::Drop(args) => Some(order::Wanted::from(args)),
+        QueueCommand::Undrop(args) => Some(order::Wanted::from(args)),
+        _ => None,
+    };
+    if let Some(wanted) = wanted {
+        let mut queue = find().await?;
+        return came(
+            order::order(&mut queue, &wanted, &cli.target, around).await?,
+            cli,
+            around,
+        );
+    }
+    in_time(cli.target.timeout, async {
+        let mut queue = find().await?;
+        match command {
+            QueueCommand::List(args) => finish(&entries::list(&mut queue, args).await?, cli, around),
+            QueueCommand::Show(args) => finish(&entries::show(&mut queue, args).await?, cli, around),
+            QueueCommand::Recent(args) => finish(&entries::recent(&mut queue, args).await?, cli, around),
+            // Answered above.
+            QueueCommand::Watch(_) | QueueCommand::Drop(_) | QueueCommand::Undrop(_) => Ok(Answer::nothing()),
+        }
+    })
+    .await
+}
+
+/// What came of a command that may have been declined.
+pub enum Came<R> {
+    /// It was done, or would be.
+    To(R),
+    /// The person said no.
+    Nothing,
+}
+
+/// What came of a change.
+fn came<R: Report>(came: Came<R>, cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
+    match came {
+        Came::To(report) => finish(&report, cli, around),
+        Came::Nothing => {
+            around.console.note("nothing was changed\n");
+            Ok(Answer::nothing())
+        }
     }
 }
 

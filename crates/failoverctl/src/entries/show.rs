@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::tone;
-use crate::entry::{EntryView, State};
+use crate::entry::{EntryView, OrderKind, OrderView, State};
 use crate::failure::ExitStatus;
 use crate::output::{At, Colour, Report, View};
 
@@ -53,8 +53,9 @@ fn details(entry: &EntryView, view: &View) -> String {
         ("Held until", entry.hold.as_ref().and_then(|hold| time(hold.until))),
         (
             "What would change it",
-            entry.hold.as_ref().map(|hold| hold.reason.remedy().to_owned()),
+            entry.hold.as_ref().map(|hold| hold.remedy().to_owned()),
         ),
+        ("Ordered", entry.order.as_ref().map(|order| ordered(order, view))),
         ("Due", time(entry.due_at)),
         (
             "Position",
@@ -92,6 +93,22 @@ fn details(entry: &EntryView, view: &View) -> String {
         rows.into_iter().filter_map(|(name, value)| Some((name, value?))),
         view.colour,
     )
+}
+
+/// An order that the binding does not say yet.
+fn ordered(order: &OrderView, view: &View) -> String {
+    let what = match order.kind {
+        OrderKind::Drop => "to stay",
+        OrderKind::Undrop => "to be let go again",
+        OrderKind::Unknown => "something that this version does not know",
+    };
+    let at = order.at.map(|at| format!(", {}", at.show(view))).unwrap_or_default();
+    let why = if order.reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", order.reason)
+    };
+    format!("{what}, by {}{at}{why}; the binding does not say so yet", order.caller)
 }
 
 fn replicas(entry: &EntryView) -> String {

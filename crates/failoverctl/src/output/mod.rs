@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use style::{Colour, Tone};
 pub use table::Grid;
-pub use time::{At, relative};
+pub use time::{At, relative, span_of, whole_span_of};
 
 use crate::failure::{ExitStatus, Failure};
 
@@ -81,6 +81,39 @@ struct Document<'a, R> {
     report: &'a R,
 }
 
+/// One JSON or YAML document of a stream of them: JSON in one line, YAML after a line `---`.
+///
+/// # Errors
+/// As [`render`].
+pub fn document<R: Serialize>(
+    kind: &'static str,
+    report: &R,
+    format: Format,
+    now: Timestamp,
+) -> Result<String, Failure> {
+    let document = Document {
+        api_version: API_VERSION,
+        kind,
+        as_of: At(now),
+        report,
+    };
+    if format == Format::Yaml {
+        let text = serde_saphyr::to_string(&document).map_err(|error| defect(format, &error))?;
+        return Ok(format!("---\n{}\n", text.trim_end()));
+    }
+    let text = serde_json::to_string(&document).map_err(|error| defect(format, &error))?;
+    Ok(format!("{text}\n"))
+}
+
+fn defect(format: Format, why: &dyn std::error::Error) -> Failure {
+    Failure::new(
+        ExitStatus::Problem,
+        format!("cannot write the answer as {format:?}"),
+        why.to_string(),
+        "use -o table, and report this as a defect",
+    )
+}
+
 /// Renders a report; the text ends with a line feed unless it is empty.
 ///
 /// # Errors
@@ -91,14 +124,6 @@ pub fn render<R: Report>(report: &R, format: Format, now: Timestamp, colour: Col
         kind: R::KIND,
         as_of: At(now),
         report,
-    };
-    let defect = |why: String| {
-        Failure::new(
-            ExitStatus::Problem,
-            format!("cannot write the answer as {format:?}"),
-            why,
-            "use -o table, and report this as a defect",
-        )
     };
     let text = match format {
         Format::Table => report.text(&View {
@@ -111,8 +136,8 @@ pub fn render<R: Report>(report: &R, format: Format, now: Timestamp, colour: Col
             colour,
             width: Width::Wide,
         }),
-        Format::Json => serde_json::to_string_pretty(&document).map_err(|error| defect(error.to_string()))?,
-        Format::Yaml => serde_saphyr::to_string(&document).map_err(|error| defect(error.to_string()))?,
+        Format::Json => serde_json::to_string_pretty(&document).map_err(|error| defect(format, &error))?,
+        Format::Yaml => serde_saphyr::to_string(&document).map_err(|error| defect(format, &error))?,
         Format::Name => report.names().join("\n"),
     };
     let text = text.trim_end();

@@ -50,6 +50,22 @@ pub fn relative(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// `0.4s`, `12s`, `3m20s`: how long something took, given in seconds. Below ten seconds with a tenth.
+#[must_use]
+pub fn span_of(seconds: f64) -> String {
+    if seconds < 9.95 {
+        return format!("{seconds:.1}s");
+    }
+    whole_span_of(seconds)
+}
+
+/// The same of times that are known to the second only.
+#[must_use]
+pub fn whole_span_of(seconds: f64) -> String {
+    let whole = std::time::Duration::try_from_secs_f64(seconds.round()).unwrap_or(std::time::Duration::MAX);
+    span(whole.as_secs())
+}
+
 fn span(seconds: u64) -> String {
     let units = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
     let first = units
@@ -88,6 +104,17 @@ mod tests {
     fn relative_times(#[case] milliseconds: i64, #[case] expected: &str) {
         let now: Timestamp = "2026-01-31T12:00:00Z".parse().unwrap();
         assert_eq!(relative(now + SignedDuration::from_millis(milliseconds), now), expected);
+    }
+
+    #[rstest]
+    #[case(0.0, "0.0s")]
+    #[case(0.44, "0.4s")]
+    #[case(9.94, "9.9s")]
+    #[case(9.96, "10s")]
+    #[case(200.4, "3m20s")]
+    #[case(f64::INFINITY, "213503982334601d7h")]
+    fn how_long_it_took(#[case] seconds: f64, #[case] expected: &str) {
+        assert_eq!(span_of(seconds), expected);
     }
 
     #[test]

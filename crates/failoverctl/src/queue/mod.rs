@@ -1,4 +1,4 @@
-//! What is asked of the eviction queue over gRPC: reads only.
+//! What is asked of the eviction queue over gRPC, and the two orders that it takes from people.
 
 mod find;
 mod refused;
@@ -6,10 +6,11 @@ mod refused;
 use std::time::Duration;
 
 use eviction_queue_api::status::Advice;
+use eviction_queue_api::v1::queue_admin_client::QueueAdminClient;
 use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
-use eviction_queue_api::{Channel, QueueClient, v1};
+use eviction_queue_api::{Channel, ClientError, QueueClient, v1};
 use futures::StreamExt;
-use tonic::{Code, Status};
+use tonic::{Code, Status, Streaming};
 
 pub use find::address;
 
@@ -32,6 +33,39 @@ pub struct Queue {
     client: QueueClient,
     address: String,
     timeout: Duration,
+}
+
+/// What a call is for, and who may make it.
+struct Wants {
+    what: &'static str,
+    role: Role,
+}
+
+/// A role that the queue gives to callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Reader,
+    Admin,
+}
+
+/// Whether an order is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Really {
+    /// It is.
+    Do,
+    /// The queue only says what would be.
+    OnlySay,
+}
+
+/// An order about one entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    /// The entry.
+    pub key: v1::EntryKey,
+    /// Why.
+    pub reason: String,
+    /// Whether it is carried out.
+    pub really: Really,
 }
 
 /// Entries, and how many there are in all.
@@ -168,6 +202,36 @@ impl Queue {
         .await
     }
 
+    /// Opens a watch; nothing when the queue cannot go on after the position asked for.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn watch(
+        &mut self,
+        request: v1::WatchEntriesRequest,
+    ) -> Result<Option<Streaming<v1::WatchEntriesResponse>>, Failure> {
+        self.ask_or("its changes", Code::OutOfRange, async |mut client| {
+            client.watch_entries(request.clone()).await
+        })
+        .await
+    }
+
+    /// Why a stream ended, in words.
+    #[must_use]
+    pub fn why_broken(&self, status: &Status) -> String {
+        if matches!(
+            status.code(),
+            Code::Unknown | Code::Internal | Code::Cancelled | Code::DeadlineExceeded
+        ) {
+            return format!("the connection to the eviction queue at {} broke", self.address);
+        }
+        let wants = Wants {
+            what: "its changes",
+            role: Role::Reader,
+        };
+        refused::failure(&self.address, &wants, status).one_line()
+    }
+
     /// The same entries with their places in the order. An entry that left meanwhile keeps none.
     ///
     /// # Errors
@@ -194,25 +258,78 @@ impl Queue {
         views.into_iter().collect()
     }
 
+    /// Keeps the workload of an entry where it is; nothing when there is no such entry.
+    ///
+    /// # Errors
+    /// It refuses or does not answer.
+    pub async fn drop_entry(&mut self, order: Order) -> Result<Option<v1::Entry>, Failure> {
+        let request = v1::DropRequest {
+            dry_run: order.really == Really::OnlySay,
+            key: Some(order.key),
+            reason: order.reason,
+        };
+        let answer = self.order(async |client| client.drop(request.clone()).await).await?;
+        Ok(answer.and_then(|answer| answer.entry))
+    }
+
+    /// Takes that back; nothing when there is no such entry.
+    ///
+    /// # Errors
+    /// It refuses or does not answer.
+    pub async fn undrop_entry(&mut self, order: Order) -> Result<Option<v1::Entry>, Failure> {
+        let request = v1::UndropRequest {
+            dry_run: order.really == Really::OnlySay,
+            key: Some(order.key),
+            reason: order.reason,
+        };
+        let answer = self.order(async |client| client.undrop(request.clone()).await).await?;
+        Ok(answer.and_then(|answer| answer.entry))
+    }
+
+    /// An order; nothing when there is no such entry.
+    async fn order<T>(
+        &mut self,
+        order: impl AsyncFn(&mut QueueAdminClient<Channel>) -> Result<tonic::Response<T>, Status>,
+    ) -> Result<Option<T>, Failure> {
+        let what = Wants {
+            what: "an order",
+            role: Role::Admin,
+        };
+        self.call(what, async |client| {
+            let mut service = client.admin().await?;
+            Ok(match order(&mut service).await {
+                Err(status) if status.code() == Code::NotFound => Ok(tonic::Response::new(None)),
+                answer => answer.map(|answer| tonic::Response::new(Some(answer.into_inner()))),
+            })
+        })
+        .await
+    }
+
     /// Asks once, or once more each time a follower names the leader.
     async fn ask<T>(
         &mut self,
-        what: &str,
+        what: &'static str,
         question: impl AsyncFn(QueueInspectionClient<Channel>) -> Result<tonic::Response<T>, Status>,
+    ) -> Result<T, Failure> {
+        let role = Role::Reader;
+        self.call(Wants { what, role }, async |client| {
+            Ok(question(client.inspection().await?).await)
+        })
+        .await
+    }
+
+    async fn call<T>(
+        &mut self,
+        wants: Wants,
+        call: impl AsyncFn(&QueueClient) -> Result<Result<tonic::Response<T>, Status>, ClientError>,
     ) -> Result<T, Failure> {
         let mut redirections = 0;
         loop {
-            let asked = async {
-                let service = self
-                    .client
-                    .inspection()
-                    .await
-                    .map_err(|error| refused::no_way(&self.address, &error))?;
-                Ok::<_, Failure>(question(service).await)
-            };
-            let answer = tokio::time::timeout(self.timeout, asked)
+            let client = self.client.clone();
+            let answer = tokio::time::timeout(self.timeout, call(&client))
                 .await
-                .unwrap_or_else(|_| Ok(Err(Status::deadline_exceeded("no answer in time"))))?;
+                .unwrap_or_else(|_| Ok(Err(Status::deadline_exceeded("no answer in time"))))
+                .map_err(|error| refused::no_way(&self.address, &error))?;
             match answer {
                 Ok(answer) => return Ok(answer.into_inner()),
                 Err(status) => match self.client.learn(&status) {
@@ -221,7 +338,7 @@ impl Queue {
                         self.address = address;
                     }
                     Advice::GoTo { .. } | Advice::FindLeader | Advice::Later | Advice::GiveUp => {
-                        return Err(refused::failure(&self.address, what, &status));
+                        return Err(refused::failure(&self.address, &wants, &status));
                     }
                 },
             }
@@ -231,7 +348,7 @@ impl Queue {
     /// The answer, or nothing when the queue says `absent`.
     async fn ask_or<T>(
         &mut self,
-        what: &str,
+        what: &'static str,
         absent: Code,
         question: impl AsyncFn(QueueInspectionClient<Channel>) -> Result<tonic::Response<T>, Status>,
     ) -> Result<Option<T>, Failure> {

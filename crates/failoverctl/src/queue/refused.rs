@@ -3,6 +3,7 @@
 use eviction_queue_api::{ClientError, ConnectionProblem};
 use tonic::{Code, Status};
 
+use super::{Role, Wants};
 use crate::failure::{ExitStatus, Failure};
 
 /// There is no way to the queue.
@@ -15,12 +16,10 @@ pub(super) fn no_way(address: &str, error: &ClientError) -> Failure {
             "this is not HOST:PORT",
             "correct --queue-address, as in 127.0.0.1:9443",
         ),
-        ClientError::Security(_) | ClientError::TokenInTheClear { .. } => Failure::new(
-            ExitStatus::Usage,
-            what,
-            error.to_string(),
-            "correct the flags of the connection; docs/queue-access.md tells which go together",
-        ),
+        ClientError::Security(_) | ClientError::TokenInTheClear { .. } => {
+            let (why, next) = why_and_next(&error.to_string(), "correct the flags of the connection");
+            Failure::new(ExitStatus::Usage, what, why, next)
+        }
         other => Failure::new(ExitStatus::Unreachable, what, other.to_string(), REACH_IT),
     }
 }
@@ -28,31 +27,42 @@ pub(super) fn no_way(address: &str, error: &ClientError) -> Failure {
 const REACH_IT: &str = "check that the queue runs and that this machine can reach the address \
      (inside a cluster: kubectl port-forward to its pod, then --queue-address 127.0.0.1:PORT)";
 
-/// Why no connection could be made: the innermost cause, as in `Connection refused`.
-fn no_connection(status: &Status) -> Option<String> {
+/// These say themselves what to do; the last part after `; ` is the instruction.
+fn why_and_next(text: &str, otherwise: &str) -> (String, String) {
+    match text.rsplit_once("; ") {
+        Some((why, next)) => (why.to_owned(), next.to_owned()),
+        None => (text.to_owned(), otherwise.to_owned()),
+    }
+}
+
+/// Why no connection could be made, and what to do: what is known of it, or the innermost cause, as in
+/// `Connection refused`.
+fn no_connection(address: &str, status: &Status) -> Option<(String, String)> {
     let source = std::error::Error::source(status)?;
     if let Some(problem) = source.downcast_ref::<ConnectionProblem>() {
-        return Some(problem.to_string());
+        let said = problem.to_string();
+        let said = said
+            .replace(&format!(" with the eviction queue at {address}"), "")
+            .replace(&format!("the eviction queue at {address}"), "it");
+        return Some(why_and_next(&said, REACH_IT));
     }
-    let transport = source.downcast_ref::<tonic::transport::Error>()?;
-    let mut innermost: &dyn std::error::Error = transport;
+    let mut innermost: &dyn std::error::Error = source.downcast_ref::<tonic::transport::Error>()?;
     while let Some(cause) = innermost.source() {
         innermost = cause;
     }
-    Some(innermost.to_string())
+    Some((innermost.to_string(), REACH_IT.to_owned()))
 }
 
 /// The queue refused to answer.
-pub(super) fn failure(address: &str, asked: &str, status: &Status) -> Failure {
-    if let Some(why) = no_connection(status) {
-        return Failure::new(
-            ExitStatus::Unreachable,
-            format!("cannot reach the eviction queue at {address}"),
-            why,
-            REACH_IT,
-        );
+pub(super) fn failure(address: &str, wants: &Wants, status: &Status) -> Failure {
+    if let Some((why, next)) = no_connection(address, status) {
+        let what = format!("cannot reach the eviction queue at {address}");
+        return Failure::new(ExitStatus::Unreachable, what, why, next);
     }
-    let what = format!("cannot get {asked} from the eviction queue at {address}");
+    let what = match wants.role {
+        Role::Reader => format!("cannot get {} from the eviction queue at {address}", wants.what),
+        Role::Admin => format!("cannot give {} to the eviction queue at {address}", wants.what),
+    };
     let said = if status.message().is_empty() {
         "it gives no reason"
     } else {
@@ -69,11 +79,7 @@ pub(super) fn failure(address: &str, asked: &str, status: &Status) -> Failure {
             "no answer in time".to_owned(),
             "try again, with a longer --timeout",
         ),
-        Code::Unauthenticated | Code::PermissionDenied => (
-            ExitStatus::Unreachable,
-            format!("it does not let us in: {said}"),
-            "use an identity that has the role reader",
-        ),
+        Code::Unauthenticated | Code::PermissionDenied => return not_let_in(what, wants.role, status),
         Code::Unimplemented => (
             ExitStatus::Unreachable,
             "what answers there is no eviction queue, or a much older one".to_owned(),
@@ -81,8 +87,16 @@ pub(super) fn failure(address: &str, asked: &str, status: &Status) -> Failure {
         ),
         Code::InvalidArgument => (
             ExitStatus::Usage,
-            format!("it refuses the question: {said}"),
+            match wants.role {
+                Role::Reader => format!("it refuses the question: {said}"),
+                Role::Admin => format!("it refuses the order: {said}"),
+            },
             "correct the arguments",
+        ),
+        Code::FailedPrecondition | Code::NotFound => (
+            ExitStatus::Problem,
+            said.to_owned(),
+            "see what the entry says: failoverctl queue show NAMESPACE/NAME",
         ),
         _ => (
             ExitStatus::Unreachable,
@@ -91,4 +105,29 @@ pub(super) fn failure(address: &str, asked: &str, status: &Status) -> Failure {
         ),
     };
     Failure::new(exit, what, why, next)
+}
+
+/// The queue says who it saw, what is needed, and what gives it.
+fn not_let_in(what: String, role: Role, status: &Status) -> Failure {
+    let role = match role {
+        Role::Reader => "reader",
+        Role::Admin => "admin",
+    };
+    let otherwise = format!("use an identity that has the role {role}");
+    let (why, next) = match status.message().rsplit_once(": ") {
+        Some((why, next)) => (why, next.to_owned()),
+        None if status.message().is_empty() => ("it gives no reason", otherwise),
+        None => (status.message(), otherwise),
+    };
+    let next = if status.code() == Code::Unauthenticated {
+        format!("{next} (here: --queue-client-cert-file with --queue-client-key-file, or --queue-token-file)")
+    } else {
+        next
+    };
+    Failure::new(
+        ExitStatus::Unreachable,
+        what,
+        format!("it does not let us in: {why}"),
+        next,
+    )
 }

@@ -294,8 +294,15 @@ pub fn queue_not_done(status: &v1::GetStatusResponse, now: Timestamp) -> Vec<Not
         found.push(NotDone::note(
             format!("pause/{}", pause.name),
             format!(
-                "{} entries are held by FailoverPause {} (scope {}): {}",
-                pause.held_entries, pause.name, pause.scope, pause.reason
+                "{} held by FailoverPause {} (scope {}): {}",
+                if pause.held_entries == 1 {
+                    "1 entry is".to_owned()
+                } else {
+                    format!("{} entries are", pause.held_entries)
+                },
+                pause.name,
+                pause.scope,
+                pause.reason
             ),
         ));
     }

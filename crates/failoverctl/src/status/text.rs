@@ -1,8 +1,9 @@
 //! The report of `status` for people.
 
 use super::report::{ClusterView, RegimeView, StatusReport, TaintView, TotalsView};
+use crate::change::entries;
 use crate::controllers::{NotDone, Running, Severity};
-use crate::entries::fields;
+use crate::entries::{fields, outcomes};
 use crate::failure::ExitStatus;
 use crate::output::{At, Grid, Report, Tone, View, Width};
 
@@ -23,7 +24,7 @@ impl Report for StatusReport {
         if self.queue.is_some() {
             section(
                 "Last moves",
-                recent(self, view),
+                outcomes(&self.recent, view),
                 "Since its leader started the queue has released nothing.",
             );
         }
@@ -89,7 +90,13 @@ fn summary(report: &StatusReport, view: &View) -> String {
                 || "until it is deleted".to_owned(),
                 |at| format!("until {}", at.show(view)),
             );
-            format!("{} (scope {}) {until}: {}", pause.name, pause.scope, pause.reason)
+            format!(
+                "{} (scope {}) {until}, holds {}: {}",
+                pause.name,
+                pause.scope,
+                entries(pause.held_entries),
+                pause.reason
+            )
         })
         .collect();
     rows.push((
@@ -233,32 +240,6 @@ fn taint_text(taint: &TaintView, view: &View) -> String {
         .time_added
         .map_or_else(|| "not stamped".to_owned(), |at| format!("since {}", at.show(view)));
     format!("{}:{} {since}", taint.key, taint.effect)
-}
-
-fn recent(report: &StatusReport, view: &View) -> Grid {
-    let mut grid = Grid::new(["WHEN", "BINDING", "LEAVES", "OUTCOME", "WHY"], view.colour);
-    for moved in &report.recent {
-        let tone = match moved.outcome {
-            "Evicted" => Tone::Good,
-            "Failed" | "NoTarget" => Tone::Bad,
-            _ => Tone::Notice,
-        };
-        grid.row([
-            (moved.ended_at.map(|at| at.show(view)).unwrap_or_default(), Tone::Plain),
-            (moved.binding.clone(), Tone::Plain),
-            (moved.cluster.clone(), Tone::Plain),
-            (moved.outcome.to_owned(), tone),
-            (
-                if moved.message.is_empty() {
-                    moved.reason.clone()
-                } else {
-                    moved.message.clone()
-                },
-                Tone::Plain,
-            ),
-        ]);
-    }
-    grid
 }
 
 fn controllers(report: &StatusReport, view: &View) -> Grid {

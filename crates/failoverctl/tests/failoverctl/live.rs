@@ -13,7 +13,7 @@ use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::{QueueClient, v1};
 use failoverctl::Cli;
 use failoverctl::control_plane::ControlPlane;
-use failoverctl::failure::ExitStatus;
+use failoverctl::failure::{ExitStatus, Failure};
 use failoverctl::run::{Answer, Surroundings, answer};
 use futures::StreamExt;
 use kube_sandbox::{Sandbox, SandboxOptions};
@@ -22,19 +22,21 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
+use crate::console::Recorded;
 use crate::objects::{self, CONTROLLERS, binding, cluster, entry, lease, now, tainted};
 
-const LIMIT: Duration = Duration::from_secs(600);
+pub const LIMIT: Duration = Duration::from_secs(600);
 
-struct World {
-    sandbox: Sandbox,
-    around: Surroundings,
-    network: MemoryNetwork,
+pub struct World {
+    pub sandbox: Sandbox,
+    pub around: Surroundings,
+    pub network: MemoryNetwork,
+    pub console: Arc<Recorded>,
 }
 
 impl World {
     /// A fleet whose member1 is away, and Leases of all controllers but these; the queue takes its own.
-    fn new(off: &[&str]) -> Self {
+    pub fn new(off: &[&str]) -> Self {
         let clock = Clock::simulated(now());
         let time = clock.clone();
         let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(move || time.now())));
@@ -42,7 +44,9 @@ impl World {
             sandbox.apply_crd(json!(crd)).unwrap();
         }
         let network = MemoryNetwork::default();
+        let console = Arc::new(Recorded::default());
         let around = Surroundings {
+            console: console.clone(),
             network: Some(network.clone()),
             ..Surroundings::plain(clock)
         };
@@ -50,6 +54,7 @@ impl World {
             sandbox,
             around,
             network,
+            console,
         };
         world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}));
         for cluster in [
@@ -84,33 +89,48 @@ impl World {
     }
 
     /// Stores an object with its status.
-    fn put(&self, object: Value) {
+    pub fn put(&self, object: Value) {
         self.sandbox.put(object).unwrap();
     }
 
-    fn get<K: DeserializeOwned>(&self, api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> K {
+    pub fn get<K: DeserializeOwned>(&self, api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> K {
         serde_json::from_value(self.sandbox.get(api_version, kind, namespace, name).unwrap()).unwrap()
     }
 
-    async fn start_queue(&self) -> Running {
+    pub async fn start_queue(&self) -> Running {
+        self.start_queue_as("queue-1").await
+    }
+
+    /// The same, reached by sockets, as any other program reaches it.
+    pub fn over_sockets(off: &[&str]) -> Self {
+        let mut world = Self::new(off);
+        world.around.network = None;
+        world
+    }
+
+    pub async fn start_queue_as(&self, identity: &str) -> Running {
         let flags = Flags {
             leader_grace: Duration::ZERO,
             transport: Transport::Memory(self.network.clone()),
             ..Flags::default()
         };
+        self.start_queue_with(flags, identity).await
+    }
+
+    pub async fn start_queue_with(&self, flags: Flags, identity: &str) -> Running {
         let kit = controller_kit::KitFlags::default().with_feature_gates("Failover=true");
         Process::builder("eviction-queue", self.sandbox.client_named("queue"))
             .flags(kit)
             .controllers(eviction_queue::controllers(flags))
             .clock(self.around.clock.clone())
-            .identity("queue-1")
+            .identity(identity)
             .start()
             .await
             .unwrap()
     }
 
     /// The entry of the binding, as the taint manager would publish it.
-    fn entry(&self) -> v1::PublishedEntry {
+    pub fn entry(&self) -> v1::PublishedEntry {
         let cluster: Cluster = self.get("cluster.karmada.io/v1alpha1", "Cluster", None, "member1");
         let binding: Binding = self.get(
             "work.karmada.io/v1alpha2",
@@ -132,7 +152,7 @@ impl World {
     }
 
     /// Publishes these entries and waits until the queue has them. They stay while the sender lives.
-    async fn publish(&self, entries: Vec<v1::PublishedEntry>) -> mpsc::UnboundedSender<v1::PublishRequest> {
+    pub async fn publish(&self, entries: Vec<v1::PublishedEntry>) -> mpsc::UnboundedSender<v1::PublishRequest> {
         use v1::publish_request::Message;
         let lease: Value = self.get(
             "coordination.k8s.io/v1",
@@ -180,7 +200,7 @@ impl World {
     }
 
     /// Renews the Leases that no process here renews.
-    fn renew(&self) {
+    pub fn renew(&self) {
         let at = format!("{:.6}", self.around.clock.now());
         for mut lease in self.sandbox.list("coordination.k8s.io/v1", "Lease") {
             if lease["metadata"]["name"] != "eviction-queue" {
@@ -190,19 +210,23 @@ impl World {
         }
     }
 
-    async fn ask(&self, args: &[&str]) -> Answer {
+    pub async fn ask(&self, args: &[&str]) -> Answer {
+        self.try_ask(args).await.unwrap()
+    }
+
+    pub async fn try_ask(&self, args: &[&str]) -> Result<Answer, Failure> {
         self.renew();
         let cli = Cli::try_parse_from([&["failoverctl"], args].concat()).unwrap();
         let control_plane = ControlPlane::new(self.sandbox.client_named("failoverctl"), "karmada-system");
-        answer(&cli, &control_plane, &self.around).await.unwrap()
+        answer(&cli, &control_plane, &self.around).await
     }
 
-    async fn ask_json(&self, args: &[&str]) -> Value {
+    pub async fn ask_json(&self, args: &[&str]) -> Value {
         serde_json::from_str(&self.ask(&[args, &["-o", "json"]].concat()).await.text).unwrap()
     }
 }
 
-fn typed(api_version: &str, kind: &str, mut object: Value) -> Value {
+pub fn typed(api_version: &str, kind: &str, mut object: Value) -> Value {
     object["apiVersion"] = json!(api_version);
     object["kind"] = json!(kind);
     if let Some(metadata) = object["metadata"].as_object_mut() {

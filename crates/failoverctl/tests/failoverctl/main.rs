@@ -7,18 +7,24 @@
     reason = "helpers of tests may fail the test"
 )]
 
+mod connection;
+mod console;
 mod documented;
 mod errors;
 mod explain;
 mod explain_cluster;
 mod explain_policy;
+mod history;
 mod lint_files;
 mod live;
 mod objects;
+mod order;
+mod pause;
 mod queue;
 mod server;
 mod status;
 mod taints;
+mod watch;
 
 use failoverctl::output::{Colour, Format, Report, render};
 

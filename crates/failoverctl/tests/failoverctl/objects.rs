@@ -208,6 +208,7 @@ pub fn held(name: &str, reason: v1::HoldReason, message: &str) -> v1::Entry {
             reason: reason.into(),
             message: message.to_owned(),
             until: None,
+            dropped: false,
         }),
         since: proto(-5),
         ..entry(name, -60, v1::EntryState::Held)

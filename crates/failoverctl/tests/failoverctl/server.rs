@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use eviction_queue_api::v1;
+use eviction_queue_api::v1::queue_admin_server::{QueueAdmin, QueueAdminServer};
 use eviction_queue_api::v1::queue_inspection_server::{QueueInspection, QueueInspectionServer};
 use futures::Stream;
 use kube::client::Body;
@@ -25,6 +26,10 @@ pub struct FixedQueue {
     pub refusal: Option<Status>,
     /// Entries a page.
     pub page: usize,
+    /// Orders fail with this.
+    pub order_refusal: Option<Status>,
+    /// The orders that were carried out: verb, binding and reason.
+    pub orders: Arc<Mutex<Vec<String>>>,
 }
 
 impl FixedQueue {
@@ -33,10 +38,12 @@ impl FixedQueue {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tasks.spawn(async move {
+            let admin = QueueAdminServer::new(self.clone());
             let service = QueueInspectionServer::new(self);
             let incoming = TcpListenerStream::new(listener);
             tonic::transport::Server::builder()
                 .add_service(service)
+                .add_service(admin)
                 .serve_with_incoming(incoming)
                 .await
                 .unwrap();
@@ -50,6 +57,66 @@ impl FixedQueue {
 
     fn key(entry: &v1::Entry) -> v1::EntryKey {
         entry.published.clone().unwrap().key.unwrap()
+    }
+}
+
+impl FixedQueue {
+    /// The entry of a key as it is after an order.
+    fn ordered(
+        &self,
+        key: Option<v1::EntryKey>,
+        verb: &str,
+        reason: &str,
+        dry_run: bool,
+    ) -> Result<Option<v1::Entry>, Status> {
+        if let Some(refusal) = &self.order_refusal {
+            return Err(refusal.clone());
+        }
+        let key = key.unwrap();
+        let entry = self.entries.iter().find(|entry| Self::key(entry) == key);
+        let entry = entry.ok_or_else(|| Status::not_found("no such entry"))?;
+        if !dry_run {
+            self.orders
+                .lock()
+                .unwrap()
+                .push(format!("{verb} {}: {reason}", key.name));
+        }
+        let (kind, hold) = if verb == "drop" {
+            (v1::OrderKind::Drop, v1::HoldReason::Dropped)
+        } else {
+            (v1::OrderKind::Undrop, v1::HoldReason::Undropped)
+        };
+        Ok(Some(v1::Entry {
+            state: v1::EntryState::Held.into(),
+            hold: Some(v1::Hold {
+                reason: hold.into(),
+                message: format!("{verb} by alice: {reason}"),
+                ..v1::Hold::default()
+            }),
+            order: Some(v1::OperatorOrder {
+                kind: kind.into(),
+                caller: "alice".to_owned(),
+                reason: reason.to_owned(),
+                at: crate::objects::proto(0),
+                ..v1::OperatorOrder::default()
+            }),
+            ..entry.clone()
+        }))
+    }
+}
+
+#[tonic::async_trait]
+impl QueueAdmin for FixedQueue {
+    async fn drop(&self, request: Request<v1::DropRequest>) -> Result<Response<v1::DropResponse>, Status> {
+        let request = request.into_inner();
+        let entry = self.ordered(request.key, "drop", &request.reason, request.dry_run)?;
+        Ok(Response::new(v1::DropResponse { entry }))
+    }
+
+    async fn undrop(&self, request: Request<v1::UndropRequest>) -> Result<Response<v1::UndropResponse>, Status> {
+        let request = request.into_inner();
+        let entry = self.ordered(request.key, "undrop", &request.reason, request.dry_run)?;
+        Ok(Response::new(v1::UndropResponse { entry }))
     }
 }
 

@@ -69,14 +69,18 @@ impl Facts<'_> {
             ),
             (State::Held, Some(hold)) => {
                 let severity = match hold.reason {
-                    HoldReason::Stay | HoldReason::Dropped | HoldReason::Paused | HoldReason::Recovering => {
-                        Severity::Note
-                    }
-                    HoldReason::NotNeeded | HoldReason::Wait | HoldReason::CauseNotSeen => Severity::Note,
+                    HoldReason::Stay
+                    | HoldReason::Dropped
+                    | HoldReason::Undropped
+                    | HoldReason::Paused
+                    | HoldReason::Recovering
+                    | HoldReason::NotNeeded
+                    | HoldReason::Wait
+                    | HoldReason::CauseNotSeen => Severity::Note,
                     HoldReason::NoTarget | HoldReason::ProducerGone | HoldReason::Unknown => Severity::Problem,
                 };
                 let summary = format!("{binding} has to leave {cluster} but is held: {}", entry.why());
-                Conclusion::new(Some(severity), summary, hold.reason.remedy())
+                Conclusion::new(Some(severity), summary, hold.remedy())
             }
             (State::Ready | State::Held | State::Unknown, _) => self.ready(entry),
         })

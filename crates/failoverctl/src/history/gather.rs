@@ -1,0 +1,38 @@
+//! What `history` asks for.
+
+use api_types::failover::FailoverRecord;
+use jiff::Timestamp;
+use kube::Api;
+
+use super::report::{MoveHistory, history};
+use crate::cli::HistoryArgs;
+use crate::control_plane::{ControlPlane, all_of};
+use crate::entries::CLUSTER_SCOPE;
+use crate::failure::Failure;
+
+/// Reads the records that may be wanted, page by page, and keeps those that are.
+///
+/// # Errors
+/// The API server does not have the kind, does not let us list it, or does not answer.
+pub async fn gather(control_plane: &ControlPlane, args: &HistoryArgs, now: Timestamp) -> Result<MoveHistory, Failure> {
+    let client = control_plane.client();
+    let api: Api<FailoverRecord> = match namespace(args, control_plane.system_namespace()) {
+        Some(namespace) => Api::namespaced(client, &namespace),
+        None => Api::all(client),
+    };
+    let needed = "use a kubeconfig whose user may list failoverrecords.failover.karmada.io";
+    let records = all_of(&api, "FailoverRecord", "failoverrecords", needed).await?;
+    Ok(history(&records, args, now))
+}
+
+/// Where the records are: a binding's namespace, or for bindings of cluster scope the system namespace; nothing: all.
+fn namespace(args: &HistoryArgs, system_namespace: &str) -> Option<String> {
+    let of_binding = args.binding.as_ref().map(|binding| binding.namespace.clone());
+    let given = args
+        .namespace
+        .clone()
+        .map(|namespace| Some(namespace).filter(|namespace| namespace != CLUSTER_SCOPE));
+    of_binding
+        .or(given)
+        .map(|namespace| namespace.unwrap_or_else(|| system_namespace.to_owned()))
+}

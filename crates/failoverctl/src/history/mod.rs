@@ -1,0 +1,7 @@
+//! `history`: the FailoverRecords.
+
+mod gather;
+mod report;
+
+pub use gather::gather;
+pub use report::{MoveHistory, RecordView};

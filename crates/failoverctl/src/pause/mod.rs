@@ -1,0 +1,159 @@
+//! `pause`, `pause list` and `resume`.
+//!
+//! Rooms: `wanted` (from arguments to a FailoverPause), `api` (the only place that writes to the API server),
+//! `holding` (what a pause holds back, from the queue), `view` and `report` (what is said). Here is the order of things.
+
+mod api;
+mod holding;
+mod report;
+mod view;
+mod wanted;
+
+pub use holding::{Effect, Holding};
+pub use report::{PauseChange, PauseLine, PauseList, Resumption};
+pub use view::PauseObject;
+
+use api_types::failover::FailoverPause;
+
+use crate::change::{Go, agreed, command, require_consent};
+use crate::cli::{PauseArgs, ResumeArgs, Target};
+use crate::control_plane::ControlPlane;
+use crate::failure::{ExitStatus, Failure};
+use crate::queue::Queue;
+use crate::run::{Came, Surroundings};
+use api::{DryRun, Pauses};
+
+/// Makes a pause.
+///
+/// # Errors
+/// The arguments make none, the server refuses it, or nobody can be asked.
+pub async fn pause(
+    control_plane: &ControlPlane,
+    mut queue: Result<Queue, Failure>,
+    args: &PauseArgs,
+    target: &Target,
+    around: &Surroundings,
+) -> Result<Came<PauseChange>, Failure> {
+    let now = around.clock.now();
+    let wanted = wanted::pause(args, now)?;
+    let made = PauseObject::of(&wanted);
+    require_consent(
+        around.console.as_ref(),
+        &args.change,
+        &format!("pause {}", made.what_stops()),
+    )?;
+    let pauses = Pauses::of(control_plane);
+    let checked = pauses.create(&wanted, DryRun::Yes).await?;
+    let holds = match &mut queue {
+        Ok(queue) => holding::now(queue, &wanted.spec).await,
+        Err(failure) => Err(failure.clone()),
+    };
+    let mut change = PauseChange {
+        dry_run: true,
+        queue_error: holds.as_ref().err().map(Failure::one_line),
+        holds: holds.ok(),
+        pause: PauseObject {
+            created_at: None,
+            ..PauseObject::of(&checked)
+        },
+        in_effect: None,
+        undo: command(target, &["resume".to_owned(), made.name.clone()]),
+    };
+    if args.change.dry_run {
+        return Ok(Came::To(change));
+    }
+    if agreed(&around.console, &args.change, &change.announcement(now)).await == Go::Not {
+        return Ok(Came::Nothing);
+    }
+    change.pause = PauseObject::of(&pauses.create(&wanted, DryRun::No).await?);
+    change.dry_run = false;
+    let effect = match &mut queue {
+        Ok(queue) => holding::taken_over(queue, &change.pause.name).await,
+        Err(failure) => Err(failure.clone()),
+    };
+    change.queue_error = effect.as_ref().err().map(Failure::one_line);
+    change.in_effect = Some(effect.unwrap_or(Effect::NotSeen));
+    Ok(Came::To(change))
+}
+
+/// The pauses that there are.
+///
+/// # Errors
+/// They cannot be listed.
+pub async fn list(control_plane: &ControlPlane, queue: Result<Queue, Failure>) -> Result<PauseList, Failure> {
+    let pauses = Pauses::of(control_plane).all().await?;
+    let told = match queue {
+        Ok(mut queue) => queue.status().await,
+        Err(failure) => Err(failure),
+    };
+    Ok(report::list(&pauses, &told))
+}
+
+/// Ends pauses.
+///
+/// # Errors
+/// There is no such pause, the server refuses, or nobody can be asked.
+pub async fn resume(
+    control_plane: &ControlPlane,
+    queue: Result<Queue, Failure>,
+    args: &ResumeArgs,
+    target: &Target,
+    around: &Surroundings,
+) -> Result<Came<Resumption>, Failure> {
+    require_consent(around.console.as_ref(), &args.change, "resume")?;
+    let now = around.clock.now();
+    let pauses = Pauses::of(control_plane);
+    let there = pauses.all().await?;
+    let ending = chosen(&there, args)?;
+    let told = match queue {
+        Ok(mut queue) => queue.status().await,
+        Err(failure) => Err(failure),
+    };
+    let mut resumption = report::resumption(&ending, &told, target);
+    if ending.is_empty() {
+        return Ok(Came::To(resumption));
+    }
+    for pause in &ending {
+        pauses.delete(pause, DryRun::Yes).await?;
+    }
+    if args.change.dry_run {
+        return Ok(Came::To(resumption));
+    }
+    if agreed(&around.console, &args.change, &resumption.announcement(now)).await == Go::Not {
+        return Ok(Came::Nothing);
+    }
+    for pause in &ending {
+        pauses.delete(pause, DryRun::No).await?;
+    }
+    resumption.dry_run = false;
+    Ok(Came::To(resumption))
+}
+
+/// Those that are to end.
+fn chosen(there: &[FailoverPause], args: &ResumeArgs) -> Result<Vec<FailoverPause>, Failure> {
+    let Some(name) = &args.name else {
+        return Ok(there.to_vec());
+    };
+    let found: Vec<FailoverPause> = there
+        .iter()
+        .filter(|pause| pause.metadata.name.as_ref() == Some(name))
+        .cloned()
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let names: Vec<&str> = there
+        .iter()
+        .filter_map(|pause| pause.metadata.name.as_deref())
+        .collect();
+    Err(Failure::new(
+        ExitStatus::Problem,
+        format!("cannot end FailoverPause {name}"),
+        "there is no such object",
+        if names.is_empty() {
+            "nothing to do: there is no FailoverPause at all".to_owned()
+        } else {
+            format!("choose one of those that there are: {}", names.join(", "))
+        },
+    ))
+}

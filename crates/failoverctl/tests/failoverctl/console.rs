@@ -1,0 +1,98 @@
+//! A console that remembers what it was told, and answers as the test wants.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use failoverctl::console::{Console, Person, ReaderGone};
+use tokio::sync::Notify;
+
+/// What was said, and who is there.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    out: Mutex<String>,
+    notes: Mutex<String>,
+    /// What the person types; nothing: nobody is there.
+    answer: Mutex<Option<String>>,
+    /// After so many lines nobody reads any more.
+    reads: Mutex<Option<usize>>,
+    /// Something was said.
+    said: Notify,
+    stop: Arc<Notify>,
+}
+
+impl Recorded {
+    /// What went to standard output.
+    pub fn out(&self) -> String {
+        self.out.lock().unwrap().clone()
+    }
+
+    /// What went to standard error.
+    pub fn notes(&self) -> String {
+        self.notes.lock().unwrap().clone()
+    }
+
+    /// Somebody sits there and answers questions so.
+    pub fn will_answer(&self, answer: &str) {
+        *self.answer.lock().unwrap() = Some(answer.to_owned());
+    }
+
+    /// The reader leaves after so many lines.
+    pub fn reads_only(&self, lines: usize) {
+        *self.reads.lock().unwrap() = Some(lines);
+    }
+
+    /// Presses Ctrl-C.
+    pub fn interrupt(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Waits until this was said, to whichever stream.
+    pub async fn wait_for(&self, words: &str) {
+        loop {
+            let said = self.said.notified();
+            if self.out().contains(words) || self.notes().contains(words) {
+                return;
+            }
+            said.await;
+        }
+    }
+}
+
+impl Console for Recorded {
+    fn print(&self, text: &str) -> Result<(), ReaderGone> {
+        let mut out = self.out.lock().unwrap();
+        let reads = *self.reads.lock().unwrap();
+        if reads.is_some_and(|lines| out.lines().count() >= lines) {
+            return Err(ReaderGone);
+        }
+        out.push_str(text);
+        self.said.notify_one();
+        Ok(())
+    }
+
+    fn note(&self, text: &str) {
+        self.notes.lock().unwrap().push_str(text);
+        self.said.notify_one();
+    }
+
+    fn reads_notes(&self) -> Person {
+        Person::Absent
+    }
+
+    fn can_be_asked(&self) -> Person {
+        if self.answer.lock().unwrap().is_some() {
+            Person::There
+        } else {
+            Person::Absent
+        }
+    }
+
+    fn read_line(&self) -> String {
+        self.answer.lock().unwrap().clone().unwrap_or_default()
+    }
+
+    fn interrupted(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let stop = Arc::clone(&self.stop);
+        Box::pin(async move { stop.notified().await })
+    }
+}
