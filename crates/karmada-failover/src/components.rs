@@ -31,7 +31,7 @@ impl ComponentFlags {
     /// The controllers, in the order of the pipeline.
     #[must_use]
     pub fn controllers(self) -> Vec<Controller> {
-        let wiring = Wiring::by_flags(&self.taint_manager);
+        let wiring = self.wiring();
         self.controllers_with(wiring)
     }
 
@@ -40,11 +40,20 @@ impl ComponentFlags {
     pub fn controllers_within(mut self, network: &MemoryNetwork) -> Vec<Controller> {
         self.eviction_queue.transport = eviction_queue::Transport::Memory(network.clone());
         let network = network.clone();
-        let mut wiring = Wiring::by_flags(&self.taint_manager);
+        let mut wiring = self.wiring();
         wiring.queue = Arc::new(move |ctx| {
             QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity).through(network.clone())
         });
         self.controllers_with(wiring)
+    }
+
+    /// The scheduler of this process is known to the evictor, whether or not a flag tells of others.
+    fn wiring(&self) -> Wiring {
+        let mut wiring = Wiring::by_flags(&self.taint_manager);
+        if let Ok(plugins) = self.scheduler.plugins(&wiring.registry) {
+            wiring.schedulers = wiring.schedulers.with(&self.scheduler.scheduler_name, plugins);
+        }
+        wiring
     }
 
     fn controllers_with(self, wiring: Wiring) -> Vec<Controller> {

@@ -7,6 +7,8 @@ use eviction_queue_api::ConnectionFlags;
 use failover_core::eviction::{NoExecuteEviction, Switches};
 use scheduler_filters::PreEvictionCheck;
 
+use crate::evictor_flags::EvictorFlags;
+
 /// Name of the flag that switches NoExecute evictions, as people write it.
 pub(crate) const NO_EXECUTE_FLAG: &str = "--enable-no-execute-taint-eviction";
 
@@ -60,7 +62,8 @@ pub struct Flags {
     )]
     pub eviction_workers: u32,
 
-    /// What is checked before a workload leaves: whether another cluster may take it, or nothing.
+    /// What is checked before a workload leaves: whether another cluster may take it, whether it also has room for it, or
+    /// nothing.
     #[arg(
         long,
         env = "KARMADA_FAILOVER_PRE_EVICTION_CHECK",
@@ -90,6 +93,10 @@ pub struct Flags {
     /// How the eviction queue is called.
     #[command(flatten)]
     pub queue: ConnectionFlags,
+
+    /// On what an eviction waits, and whose plugins are asked.
+    #[command(flatten)]
+    pub evictor: EvictorFlags,
 
     /// Flags of Karmada that have no effect here.
     #[command(flatten)]
@@ -126,6 +133,8 @@ pub enum DefaultPurgeMode {
 pub enum PreCheck {
     /// Whether another cluster may take the workload.
     Affinity,
+    /// The same, and whether the free resources that it reports cover the replicas that would come.
+    Capacity,
     /// Nothing.
     Off,
 }
@@ -141,6 +150,7 @@ impl Default for Flags {
             failover_records: true,
             eviction_queue_address: None,
             queue: ConnectionFlags::default(),
+            evictor: EvictorFlags::default(),
             old: OldFlags::default(),
         }
     }
@@ -166,6 +176,7 @@ impl Flags {
     pub(crate) fn check(&self) -> PreEvictionCheck {
         match self.pre_eviction_check {
             PreCheck::Affinity => PreEvictionCheck::Affinity,
+            PreCheck::Capacity => PreEvictionCheck::Capacity,
             PreCheck::Off => PreEvictionCheck::Off,
         }
     }

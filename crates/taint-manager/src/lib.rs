@@ -13,6 +13,7 @@
 //! no cause; nothing is written after a lease has run out or under an older term of the queue.
 
 mod evictor;
+mod evictor_flags;
 mod flags;
 mod link;
 mod manager;
@@ -23,8 +24,9 @@ use std::sync::Arc;
 
 use controller_kit::{Context, Controller};
 use eviction_queue_api::QueueClient;
-use scheduler_filters::Plugins;
+use scheduler_filters::{Registry, Schedulers};
 
+pub use evictor_flags::EvictorFlags;
 pub use flags::{DefaultPurgeMode, Flags, OldFlags, PreCheck};
 
 /// Makes the client by which a controller reaches the queue.
@@ -35,12 +37,14 @@ pub type QueueConnector = Arc<dyn Fn(&Context) -> QueueClient + Send + Sync>;
 pub struct Wiring {
     /// The way to the queue.
     pub queue: QueueConnector,
-    /// The scheduler's plugins, for the check before an eviction.
-    pub plugins: Plugins,
+    /// The schedulers' plugins as far as no flag names others, for the check before an eviction.
+    pub schedulers: Schedulers,
+    /// The plugins that `--scheduler-plugins` can name.
+    pub registry: Registry,
 }
 
 impl Wiring {
-    /// As the flags say: the queue at a fixed address or by its Lease, the scheduler's default plugins.
+    /// As the flags say: the queue at a fixed address or by its Lease, schedulers with the default plugins.
     #[must_use]
     pub fn by_flags(flags: &Flags) -> Self {
         let (address, connection) = (flags.eviction_queue_address.clone(), flags.queue.clone());
@@ -52,7 +56,8 @@ impl Wiring {
                 };
                 client.secured(connection.security(&ctx.clock).shown_in(&ctx.metrics))
             }),
-            plugins: Plugins::default(),
+            schedulers: Schedulers::default(),
+            registry: Registry::builtin(),
         }
     }
 }
@@ -68,11 +73,19 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
 #[must_use]
 pub fn controllers_with(flags: Flags, wiring: Wiring) -> Vec<Controller> {
     let (manager, way) = (flags.clone(), wiring.clone());
+    let known = wiring.schedulers.clone();
+    let (schedulers, unread) = match flags.evictor.schedulers(known.clone(), &wiring.registry) {
+        Ok(schedulers) => (schedulers, Vec::new()),
+        Err(problems) => (known, problems),
+    };
+    let wiring = Wiring { schedulers, ..wiring };
     let (problems, warnings) = (flags.problems(), flags.warnings());
     vec![
         Controller::new("taintManager", move |ctx| manager::run(ctx, manager, way))
             .problems(problems.clone())
             .warn(warnings),
-        Controller::new("evictor", move |ctx| evictor::run(ctx, flags, wiring)).problems(problems),
+        Controller::new("evictor", move |ctx| evictor::run(ctx, flags, wiring))
+            .problems(problems)
+            .problems(unread),
     ]
 }

@@ -1,33 +1,47 @@
 //! What becomes of one lease: whether the eviction still has to be is the core's verdict; here it meets the places that
-//! the workload would find. Pure.
+//! the workload would find, and the state that is kept of it. Pure.
+
+use std::time::Duration;
 
 use failover_core::eviction::Affected;
+use failover_core::eviction::preservation::{Leaving, Preservation, State, of_cluster_failover, preserve};
 use failover_core::eviction::queue::{Completion, OutcomeKind};
 use failover_core::eviction::recheck::{Live, Standing, recheck};
-use scheduler_filters::{FewerCopies, Fleet, Outcome, Plugins, PreEvictionCheck, Question, Rules, feasibility};
+use scheduler_filters::{Feasibility, FewerCopies, Fleet, PreEvictionCheck, Question, Rules, Schedulers, feasibility};
 
-/// Where a workload may go.
+/// On what an eviction is decided beside what was read for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Places<'a> {
+pub(crate) struct Basis<'a> {
     /// The clusters.
     pub fleet: &'a Fleet,
-    /// The scheduler's plugins.
-    pub plugins: &'a Plugins,
+    /// The schedulers' plugins.
+    pub schedulers: &'a Schedulers,
     /// What is checked before.
     pub check: PreEvictionCheck,
+    /// How long after the due time state that is missing is waited for.
+    pub state_wait: Duration,
 }
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Decision {
-    /// Move it, for this reason.
-    Evict(Affected),
+    /// Move it.
+    Evict(Eviction),
     /// The lease ends without a write.
     End(Completion),
 }
 
+/// An eviction that may go on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Eviction {
+    /// Why, and how.
+    pub affected: Affected,
+    /// What is kept of the copy.
+    pub state: State,
+}
+
 /// Judges a lease.
-pub(crate) fn judge(live: &Live<'_>, places: &Places<'_>) -> Decision {
+pub(crate) fn judge(live: &Live<'_>, basis: &Basis<'_>) -> Decision {
     let Standing {
         binding,
         cluster,
@@ -36,25 +50,50 @@ pub(crate) fn judge(live: &Live<'_>, places: &Places<'_>) -> Decision {
         Ok(standing) => standing,
         Err(completion) => return Decision::End(completion),
     };
+    let scheduler = basis.schedulers.of(binding);
     let feasibility = feasibility(&Question {
         binding,
         leaving: &live.key.cluster,
-        fleet: places.fleet,
-        plugins: places.plugins,
+        fleet: basis.fleet,
+        plugins: scheduler.plugins,
         rules: Rules::default(),
-        check: places.check,
+        check: basis.check,
         fewer_copies: FewerCopies::accepted_by(&affected.cause, cluster),
         now: live.now,
     });
-    match feasibility.outcome {
-        Outcome::Fits { .. } => Decision::Evict(affected),
-        Outcome::NoTarget { why } => Decision::End(Completion {
-            outcome: OutcomeKind::NoTarget {
-                recheck_at: feasibility.recheck_at,
-            },
-            reason: "NoTarget".to_owned(),
+    if !feasibility.fits() {
+        return Decision::End(no_target(&feasibility, scheduler.unknown));
+    }
+    let leaving = Leaving {
+        binding,
+        cluster: &live.key.cluster,
+        due_at: affected.due_at,
+        wait: basis.state_wait,
+        now: live.now,
+    };
+    match preserve(&leaving, of_cluster_failover(binding)) {
+        Preservation::Kept(state) => Decision::Evict(Eviction { affected, state }),
+        Preservation::Wait { until, why } => Decision::End(Completion {
+            outcome: OutcomeKind::Wait { until },
+            reason: "StateMissing".to_owned(),
             message: why,
         }),
+    }
+}
+
+fn no_target(feasibility: &Feasibility, unknown_scheduler: Option<&str>) -> Completion {
+    let asked = unknown_scheduler.map_or_else(String::new, |name| {
+        format!(
+            " (asked with the default plugins: those of scheduler {name} are not known, --scheduler-plugins names them)"
+        )
+    });
+    Completion {
+        outcome: OutcomeKind::NoTarget {
+            recheck_at: feasibility.recheck_at,
+            rests_on: feasibility.rests_on,
+        },
+        reason: "NoTarget".to_owned(),
+        message: format!("{}{asked}", feasibility.why()),
     }
 }
 

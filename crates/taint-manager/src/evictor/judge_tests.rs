@@ -5,7 +5,9 @@ use api_types::policy::PurgeMode;
 use api_types::work::Binding;
 use failover_core::eviction::Switches;
 use failover_core::eviction::desired_entry::{Wanted, wanted};
+use failover_core::eviction::queue::NoTargetRestsOn;
 use rstest::rstest;
+use scheduler_filters::Registry;
 use serde_json::{Value, json};
 
 use super::*;
@@ -38,33 +40,38 @@ fn binding() -> Binding {
 /// The lease of what was published for the binding on the tainted cluster, judged when only `others` and the cluster
 /// as it is now are there: outcome and reason, or the cause.
 fn ends(now: &Cluster, others: &[Cluster], check: PreEvictionCheck) -> (String, String) {
+    match decided(&binding(), now, others, check) {
+        Decision::End(completion) => (completion.outcome.as_str().to_owned(), completion.reason),
+        Decision::Evict(eviction) => ("Evict".to_owned(), eviction.affected.cause.identity()),
+    }
+}
+
+fn decided(binding: &Binding, now: &Cluster, others: &[Cluster], check: PreEvictionCheck) -> Decision {
     let tainted = cluster(
         "m1",
         &json!([{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]),
     );
-    let (binding, switches) = (binding(), Switches::all_on(PurgeMode::Gracefully));
-    let published = wanted(Some(&binding), Some(&tainted), &BTreeMap::new(), &switches);
+    let switches = Switches::all_on(PurgeMode::Gracefully);
+    let published = wanted(Some(binding), Some(&tainted), &BTreeMap::new(), &switches);
     let Wanted::Entry(entry) = published else {
         panic!("{published:?}")
     };
     let fleet: Fleet = others.iter().chain([now]).cloned().collect();
     let live = Live {
         key: &entry.key,
-        binding: Some(&binding),
+        binding: Some(binding),
         cluster: Some(now),
         recovering: &BTreeMap::new(),
         switches: &switches,
         now: NOW.parse().unwrap(),
     };
-    let places = Places {
+    let basis = Basis {
         fleet: &fleet,
-        plugins: &Plugins::default(),
+        schedulers: &Schedulers::default().with("strict", Registry::builtin().enable(&["APIEnablement"].into())),
         check,
+        state_wait: Duration::from_secs(660),
     };
-    match judge(&live, &places) {
-        Decision::End(completion) => (completion.outcome.as_str().to_owned(), completion.reason),
-        Decision::Evict(affected) => ("Evict".to_owned(), affected.cause.identity()),
-    }
+    judge(&live, &basis)
 }
 
 fn said(outcome: &str, reason: &str) -> (String, String) {
@@ -82,6 +89,92 @@ fn places(#[case] others: usize, #[case] check: PreEvictionCheck, #[case] expect
     );
     let free = [cluster("m2", &json!([]))];
     assert_eq!(ends(&tainted, &free[..others], check), expected);
+}
+
+fn tainted_m1() -> Cluster {
+    cluster(
+        "m1",
+        &json!([{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]),
+    )
+}
+
+/// The binding with this scheduler on a fleet whose other cluster has a taint that only one plugin minds.
+fn with_scheduler(name: &str) -> Decision {
+    let mut binding = binding();
+    binding.spec.scheduler_name = Some(name.to_owned());
+    let full = cluster("m2", &json!([{"key": "full", "effect": "NoSchedule"}]));
+    decided(&binding, &tainted_m1(), &[full], PreEvictionCheck::Affinity)
+}
+
+// Each binding is judged with the plugins of its own scheduler, and where these are not known that is said.
+#[rstest]
+#[case::the_default(
+    "default-scheduler",
+    Some(
+        "no other cluster can take it: 1 cluster(s) had untolerated taint {full:NoSchedule}, 1 cluster(s) is the one to be left"
+    )
+)]
+#[case::one_that_minds_no_taint("strict", None)]
+#[case::nobody_knows_it(
+    "theirs",
+    Some(
+        "no other cluster can take it: 1 cluster(s) had untolerated taint {full:NoSchedule}, 1 cluster(s) is the one to be left (asked with the default plugins: those of scheduler theirs are not known, --scheduler-plugins names them)"
+    )
+)]
+fn the_plugins_of_the_scheduler_that_the_binding_names(#[case] scheduler: &str, #[case] no_target: Option<&str>) {
+    match (with_scheduler(scheduler), no_target) {
+        (Decision::Evict(_), None) => {}
+        (Decision::End(completion), Some(expected)) => assert_eq!(completion.message, expected),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_no_target_for_want_of_room_waits_for_room() {
+    let rests_on = |check| match decided(&binding(), &tainted_m1(), &[cluster("m2", &json!([]))], check) {
+        Decision::End(Completion {
+            outcome: OutcomeKind::NoTarget { rests_on, .. },
+            ..
+        }) => Some(rests_on),
+        _ => None,
+    };
+    assert_eq!(rests_on(PreEvictionCheck::Affinity), None);
+    assert_eq!(
+        rests_on(PreEvictionCheck::Capacity),
+        Some(NoTargetRestsOn::PlacesAndResources)
+    );
+}
+
+// The state is asked for only when there is a place; then it is waited for, and kept.
+#[test]
+fn state_is_kept_or_waited_for() {
+    let mut binding = binding();
+    binding.spec.failover = serde_json::from_value(json!({"cluster": {"statePreservation": {
+        "rules": [{"aliasLabelName": "job", "jsonPath": "{.job}"}]}}}))
+    .unwrap();
+    let end = |binding: &Binding, others: &[Cluster]| match decided(
+        binding,
+        &tainted_m1(),
+        others,
+        PreEvictionCheck::Affinity,
+    ) {
+        Decision::End(completion) => completion,
+        Decision::Evict(eviction) => panic!("{eviction:?}"),
+    };
+    let m2 = [cluster("m2", &json!([]))];
+    assert_eq!(end(&binding, &[]).reason, "NoTarget");
+    let missing = end(&binding, &m2);
+    let until = "2026-01-01T00:11:00Z".parse().unwrap();
+    assert_eq!(
+        (missing.outcome, missing.reason.as_str()),
+        (OutcomeKind::Wait { until }, "StateMissing")
+    );
+    binding.status =
+        serde_json::from_value(json!({"aggregatedStatus": [{"clusterName": "m1", "status": {"job": "J1"}}]})).unwrap();
+    match decided(&binding, &tainted_m1(), &m2, PreEvictionCheck::Affinity) {
+        Decision::Evict(eviction) => assert_eq!(eviction.state.labels["job"], "J1"),
+        Decision::End(completion) => panic!("{completion:?}"),
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Controller `evictor`: carries out what the eviction queue releases.
 //!
 //! Rooms: `judge` and `plan` (what becomes of a lease, and what is written; pure), `lease`, `fence` and `reads` (what
-//! must hold before a write), `work` (one lease from grant to completion), `writer` (the only place that writes),
-//! `stream` (leases in, outcomes out). Here is the wiring.
+//! must hold before a write), `attached` (what follows the binding), `work` (one lease from grant to completion),
+//! `writer` (the only place that writes), `stream` (leases in, outcomes out). Here is the wiring.
 
+mod attached;
 mod fence;
 mod judge;
 mod lease;
@@ -21,6 +22,7 @@ use api_types::work::{Binding, BindingKind};
 use controller_kit::{Context, RequiredKind};
 
 use crate::{Flags, Wiring};
+use attached::Attached;
 use fence::Fence;
 use reads::SharedReads;
 use stream::Evictor;
@@ -45,13 +47,18 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     let (Ok(clusters), Ok(policies)) = (clusters.synced().await, policies.synced().await) else {
         return Ok(());
     };
+    let Ok(attached) = Attached::synced(&ctx).await else {
+        return Ok(());
+    };
     describe(&ctx);
     let bench = Bench {
         clusters,
         policies,
-        plugins: wiring.plugins,
+        attached,
+        schedulers: wiring.schedulers,
         switches: flags.switches(&ctx.gates),
         check: flags.check(),
+        state_wait: flags.evictor.state_preservation_wait,
         fence: Fence::new(&ctx),
         writer: Writer::new(&ctx, records),
         reads: SharedReads::default(),
@@ -68,6 +75,10 @@ fn describe(ctx: &Context) {
     metrics.describe(
         "evictor_conflicts_total",
         "Evictions tried again because somebody else wrote the binding.",
+    );
+    metrics.describe(
+        "evictor_mirrors_total",
+        "Mirror tasks written on bindings attached to one that leaves.",
     );
     metrics.describe(
         "evictor_records_missed_total",

@@ -12,7 +12,7 @@ use eviction_queue_api::v1::{
     CompleteRequest, LeaseCredit, LeaseHello, LeaseRenewal, LeaseRequest, Outcome, lease_request, lease_response,
 };
 use eviction_queue_api::{QueueClient, convert};
-use failover_core::eviction::queue::{Completion, OutcomeKind};
+use failover_core::eviction::queue::{Completion, NoTargetRestsOn, OutcomeKind};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -260,7 +260,8 @@ fn request(lease: &Lease, completion: Completion) -> CompleteRequest {
             request.cluster_resource_version = cluster_version;
             Outcome::NotNeeded
         }
-        OutcomeKind::NoTarget { recheck_at } => {
+        OutcomeKind::NoTarget { recheck_at, rests_on } => {
+            request.capacity_checked = rests_on == NoTargetRestsOn::PlacesAndResources;
             request.wait_until = recheck_at.map(convert::to_time);
             Outcome::NoTarget
         }

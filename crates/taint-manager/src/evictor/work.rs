@@ -2,10 +2,12 @@
 //!
 //! Guarantee: right before the write the Cluster and the binding were read live and judged, with nothing waited for in
 //! between; before those reads the queue had confirmed the lease and led; and the lease is in force by this process's
-//! own clock, and was not revoked, when the write is sent. A conflict goes back to the beginning.
+//! own clock, and was not revoked, when the write is sent. What is attached to the binding has its mirror tasks by then.
+//! A conflict, and a mirror that was written, go back to the beginning.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
@@ -14,18 +16,21 @@ use controller_kit::{Context, Store, api_errors};
 use failover_core::eviction::Switches;
 use failover_core::eviction::queue::{Completion, OutcomeKind};
 use failover_core::eviction::recheck::Live;
+use failover_core::graceful::mirrors::RELIED_ON_FOR;
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use kube::Api;
-use scheduler_filters::{Fleet, Plugins, PreEvictionCheck};
+use scheduler_filters::{Fleet, PreEvictionCheck, Schedulers};
+use tokio::time::Instant;
 
+use super::attached::{Attached, Seen};
 use super::fence::Fence;
-use super::judge::{Decision, Places, judge};
+use super::judge::{Basis, Decision, Eviction, judge};
 use super::lease::{Lease, Over, Term};
 use super::plan;
 use super::reads::SharedReads;
 use super::writer::{Writer, Written};
 
-/// Tries against a binding that others write at the same time, before the lease goes back.
+/// Tries against bindings that others write at the same time, before the lease goes back.
 const TRIES: usize = 5;
 
 /// What every worker needs.
@@ -33,9 +38,11 @@ pub(crate) struct Bench {
     pub ctx: Context,
     pub clusters: Store<Cluster>,
     pub policies: Store<ClusterTaintPolicy>,
-    pub plugins: Plugins,
+    pub attached: Attached,
+    pub schedulers: Schedulers,
     pub switches: Switches,
     pub check: PreEvictionCheck,
+    pub state_wait: Duration,
     pub fence: Fence,
     pub writer: Writer,
     pub reads: SharedReads<Option<Arc<Cluster>>>,
@@ -64,6 +71,22 @@ impl Done {
     }
 }
 
+/// Why a lease has to be worked on from the beginning.
+enum Again {
+    /// Something changed meanwhile.
+    Changed,
+    /// The server could not write, and nothing is written.
+    Failed(String),
+}
+
+/// The mirrors of what is attached.
+enum Mirrors {
+    /// Every one that is needed.
+    AreThere,
+    /// They are now, or nearly: look again.
+    Changed,
+}
+
 fn lease_over(over: &Over) -> Done {
     Done::failed("LeaseOver", over.to_string())
 }
@@ -71,52 +94,69 @@ fn lease_over(over: &Over) -> Done {
 impl Bench {
     /// Works on a lease.
     pub async fn work(&self, lease: &Lease, term: &mut Term) -> Done {
+        let mut seen = Seen::default();
+        let mut failed = false;
         for _ in 0..TRIES {
-            if let Some(done) = self.attempt(lease, term).await {
-                return done;
+            match self.attempt(lease, term, &mut seen).await {
+                Ok(done) => return done,
+                Err(Again::Changed) => {}
+                // A server that is unwell is asked twice; then the queue's back-off is kinder to it.
+                Err(Again::Failed(why)) if failed => return Done::failed("WriteFailed", why),
+                Err(Again::Failed(_)) => failed = true,
             }
         }
         Done::failed(
             "Conflict",
-            format!("others changed the binding {TRIES} times meanwhile"),
+            format!("others changed the binding, or what is attached to it, {TRIES} times meanwhile"),
         )
     }
 
-    /// One try; nothing comes of it when somebody else wrote the binding meanwhile.
-    async fn attempt(&self, lease: &Lease, term: &mut Term) -> Option<Done> {
+    /// One try; nothing comes of it when somebody else wrote the binding meanwhile, or mirrors had to be written first.
+    async fn attempt(&self, lease: &Lease, term: &mut Term, seen: &mut Seen) -> Result<Done, Again> {
         let key = &lease.entry.key;
         if let Err(over) = term.usable_until().await {
-            return Some(lease_over(&over));
+            return Ok(lease_over(&over));
         }
         if let Err(fenced) = self.fence.check(&lease.queue_epoch).await {
-            return Some(Done::failed("Fenced", fenced.to_string()));
+            return Ok(Done::failed("Fenced", fenced.to_string()));
         }
         let api = binding_writer::api(&self.ctx.client, &key.binding);
         let (cluster, binding) = match tokio::try_join!(self.cluster(lease), api.get_opt(&key.binding.name)) {
             Ok(read) => read,
-            Err(error) => return Some(Done::failed("ReadFailed", api_errors::one_line(&error))),
+            Err(error) => return Ok(Done::failed("ReadFailed", api_errors::one_line(&error))),
         };
         let decision = self.decide(lease, binding.as_ref(), cluster.as_deref());
-        let affected = match decision {
-            Decision::Evict(affected) => affected,
-            Decision::End(completion) => return Some(Done::Complete(completion)),
+        let eviction = match decision {
+            Decision::Evict(eviction) => eviction,
+            Decision::End(completion) => return Ok(Done::Complete(completion)),
         };
         let (Some(cluster), Some(binding)) = (cluster, binding) else {
-            return None;
+            return Err(Again::Changed);
         };
-        let task = plan::task(&binding, lease, &affected, self.ctx.clock.now());
         // It was confirmed: this waits for nothing, and sees what became of the lease meanwhile.
         let until = match term.usable_until().await {
             Ok(until) => until,
-            Err(over) => return Some(lease_over(&over)),
+            Err(over) => return Ok(lease_over(&over)),
         };
+        match self.mirror(lease, seen, until).await {
+            Ok(Mirrors::AreThere) => {}
+            Ok(Mirrors::Changed) => return Err(Again::Changed),
+            Err(why) => return Ok(Done::failed("MirrorFailed", why)),
+        }
+        let until = if self.attached.has_any(&key.binding) {
+            until.min(Instant::now() + RELIED_ON_FOR.unsigned_abs())
+        } else {
+            until
+        };
+        let task = plan::task(&binding, &key.cluster, &eviction, self.ctx.clock.now());
         match self.writer.evict(&binding, &task, until).await {
-            Written::Yes => Some(self.written(&binding, &cluster, lease, &task).await),
+            Written::Yes => Ok(self.written(&binding, &cluster, lease, &task, &eviction).await),
+            Written::Failed(why) => Err(Again::Failed(why)),
             Written::Conflict => {
                 self.ctx.metrics.counter("evictor_conflicts_total", &[]).increment(1);
-                None
+                Err(Again::Changed)
             }
-            Written::Gone => Some(Done::as_so(
+            Written::Gone => Ok(Done::as_so(
                 OutcomeKind::NotNeeded {
                     binding_version: String::new(),
                     cluster_version: cluster.metadata.resource_version.clone().unwrap_or_default(),
@@ -124,15 +164,38 @@ impl Bench {
                 "BindingGone",
                 format!("binding {} is gone", key.binding),
             )),
-            Written::Refused(why) => Some(Done::failed("Refused", why)),
-            Written::Unknown(why) => Some(Done::Lapses(why)),
+            Written::Refused(why) => Ok(Done::failed("Refused", why)),
+            Written::Unknown(why) => Ok(Done::Lapses(why)),
         }
     }
 
-    async fn written(&self, binding: &Binding, cluster: &Cluster, lease: &Lease, task: &GracefulEvictionTask) -> Done {
+    /// Sees to the mirrors on what is attached to the binding. One that had to be written took time, in which anything may
+    /// have happened to the binding and its cluster.
+    async fn mirror(&self, lease: &Lease, seen: &mut Seen, until: Instant) -> Result<Mirrors, String> {
+        let key = &lease.entry.key;
+        let now = self.ctx.clock.now();
+        let missing = self.attached.without_mirror(&key.binding, &key.cluster, seen, now);
+        if missing.is_empty() {
+            return Ok(Mirrors::AreThere);
+        }
+        for (attached, mirror) in missing {
+            let newest = self.writer.mirror(&attached, &mirror, until).await?;
+            seen.take_in(attached.key(), newest);
+        }
+        Ok(Mirrors::Changed)
+    }
+
+    async fn written(
+        &self,
+        binding: &Binding,
+        cluster: &Cluster,
+        lease: &Lease,
+        task: &GracefulEvictionTask,
+        eviction: &Eviction,
+    ) -> Done {
         let record = plan::record(binding, cluster, lease, task, &self.ctx.system_namespace);
         self.writer.record(&record).await;
-        self.writer.tell(binding, lease, task);
+        self.writer.tell(binding, lease, task, &eviction.state);
         let message = task.message.clone().unwrap_or_default();
         Done::as_so(OutcomeKind::Evicted, "Evicted", message)
     }
@@ -154,12 +217,13 @@ impl Bench {
             switches: &self.switches,
             now: self.ctx.clock.now(),
         };
-        let places = Places {
+        let basis = Basis {
             fleet: &fleet,
-            plugins: &self.plugins,
+            schedulers: &self.schedulers,
             check: self.check,
+            state_wait: self.state_wait,
         };
-        judge(&live, &places)
+        judge(&live, &basis)
     }
 
     fn recovering(&self, cluster: Option<&Cluster>) -> BTreeMap<TaintId, Recovering> {

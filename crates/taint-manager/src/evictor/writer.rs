@@ -1,4 +1,4 @@
-//! The only place where the evictor writes: the binding, the record of the move, events.
+//! The only place where the evictor writes: the binding, those attached to it, the record of the move, events.
 
 use std::time::Duration;
 
@@ -6,6 +6,8 @@ use api_types::failover::FailoverRecord;
 use api_types::work::{Binding, GracefulEvictionTask};
 use binding_writer::{BindingWriter, WriteError, WriteOutcome};
 use controller_kit::{Context, EventType, api_errors};
+use failover_core::eviction::preservation::State;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
 use kube::api::PostParams;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -36,6 +38,8 @@ pub(crate) enum Written {
     Yes,
     /// The binding changed since it was read: decide anew.
     Conflict,
+    /// The server could not write it, and it is as it was: later.
+    Failed(String),
     /// The binding is gone.
     Gone,
     /// The server refuses it.
@@ -74,6 +78,38 @@ impl Writer {
         self.find_out(read, task, until, why).await
     }
 
+    /// Writes a mirror task on an attached binding, before `until` or not at all. Says which version is the newest that is
+    /// known then: as written, or as somebody else wrote it meanwhile; none when the binding is gone.
+    ///
+    /// # Errors
+    /// Why neither could be had.
+    pub async fn mirror(
+        &self,
+        read: &Binding,
+        mirror: &GracefulEvictionTask,
+        until: Instant,
+    ) -> Result<Option<Binding>, String> {
+        let key = read.key();
+        let told = |why: String| format!("cannot write the mirror task on {key}, which it needs: {why}");
+        let late = || told("the API server did not answer before the lease ended".to_owned());
+        let written = timeout_at(until, self.bindings.mirror(read, mirror));
+        match written.await.map_err(|_| late())? {
+            Ok(WriteOutcome::Written(now)) => {
+                info!(binding = %key, cluster = mirror.from_cluster, "mirror task written");
+                self.ctx.metrics.counter("evictor_mirrors_total", &[]).increment(1);
+                return Ok(Some(*now));
+            }
+            Ok(WriteOutcome::Gone) => return Ok(None),
+            Ok(WriteOutcome::Conflict | WriteOutcome::NotNeeded) => {}
+            Err(error @ WriteError::Refused { .. }) => return Err(told(error.to_string())),
+            // It may have been written: what is read now shows it.
+            Err(WriteError::Unknown { .. }) => {}
+        }
+        let api = binding_writer::api(&self.ctx.client, &key);
+        let now = timeout_at(until, api.get_opt(&key.name)).await.map_err(|_| late())?;
+        now.map_err(|error| told(api_errors::one_line(&error)))
+    }
+
     /// After a write with unknown result: what is stored now.
     async fn find_out(&self, read: &Binding, task: &GracefulEvictionTask, until: Instant, why: String) -> Written {
         let key = read.key();
@@ -88,6 +124,9 @@ impl Writer {
                 Ok(Ok(Some(now))) if now.spec.graceful_eviction_tasks.contains(task) => return Written::Yes,
                 // Not written. Should the write still be under way, it and the next one are conditional on the same
                 // version, so that only one of them lands.
+                Ok(Ok(Some(now))) if now.metadata.resource_version == read.metadata.resource_version => {
+                    return Written::Failed(why);
+                }
                 Ok(Ok(Some(_))) => return Written::Conflict,
                 Ok(Err(error)) if Instant::now() + wait < until => {
                     warn!(binding = %key, "cannot see whether the eviction was written: {}", api_errors::one_line(&error));
@@ -120,8 +159,8 @@ impl Writer {
             .increment(1);
     }
 
-    /// Says on the binding and on its template that the workload leaves.
-    pub fn tell(&self, binding: &Binding, lease: &Lease, task: &GracefulEvictionTask) {
+    /// Says on the binding and on its template that the workload leaves, and what of its state is lost.
+    pub fn tell(&self, binding: &Binding, lease: &Lease, task: &GracefulEvictionTask, state: &State) {
         let key = &lease.entry.key;
         let note = format!(
             "leaves {}: {}",
@@ -129,12 +168,22 @@ impl Writer {
             task.message.as_deref().unwrap_or_default()
         );
         info!(binding = %key.binding, cluster = %key.cluster, cause = %key.cause, "evicted");
-        let about = binding_reference(&key.binding, &key.binding_uid);
-        self.ctx
-            .events
-            .publish(&about, EventType::Normal, "Evicted", note.clone());
-        self.ctx
-            .events
-            .publish(&(&binding.spec.resource).into(), EventType::Normal, "Evicted", note);
+        let about: [ObjectReference; 2] = [
+            binding_reference(&key.binding, &key.binding_uid),
+            (&binding.spec.resource).into(),
+        ];
+        for object in &about {
+            self.ctx
+                .events
+                .publish(object, EventType::Normal, "Evicted", note.clone());
+        }
+        let Some(lost) = state.in_words() else { return };
+        let note = format!("leaves {}, and {lost}", key.cluster);
+        warn!(binding = %key.binding, cluster = %key.cluster, "{lost}");
+        for object in &about {
+            self.ctx
+                .events
+                .publish(object, EventType::Warning, "StateNotPreserved", note.clone());
+        }
     }
 }

@@ -1,0 +1,151 @@
+//! Flags of the evictor alone: on what an eviction waits, and whose plugins are asked.
+
+use std::time::Duration;
+
+use clap::Args;
+use controller_kit::durations::parse_duration;
+use controller_kit::selection::{self, DefaultState, Known};
+use scheduler_filters::{Registry, Schedulers};
+
+/// Default of `--state-preservation-wait`.
+const STATE_PRESERVATION_WAIT: Duration = Duration::from_secs(60);
+
+/// Flags of the controller `evictor`.
+#[derive(Clone, Debug, Args)]
+#[group(skip)]
+pub struct EvictorFlags {
+    /// How long after its due time an eviction waits for state that a policy wants preserved and the cluster has not
+    /// reported. Then the workload leaves without it.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_STATE_PRESERVATION_WAIT",
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        default_value = "60s"
+    )]
+    pub state_preservation_wait: Duration,
+
+    /// The plugins of a scheduler, as its own --plugins has them: NAME=LIST, once for each scheduler whose plugins are
+    /// not the default ones; several are separated by `;`. The check before an eviction asks them for the bindings that name it.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_SCHEDULER_PLUGINS",
+        value_name = "NAME=LIST",
+        value_delimiter = ';'
+    )]
+    pub scheduler_plugins: Vec<String>,
+}
+
+impl Default for EvictorFlags {
+    fn default() -> Self {
+        Self {
+            state_preservation_wait: STATE_PRESERVATION_WAIT,
+            scheduler_plugins: Vec::new(),
+        }
+    }
+}
+
+impl EvictorFlags {
+    /// The schedulers that `--scheduler-plugins` names, added to those that are known.
+    ///
+    /// # Errors
+    /// One sentence for each value that cannot be read.
+    pub(crate) fn schedulers(&self, known: Schedulers, registry: &Registry) -> Result<Schedulers, Vec<String>> {
+        let mut schedulers = known;
+        let mut problems = Vec::new();
+        for value in &self.scheduler_plugins {
+            match read(value, registry) {
+                Ok((name, plugins)) => schedulers = schedulers.with(name, plugins),
+                Err(problem) => problems.push(format!("--scheduler-plugins={value}: {problem}")),
+            }
+        }
+        if problems.is_empty() {
+            Ok(schedulers)
+        } else {
+            Err(problems)
+        }
+    }
+}
+
+fn read<'v>(value: &'v str, registry: &Registry) -> Result<(&'v str, scheduler_filters::Plugins), String> {
+    let (name, list) = value
+        .split_once('=')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or("want NAME=LIST, such as default-scheduler=*,ClusterEviction")?;
+    let known: Vec<Known> = registry
+        .known()
+        .iter()
+        .map(|plugin| Known {
+            name: plugin.name,
+            default: match plugin.default {
+                scheduler_filters::DefaultState::On => DefaultState::On,
+                scheduler_filters::DefaultState::Off => DefaultState::Off,
+            },
+        })
+        .collect();
+    let items: Vec<String> = list.split(',').map(str::to_owned).collect();
+    match selection::select(&items, &known) {
+        Ok(names) => Ok((name, registry.enable(&names))),
+        Err(error) => Err(format!(
+            "unknown: {}; known are {} (`*` = all that are on by default, `-NAME` = off)",
+            error.unknown.join(", "),
+            error.known.join(", ")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        flags: EvictorFlags,
+    }
+
+    fn parse(args: &[&str]) -> EvictorFlags {
+        let args = std::iter::once("evictor").chain(args.iter().copied());
+        Cli::try_parse_from(args).unwrap().flags
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_command_line() {
+        assert_eq!(format!("{:?}", parse(&[])), format!("{:?}", EvictorFlags::default()));
+    }
+
+    #[test]
+    fn each_value_names_one_scheduler() {
+        let flags = parse(&["--scheduler-plugins=default-scheduler=*,ClusterEviction;mine=APIEnablement"]);
+        assert_eq!(flags.scheduler_plugins.len(), 2);
+        let schedulers = flags.schedulers(Schedulers::default(), &Registry::builtin()).unwrap();
+        let shown = format!("{schedulers:?}");
+        assert!(
+            shown.contains("ClusterEviction") && shown.contains("\"mine\""),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_what_is_wanted() {
+        for (value, expected) in [
+            (
+                "ClusterEviction",
+                "want NAME=LIST, such as default-scheduler=*,ClusterEviction",
+            ),
+            ("=*", "want NAME=LIST"),
+            ("mine=Gone,*", "unknown: Gone; known are APIEnablement, "),
+        ] {
+            let flags = parse(&["--scheduler-plugins", value]);
+            let problems = flags
+                .schedulers(Schedulers::default(), &Registry::builtin())
+                .unwrap_err();
+            assert!(
+                problems[0].starts_with(&format!("--scheduler-plugins={value}: ")),
+                "{problems:?}"
+            );
+            assert!(problems[0].contains(expected), "{problems:?}");
+        }
+    }
+}
