@@ -25,6 +25,7 @@ use crate::problem::Trouble;
 use crate::security::Security;
 use crate::status::{Advice, advice};
 use crate::v1::eviction_queue_client::EvictionQueueClient;
+use crate::v1::queue_admin_client::QueueAdminClient;
 use crate::v1::queue_inspection_client::QueueInspectionClient;
 
 /// The largest message taken: a page of 1,000 entries stays far below it.
@@ -189,6 +190,15 @@ impl QueueClient {
     pub async fn inspection(&self) -> Result<QueueInspectionClient<Channel>, ClientError> {
         let channel = self.channel().await?;
         Ok(QueueInspectionClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES))
+    }
+
+    /// The service for people who change the queue, at the leader as last known.
+    ///
+    /// # Errors
+    /// [`ClientError`] when no leader can be found.
+    pub async fn admin(&self) -> Result<QueueAdminClient<Channel>, ClientError> {
+        let channel = self.channel().await?;
+        Ok(QueueAdminClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES))
     }
 
     /// Learns from a status: where the leader is, or that the connection leads nowhere.
