@@ -65,7 +65,8 @@ fn certificate(why: &CertificateError) -> String {
             let names = if presented.is_empty() {
                 "no name at all".to_owned()
             } else {
-                presented.join(", ")
+                let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
+                names.join(", ")
             };
             format!(
                 "the other side's certificate is for another name: wanted {}, it has {names}",
@@ -111,6 +112,15 @@ fn shown(time: UnixTime) -> String {
         .map_or_else(|| "a time out of range".to_owned(), |at| at.to_string())
 }
 
+/// The name in `DnsName("queue")` or `IpAddress(10.0.0.1)`.
+fn bare(name: &str) -> &str {
+    let inner = name
+        .split_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'))
+        .unwrap_or(name);
+    inner.trim_matches('"')
+}
+
 fn name(name: &ServerName<'_>) -> String {
     name.to_str().into_owned()
 }
@@ -127,6 +137,18 @@ mod tests {
         let found = tls_error(&outer).map(in_words);
         assert_eq!(found.as_deref(), Some("the other side requires a certificate of ours"));
         assert!(tls_error(&std::io::Error::other("else")).is_none());
+    }
+
+    #[test]
+    fn names_are_told_as_they_are_written_in_certificates() {
+        let error = Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+            expected: ServerName::try_from("elsewhere.example").unwrap(),
+            presented: vec!["IpAddress(10.0.0.1)".to_owned(), "DnsName(\"queue\")".to_owned()],
+        });
+        assert_eq!(
+            in_words(&error),
+            "the other side's certificate is for another name: wanted elsewhere.example, it has 10.0.0.1, queue"
+        );
     }
 
     #[test]

@@ -145,23 +145,28 @@ impl<H: Send + Unpin + 'static> HttpBody for Downward<H> {
     }
 }
 
-/// tonic says of a message that is too large that it is out of range; it is a resource that is exhausted.
+/// tonic says of a message that is too large that it is out of range; it is a resource that is exhausted. Services that
+/// read a stream say so themselves; here all are counted.
 pub(super) fn translate(headers: &mut HeaderMap, on_too_large: &TooLarge) {
-    if headers.get(Status::GRPC_STATUS).is_none_or(|code| code != "11") {
+    if headers
+        .get(Status::GRPC_STATUS)
+        .is_none_or(|code| code != "11" && code != "8")
+    {
         return;
     }
     let Some(status) = Status::from_header_map(headers) else {
         return;
     };
-    let Some(sizes) = status
+    let sizes = status
         .message()
-        .strip_prefix("Error, decoded message length too large: ")
-    else {
-        return;
-    };
-    on_too_large.increment(1);
-    let told = format!("the message is too large, nothing of it was taken: {sizes}; send it in several");
-    let _ = Status::new(Code::ResourceExhausted, told).add_header(headers);
+        .strip_prefix("Error, decoded message length too large: ");
+    if let (Code::OutOfRange, Some(sizes)) = (status.code(), sizes) {
+        on_too_large.increment(1);
+        let told = format!("the message is too large, nothing of it was taken: {sizes}; send it in several");
+        let _ = Status::new(Code::ResourceExhausted, told).add_header(headers);
+    } else if status.code() == Code::ResourceExhausted && status.message().contains("message is too large") {
+        on_too_large.increment(1);
+    }
 }
 
 #[cfg(test)]
