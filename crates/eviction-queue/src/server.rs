@@ -102,7 +102,7 @@ impl Server {
         self.report_health().await;
         let policy = self.access.policy();
         let tls = self.access.tls(&ctx.clock)?;
-        let gate = Gate::new(policy.clone(), ctx.client.clone(), &ctx.tasks, &ctx.metrics)?;
+        let gate = Gate::new(policy.clone(), &ctx)?;
         let door = Door::new(tls.clone(), self.access.limits(), &ctx.tasks, &ctx.metrics);
         let router = GrpcServer::builder()
             .http2_keepalive_interval(Some(KEEP_ALIVE_EVERY))

@@ -31,6 +31,8 @@ pub enum Counts {
     NoLonger,
     /// From the year 2999 on.
     NotYet,
+    /// From the year 2000 to the begin of this one.
+    Until(i32),
 }
 
 /// A certificate and its key, PEM.
@@ -88,6 +90,7 @@ impl Authority {
             Counts::Now => (date_time_ymd(2000, 1, 1), date_time_ymd(3000, 1, 1)),
             Counts::NoLonger => (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1)),
             Counts::NotYet => (date_time_ymd(2999, 1, 1), date_time_ymd(3000, 1, 1)),
+            Counts::Until(year) => (date_time_ymd(2000, 1, 1), date_time_ymd(year, 1, 1)),
         };
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();

@@ -4,24 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controller_kit::tls::SecretText;
-use controller_kit::{Metrics, Tasks};
+use controller_kit::{Clock, Context, Metrics, Tasks};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use jiff::Timestamp;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::Status;
 
 use super::answers::YES_COUNTS_FOR;
 use super::bodies::{Cut, TooLarge};
-use super::caller::Caller;
+use super::caller::{Caller, KnownBy};
 use super::complaints::Complaints;
 use super::decision::{Decision, Policy, Refusal, Seen, Token, decide};
-use super::method::{Lasts, Need, callable, short};
+use super::method::{Callable, Lasts, Need, callable, short};
 use super::reviews::{Age, Reviews};
 use crate::incoming::{Peer, Place};
 
 /// Bytes of all headers of a call, at most: some for gRPC and much for a token.
 pub const MAX_HEADER_BYTES: usize = 16 * 1024;
+
+/// How often the right of an open stream is looked at again.
+const LOOK_AGAIN_EVERY: Duration = YES_COUNTS_FOR;
 
 /// How long it takes until a question about the token of an open stream is asked again when it had no answer.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(5);
@@ -32,6 +36,7 @@ const REFUSED: &str = "failover_queue_calls_refused_total";
 pub struct Gate {
     policy: Policy,
     reviews: Option<Arc<Reviews>>,
+    clock: Clock,
     tasks: Tasks,
     metrics: Metrics,
     complaints: Complaints,
@@ -48,15 +53,16 @@ pub(super) struct Admitted {
 /// What a call holds for as long as it lasts.
 pub(super) struct Held {
     _stream: Option<OwnedSemaphorePermit>,
-    _asked_again: Option<DropGuard>,
+    _looked_at: Option<DropGuard>,
 }
 
 impl Gate {
-    /// A gate. With [`Tokens::Checked`](super::Tokens::Checked) in its policy, the API server is asked through `client`.
+    /// A gate. With [`Tokens::Checked`](super::Tokens::Checked) in its policy, the API server is asked.
     ///
     /// # Errors
     /// When the system gives no random numbers.
-    pub fn new(policy: Policy, client: kube::Client, tasks: &Tasks, metrics: &Metrics) -> anyhow::Result<Self> {
+    pub fn new(policy: Policy, ctx: &Context) -> anyhow::Result<Self> {
+        let metrics = &ctx.metrics;
         metrics.describe(REFUSED, "Calls of the eviction queue that were refused, by reason.");
         let asks = matches!(
             policy,
@@ -68,11 +74,12 @@ impl Gate {
         Ok(Self {
             policy,
             reviews: if asks {
-                Some(Arc::new(Reviews::new(client)?))
+                Some(Arc::new(Reviews::new(ctx.client.clone())?))
             } else {
                 None
             },
-            tasks: tasks.clone(),
+            clock: ctx.clock.clone(),
+            tasks: ctx.tasks.clone(),
             metrics: metrics.clone(),
             complaints: Complaints::default(),
             too_large: metrics.counter(REFUSED, &[("reason", "MessageTooLarge")]),
@@ -102,12 +109,17 @@ impl Gate {
         let path = parts.uri.path();
         let token = bearer(parts);
         let seen = Seen {
-            certificate: peer.names.clone(),
+            certificate: peer.certificate.as_ref().map(|certificate| certificate.names.clone()),
             token: if token.is_some() { Token::Sent } else { Token::None },
         };
+        let callable = callable(path);
         let refuse = |refusal: &Refusal| self.refused(refusal.reason(), &from, refusal.status(path));
-        let (caller, asked) = match decide(&self.policy, callable(path), &seen) {
-            Decision::Admit(caller) => (caller, None),
+        let (caller, right) = match decide(&self.policy, callable, &seen) {
+            Decision::Admit(caller) => {
+                let right = peer.certificate.filter(|_| caller.known_by == KnownBy::Certificate);
+                let right = right.map(|certificate| Right::Certificate(certificate.not_after));
+                (caller, right)
+            }
             Decision::Refuse(refusal) => return Err(refuse(&refusal)),
             Decision::AskAboutToken(need) => {
                 let (Some(token), Some(reviews)) = (token, &self.reviews) else {
@@ -115,22 +127,24 @@ impl Gate {
                 };
                 let answer = reviews.ask(&token, need, Age::AMomentOld).await;
                 let caller = answer.map_err(|refusal| refuse(&refusal))?;
-                let asked = (need.lasts == Lasts::AsAStream).then(|| (reviews.clone(), token, need));
-                (caller, asked)
+                let reviews = reviews.clone();
+                (caller, Some(Right::Token { reviews, token, need }))
             }
         };
-        let (cut, asked_again) = match asked {
-            Some((reviews, token, need)) => {
-                let cut = Cut::default();
-                let over = CancellationToken::new();
-                self.ask_again(reviews, token, need, path, (cut.clone(), over.clone()));
+        if let Some(Right::Certificate(not_after)) = &right {
+            over(*not_after, &self.clock).map_err(|status| self.refused("CertificateExpired", &from, status))?;
+        }
+        let (cut, looked_at) = match (right, callable) {
+            (Some(right), Some(Callable::ByThoseWith(need))) if need.lasts == Lasts::AsAStream => {
+                let (cut, over) = (Cut::default(), CancellationToken::new());
+                self.look_again(right, path, (cut.clone(), over.clone()));
                 (Some(cut), Some(over.drop_guard()))
             }
-            None => (None, None),
+            _ => (None, None),
         };
         let held = Held {
             _stream: stream,
-            _asked_again: asked_again,
+            _looked_at: looked_at,
         };
         Ok(Admitted { caller, held, cut })
     }
@@ -166,46 +180,90 @@ impl Gate {
         }
     }
 
-    /// Looks again and again whether the token of a stream still counts, until the stream is over.
+    /// Looks again and again whether the caller of a stream still has the right to it, until the stream is over.
     ///
-    /// While the API server cannot be asked the stream goes on: its own Lease is there as well, so that a queue that
-    /// cannot ask does not lead for longer than its renew deadline, and only a leader has streams.
-    fn ask_again(
-        &self,
-        reviews: Arc<Reviews>,
-        token: SecretText,
-        need: Need,
-        path: &str,
-        (cut, over): (Cut, CancellationToken),
-    ) {
-        let path = path.to_owned();
+    /// While the API server cannot be asked about a token the stream goes on: its own Lease is there as well, so that a
+    /// queue that cannot ask does not lead for longer than its renew deadline, and only a leader has streams.
+    fn look_again(&self, right: Right, path: &str, (cut, over): (Cut, CancellationToken)) {
+        let (path, clock) = (path.to_owned(), self.clock.clone());
         let (metrics, shutdown) = (self.metrics.clone(), self.tasks.shutdown().clone());
-        let asking = async move {
-            let mut wait = YES_COUNTS_FOR;
+        let looking = async move {
+            let mut wait = LOOK_AGAIN_EVERY;
             loop {
                 tokio::time::sleep(wait).await;
-                match reviews.ask(&token, need, Age::New).await {
-                    Ok(_) => wait = YES_COUNTS_FOR,
-                    Err(Refusal::CannotAsk { .. }) => wait = ASK_AGAIN_AFTER,
-                    Err(refusal) => {
-                        metrics.counter(REFUSED, &[("reason", "NoLongerAllowed")]).increment(1);
-                        let status = refusal.status(&path);
-                        tracing::warn!(method = short(&path), "a stream is ended: {}", status.message());
-                        cut.with(status);
-                        return;
+                let status = match right.still_there(&clock).await {
+                    Ok(()) => {
+                        wait = LOOK_AGAIN_EVERY;
+                        continue;
                     }
-                }
+                    Err(Lost::Unknown) => {
+                        wait = ASK_AGAIN_AFTER;
+                        continue;
+                    }
+                    Err(Lost::Refused(refusal)) => refusal.status(&path),
+                    Err(Lost::Over(status)) => status,
+                };
+                metrics.counter(REFUSED, &[("reason", "NoLongerAllowed")]).increment(1);
+                tracing::warn!(method = short(&path), "a stream is ended: {}", status.message());
+                cut.with(status);
+                return;
             }
         };
-        self.tasks.spawn("token of a stream", async move {
+        self.tasks.spawn("right to a stream", async move {
             tokio::select! {
                 biased;
                 () = over.cancelled() => {}
                 () = shutdown.cancelled() => {}
-                () = asking => {}
+                () = looking => {}
             }
         });
     }
+}
+
+/// What gives a caller the right to a stream, as far as it may end.
+enum Right {
+    /// A certificate that counts until then.
+    Certificate(Timestamp),
+    /// A token that the API server has let.
+    Token {
+        reviews: Arc<Reviews>,
+        token: SecretText,
+        need: Need,
+    },
+}
+
+/// Why a right is not there.
+enum Lost {
+    /// Nobody could be asked.
+    Unknown,
+    /// The API server says no.
+    Refused(Refusal),
+    /// Its time is over.
+    Over(Status),
+}
+
+impl Right {
+    async fn still_there(&self, clock: &Clock) -> Result<(), Lost> {
+        match self {
+            Self::Certificate(not_after) => over(*not_after, clock).map_err(Lost::Over),
+            Self::Token { reviews, token, need } => match reviews.ask(token, *need, Age::New).await {
+                Ok(_) => Ok(()),
+                Err(Refusal::CannotAsk { .. }) => Err(Lost::Unknown),
+                Err(refusal) => Err(Lost::Refused(refusal)),
+            },
+        }
+    }
+}
+
+/// Whether the time of a connection's certificate is over. Who hears it connects again, with the certificate of that day.
+fn over(not_after: Timestamp, clock: &Clock) -> Result<(), Status> {
+    let now = clock.now();
+    if now <= not_after {
+        return Ok(());
+    }
+    Err(Status::unavailable(format!(
+        "the client certificate of this connection has expired: it was valid until {not_after}; connect again with a new one"
+    )))
 }
 
 /// The bearer token of a call.

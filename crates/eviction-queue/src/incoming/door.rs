@@ -20,7 +20,7 @@ use tokio_rustls::server::TlsStream;
 use super::MAX_CALLS_A_CONNECTION;
 use super::connection::{Connection, Wire};
 use super::handshakes::Handshakes;
-use super::peer::{Peer, Place};
+use super::peer::{Certified, Peer, Place};
 use crate::access::Complaints;
 
 /// Connections that have no place and are told so, at once.
@@ -172,7 +172,7 @@ impl Door {
         Some(Taken { place, permit })
     }
 
-    fn connection<IO>(&self, wire: Wire<IO>, names: Option<Arc<[String]>>, taken: Taken) -> Connection<IO>
+    fn connection<IO>(&self, wire: Wire<IO>, certificate: Option<Certified>, taken: Taken) -> Connection<IO>
     where
         IO: Remote,
     {
@@ -182,7 +182,7 @@ impl Door {
         };
         let peer = Peer {
             address,
-            names,
+            certificate,
             place: taken.place,
             streams: Some(Arc::new(Semaphore::new(MAX_CALLS_A_CONNECTION))),
         };
@@ -213,8 +213,8 @@ impl Door {
         drop(turn);
         match result {
             Ok(Ok(stream)) => {
-                let names = self.names(&stream, from)?;
-                Some(self.connection(Wire::Tls(Box::new(stream)), names, taken))
+                let certificate = self.certificate(&stream, from)?;
+                Some(self.connection(Wire::Tls(Box::new(stream)), certificate, taken))
             }
             Ok(Err((error, io))) => {
                 let why = tls_error(&error).map_or_else(|| error.to_string(), in_words);
@@ -229,18 +229,21 @@ impl Door {
         }
     }
 
-    /// Names of the client certificate; nothing at all when it cannot be read.
+    /// The client certificate; nothing at all when it cannot be read.
     #[allow(
         clippy::option_option,
         reason = "without a certificate is not the same as with one that cannot be read"
     )]
-    fn names<IO>(&self, stream: &TlsStream<IO>, from: Option<SocketAddr>) -> Option<Option<Arc<[String]>>> {
+    fn certificate<IO>(&self, stream: &TlsStream<IO>, from: Option<SocketAddr>) -> Option<Option<Certified>> {
         let (_, session) = stream.get_ref();
         let Some(certificate) = session.peer_certificates().and_then(<[_]>::first) else {
             return Some(None);
         };
         match CertificateFacts::of(certificate) {
-            Ok(facts) => Some(Some(facts.names.into())),
+            Ok(facts) => Some(Some(Certified {
+                names: facts.names.into(),
+                not_after: facts.not_after,
+            })),
             Err(problem) => {
                 self.refuse("HandshakeFailed", from, &format!("the client certificate {problem}"));
                 None

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 /// The other end of a connection, in the extensions of each of its requests.
@@ -10,12 +11,21 @@ use tokio::sync::Semaphore;
 pub struct Peer {
     /// Where it calls from; nothing inside a process.
     pub address: Option<SocketAddr>,
-    /// Names of its client certificate, which was checked in the handshake; nothing without one.
-    pub names: Option<Arc<[String]>>,
+    /// Its client certificate, which was checked in the handshake; nothing without one.
+    pub certificate: Option<Certified>,
     /// Whether there is room for it.
     pub place: Place,
     /// What is left of the calls that it may make at once.
     pub streams: Option<Arc<Semaphore>>,
+}
+
+/// What a client certificate said in the handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certified {
+    /// Its names.
+    pub names: Arc<[String]>,
+    /// Until when it counts: a connection may live longer.
+    pub not_after: Timestamp,
 }
 
 /// Whether there is room for a connection.

@@ -10,6 +10,7 @@
 mod bounds;
 mod calls;
 mod certificates;
+mod expiry;
 mod rotation;
 mod scene;
 mod secrets;
