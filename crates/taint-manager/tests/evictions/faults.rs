@@ -197,3 +197,176 @@ fn what_is_revoked_while_the_stream_is_broken_is_not_written() {
         assert_eq!(manager.metrics().value("evictor_leases_total", &over), Some(1.0));
     });
 }
+
+/// Twenty whose write is refused for ever, and ten others: refusals back off, give back what the rate allows, and are not
+/// in the others' way. (kubernetes/karpenter PR#2399, C51)
+#[test]
+fn c51_what_is_refused_for_ever_is_no_hot_loop_and_holds_nobody_up() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        for n in 0..20 {
+            scene.binding(&format!("bad-{n:02}"), &["m1"], json!({}));
+            let denied = Effect::Error {
+                code: 403,
+                reason: "Forbidden".into(),
+                message: "admission webhook \"guard.example.com\" denied the request: frozen".into(),
+            };
+            scene
+                .plane
+                .faults()
+                .inject(the_write().name(&format!("bad-{n:02}")), denied);
+        }
+        for n in 0..10 {
+            scene.binding(&format!("good-{n:02}"), &["m1"], json!({}));
+        }
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(35).await;
+        assert_eq!(scene.evicted(), 10);
+        scene.until(80).await;
+        let refused = [("outcome", "Failed"), ("reason", "Refused")];
+        let tries = manager.metrics().value("evictor_leases_total", &refused).unwrap();
+        // Waits of 1, 2, 4, 8, 16 and 32 s: at most seven tries each within a minute.
+        assert!((60.0..=140.0).contains(&tries), "{tries}");
+        let entries = scene.entries().await;
+        assert_eq!(entries.len(), 20);
+        let why = "denied the request: frozen";
+        assert!(
+            entries.iter().all(|entry| entry.last_outcome.contains(why)),
+            "{entries:?}"
+        );
+        assert_eq!(scene.spec_writes().len(), 10);
+    });
+}
+
+/// A server that answers that it cannot is asked twice at once, and then when the queue says; why stands in the queue.
+#[test]
+fn a_server_that_is_unwell_is_not_hammered() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let unwell = Effect::Error {
+            code: 500,
+            reason: "InternalError".into(),
+            message: "failed calling webhook \"guard.example.com\"".into(),
+        };
+        let (_queue, manager) = evicting(&scene, unwell, 5).await;
+        scene.until(22).await;
+        let failed = [("outcome", "Failed"), ("reason", "WriteFailed")];
+        let tries = manager.metrics().value("evictor_leases_total", &failed).unwrap();
+        assert!((1.0..=2.0).contains(&tries), "{tries}");
+        let entries = scene.entries().await;
+        assert!(
+            entries[0].last_outcome.contains("failed calling webhook"),
+            "{entries:?}"
+        );
+        scene.until(60).await;
+        assert_eq!((scene.evicted(), scene.spec_writes().len()), (1, 1));
+    });
+}
+
+/// The reads of a lease in hand take their time; `meanwhile` happens before they answer.
+async fn with_a_lease_in_hand(
+    scene: &Scene,
+    meanwhile: impl AsyncFnOnce(&mut controller_kit::Running),
+) -> (controller_kit::Running, controller_kit::Running) {
+    scene.binding("web", &["m1"], json!({}));
+    let mut queue = scene.queue("queue-0", 1.0).await;
+    let manager = scene.manager("manager-0").await;
+    scene.until(20).await;
+    let the_read = Match::default()
+        .verb(Verb::Get)
+        .resource("resourcebindings")
+        .client(CLIENT);
+    let slow = Effect::Latency(Duration::from_secs(10));
+    scene.plane.faults().inject_times(the_read, 0, 1, slow);
+    scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+    scene.until(22).await;
+    assert_eq!(scene.spec_writes(), []);
+    meanwhile(&mut queue).await;
+    // By elapsed time: the clock may show another one now.
+    tokio::time::sleep(Duration::from_secs(158)).await;
+    (queue, manager)
+}
+
+/// The queue dies while a lease is in hand: it may be used to its end, and is not used twice.
+#[test]
+fn a_queue_that_dies_takes_no_lease_in_hand_along() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let (_queue, manager) = with_a_lease_in_hand(&scene, async |queue| {
+            queue.crash();
+            *queue = scene.queue("queue-1", 1.0).await;
+        })
+        .await;
+        assert_eq!(scene.evicted_at("default/web", "m1").await, Some(30));
+        assert_eq!(scene.spec_writes().len(), 1);
+        assert!(scene.entries().await.is_empty());
+        let evicted = [("outcome", "Evicted"), ("reason", "Evicted")];
+        assert_eq!(manager.metrics().value("evictor_leases_total", &evicted), Some(1.0));
+    });
+}
+
+/// The cluster recovers between the reads and the write: the queue takes the lease back, and nothing is written.
+#[test]
+fn a_lease_that_is_revoked_between_reads_and_write_is_not_used() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let (_queue, manager) = with_a_lease_in_hand(&scene, async |_| {
+            scene
+                .plane
+                .put(json!({
+                    "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "stop"},
+                    "spec": {"scope": "Clusters", "clusters": ["m1"], "reason": "maintenance"},
+                }))
+                .unwrap();
+        })
+        .await;
+        assert_eq!(scene.spec_writes(), []);
+        let over = [("outcome", "Failed"), ("reason", "LeaseOver")];
+        assert_eq!(manager.metrics().value("evictor_leases_total", &over), Some(1.0));
+    });
+}
+
+/// The wall clock is set while a lease is in hand: the lease counts by elapsed time and is used, once; the task carries
+/// the time that the clock shows.
+#[test]
+fn a_wall_clock_that_is_set_ends_no_lease() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let hour = jiff::SignedDuration::from_hours(1);
+        with_a_lease_in_hand(&scene, async |_| scene.clock.jump(hour)).await;
+        assert_eq!(scene.spec_writes().len(), 1);
+        let written = scene
+            .task("default/web", "m1")
+            .await
+            .unwrap()
+            .creation_timestamp
+            .unwrap()
+            .0;
+        assert_eq!(
+            written.duration_since(scene.started),
+            hour + jiff::SignedDuration::from_secs(30)
+        );
+    });
+}
+
+/// Set back before the due time, nothing is due any more: it waits until the clock says so again.
+#[test]
+fn a_wall_clock_that_is_set_back_makes_nothing_early() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let back = jiff::SignedDuration::from_secs(-60);
+        with_a_lease_in_hand(&scene, async |_| scene.clock.jump(back)).await;
+        assert_eq!(scene.spec_writes().len(), 1);
+        let written = scene
+            .task("default/web", "m1")
+            .await
+            .unwrap()
+            .creation_timestamp
+            .unwrap()
+            .0;
+        assert!(written.duration_since(scene.started).as_secs() >= 20, "{written}");
+    });
+}

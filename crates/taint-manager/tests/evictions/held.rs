@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use kube_sandbox::{EventEffect, Match};
 
 use super::scene::{NOT_READY, Scene};
+use taint_manager::{Flags, PreCheck};
 use test_bench::paused;
 
 async fn hold(scene: &Scene) -> Option<(HoldReason, String)> {
@@ -223,5 +224,35 @@ fn a_condition_that_somebody_else_removed_is_written_again() {
         scene.plane.put(binding).unwrap();
         scene.until(35).await;
         assert!(scene.get("default/web").await.condition("EvictionPending").is_some());
+    });
+}
+
+/// With `--pre-eviction-check=capacity` a cluster without room is no place; it becomes one when it reports room.
+#[test]
+fn a_cluster_without_room_is_no_place_until_it_has_some() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let requirements = json!({"replicaRequirements": {"resourceRequest": {"cpu": "1"}}});
+        scene.binding("web", &["m1"], requirements);
+        let room = |cpus: &str| json!({"status": {"resourceSummary": {"allocatable": {"cpu": cpus, "pods": "110"}}}});
+        scene.patch_cluster_status("m2", &room("1500m")).await;
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let flags = Flags {
+            pre_eviction_check: PreCheck::Capacity,
+            ..Flags::default()
+        };
+        let _manager = scene.manager_with("manager-0", flags, "Failover=true").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(40).await;
+        let (reason, message) = hold(&scene).await.unwrap();
+        assert_eq!(reason, HoldReason::NoTarget, "{message}");
+        assert!(
+            message.starts_with("no other cluster has room for it: m2 has room for 1 of 2"),
+            "{message}"
+        );
+        scene.patch_cluster_status("m2", &room("2")).await;
+        scene.until(100).await;
+        assert_eq!(scene.evicted(), 1, "long before the five minutes are over");
     });
 }

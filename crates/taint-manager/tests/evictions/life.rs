@@ -264,3 +264,30 @@ fn at_rest_nothing_is_written() {
         assert!((13.0..=14.0).contains(&looks), "{looks}");
     });
 }
+
+/// Bindings on which no scheduler has written the placement that it applied, or something unreadable, leave like all
+/// others: the verdict reads spec.placement. (Stock puts them into the queue at once and fails on them for ever: karmada
+/// f8fdd02, S09.)
+#[test]
+fn s09_without_the_applied_placement_nobody_is_held_up() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        for n in 0..30 {
+            scene.binding(&format!("web-{n:02}"), &["m1"], json!({}));
+            let applied = match n {
+                0..10 => continue,
+                10..20 => json!("no placement"),
+                _ => json!("{\"clusterAffinity\":{}}"),
+            };
+            let annotated = json!({"metadata": {"annotations": {"policy.karmada.io/applied-placement": applied}}});
+            scene.patch(&format!("default/web-{n:02}"), annotated).await;
+        }
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(51).await;
+        assert_eq!(scene.evicted(), 30);
+        assert_eq!(scene.spec_writes().len(), 30);
+    });
+}

@@ -7,9 +7,12 @@
     reason = "helpers of tests count as tests"
 )]
 
+mod drops;
 mod faults;
 mod held;
 mod life;
+mod mirrors;
+mod preservation;
 mod restarts;
 mod scene;
 mod switches;

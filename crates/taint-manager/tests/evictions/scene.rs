@@ -83,6 +83,13 @@ impl Scene {
             .unwrap();
     }
 
+    pub async fn patch_cluster_status(&self, cluster: &str, patch: &Value) {
+        self.clusters()
+            .patch_status(cluster, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap();
+    }
+
     /// A NoExecute taint, added now.
     pub fn no_execute(&self, key: &str) -> Value {
         json!({"key": key, "effect": "NoExecute", "timeAdded": self.now_text()})
@@ -146,6 +153,31 @@ impl Scene {
             .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
             .await
             .unwrap();
+    }
+
+    pub async fn patch_status(&self, key: &str, status: Value) {
+        let key: BindingKey = key.parse().unwrap();
+        let patch = json!({"status": status});
+        self.api(&key)
+            .patch_status(&key.name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap();
+    }
+
+    /// The scheduler has placed the binding on these clusters, with two replicas each.
+    pub async fn placed(&self, key: &str, clusters: &[&str]) {
+        let targets: Vec<Value> = clusters.iter().map(|c| json!({"name": c, "replicas": 2})).collect();
+        self.patch(key, json!({"spec": {"clusters": targets}})).await;
+        let generation = self.get(key).await.metadata.generation;
+        let scheduled = json!({"type": "Scheduled", "status": "True", "reason": "Success", "message": "",
+            "lastTransitionTime": self.now_text()});
+        let status = json!({"schedulerObservedGeneration": generation, "conditions": [scheduled]});
+        self.patch_status(key, status).await;
+    }
+
+    pub async fn delete(&self, key: &str) {
+        let key: BindingKey = key.parse().unwrap();
+        self.api(&key).delete(&key.name, &Default::default()).await.unwrap();
     }
 
     pub async fn patch_policy(&self, patch: Value) {
