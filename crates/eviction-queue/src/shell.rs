@@ -30,9 +30,6 @@ use crate::streams::{StreamKind, Streams};
 /// How often a leader whose renewal is old looks whether it is fresh again.
 const STALE_LOOK: Duration = Duration::from_secs(1);
 
-/// Messages down a stream of Publish or Lease that may wait to be read.
-pub(crate) const MESSAGES_UNREAD: usize = 16_384;
-
 /// Upper bounds of the buckets of latencies, in seconds: a queue that is held back by its rate takes minutes.
 const LATENCY_BOUNDS: [f64; 14] = [
     0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0, 1800.0, 3600.0,
@@ -446,8 +443,9 @@ impl Shell {
 
 fn does_not_read(kind: StreamKind) -> Status {
     Status::resource_exhausted(format!(
-        "this stream of {} is not read: more than {MESSAGES_UNREAD} messages wait in it",
-        kind.as_str()
+        "this stream of {} is not read: more than {} messages wait in it",
+        kind.as_str(),
+        kind.unread()
     ))
 }
 

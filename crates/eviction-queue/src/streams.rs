@@ -53,6 +53,17 @@ impl StreamKind {
         }
     }
 
+    /// How many messages down such a stream may wait to be read. A producer may be asked for many entries at once; a
+    /// consumer hears of no more leases than are out, and of its own renewals.
+    #[must_use]
+    pub fn unread(self) -> usize {
+        match self {
+            Self::Publish => 16_384,
+            Self::Lease => 4_096,
+            Self::WatchEntries => 256,
+        }
+    }
+
     fn most(self) -> usize {
         match self {
             Self::Publish => MAX_PUBLISH_STREAMS,

@@ -11,13 +11,13 @@ use tonic::{Status, Streaming};
 use super::bounds::{MAX_LEASES_RENEWED, hello_in_time};
 use super::refusal;
 use crate::outlet::{Down, Outlet};
-use crate::shell::{MESSAGES_UNREAD, Shell, Way};
+use crate::shell::{Shell, Way};
 use crate::streams::StreamKind;
 
 /// Serves the stream: credit and renewals come up, leases go down.
 pub(super) fn serve(shell: &Arc<Shell>, up: Streaming<v1::LeaseRequest>) -> Result<Down<v1::LeaseResponse>, Status> {
     let slot = shell.streams().slot(StreamKind::Lease)?;
-    let (outlet, down) = Outlet::new(MESSAGES_UNREAD, slot);
+    let (outlet, down) = Outlet::new(StreamKind::Lease.unread(), slot);
     let term = shell.clone();
     shell.tasks().spawn("stream of a consumer", async move {
         if let Err(status) = read(&term, up, &outlet).await {

@@ -13,7 +13,7 @@ use super::bounds::{few_enough, hello_in_time, no_duplicates};
 use super::refusal;
 use crate::outlet::{Down, Outlet};
 use crate::server::Server;
-use crate::shell::{MESSAGES_UNREAD, Shell, Way};
+use crate::shell::{Shell, Way};
 use crate::streams::StreamKind;
 
 /// Serves the stream: what comes up goes to the queue, what the queue wants said goes down.
@@ -23,7 +23,7 @@ pub(super) fn serve(
     up: Streaming<v1::PublishRequest>,
 ) -> Result<Down<v1::PublishResponse>, Status> {
     let slot = shell.streams().slot(StreamKind::Publish)?;
-    let (outlet, down) = Outlet::new(MESSAGES_UNREAD, slot);
+    let (outlet, down) = Outlet::new(StreamKind::Publish.unread(), slot);
     let (server, term) = (server.clone(), shell.clone());
     shell.tasks().spawn("stream of a producer", async move {
         if let Err(status) = read(&server, &term, up, &outlet).await {

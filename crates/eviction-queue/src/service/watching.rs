@@ -16,7 +16,6 @@ use crate::outlet::Down;
 use crate::shell::Shell;
 use crate::streams::StreamKind;
 
-const BUFFERED: usize = 256;
 const AT_ONCE: usize = 500;
 
 /// Serves a watch.
@@ -25,7 +24,7 @@ pub(super) fn serve(
     request: v1::WatchEntriesRequest,
 ) -> Result<Down<v1::WatchEntriesResponse>, Status> {
     let slot = shell.streams().slot(StreamKind::WatchEntries)?;
-    let (down, received) = mpsc::channel(BUFFERED);
+    let (down, received) = mpsc::channel(StreamKind::WatchEntries.unread());
     let term = shell.clone();
     shell.tasks().spawn("watch of entries", async move {
         tokio::select! {

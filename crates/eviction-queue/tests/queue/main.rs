@@ -7,9 +7,14 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod arbitrary;
+mod bounds;
+mod drops;
 mod inspection;
 mod leaders;
+mod pauses;
 mod rate;
+mod refusals;
 mod sockets;
 mod streams;
 mod world;

@@ -37,7 +37,10 @@ fn a_snapshot_replaces_the_set_of_the_producer_before_it() {
         };
         assert_eq!(
             (ended.code(), ended.message()),
-            (Code::Aborted, "producer taintManager opened another stream")
+            (
+                Code::Aborted,
+                "producer taintManager opened another stream, from p; only the newest one publishes"
+            )
         );
         assert_eq!(
             totals(&world).await,

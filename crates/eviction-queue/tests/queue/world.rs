@@ -263,11 +263,19 @@ impl Evictions {
         self.all.lock().iter().map(|(_, key)| key.name.clone()).collect()
     }
 
-    /// The least time between two leases.
-    pub fn closest(&self) -> Option<SignedDuration> {
+    /// When the leases were released, in order.
+    pub fn times(&self) -> Vec<Timestamp> {
         let mut times: Vec<_> = self.all.lock().iter().map(|(at, _)| *at).collect();
         times.sort_unstable();
-        times.windows(2).map(|pair| pair[1].duration_since(pair[0])).min()
+        times
+    }
+
+    /// The least time between two leases.
+    pub fn closest(&self) -> Option<SignedDuration> {
+        self.times()
+            .windows(2)
+            .map(|pair| pair[1].duration_since(pair[0]))
+            .min()
     }
 }
 
@@ -342,6 +350,7 @@ impl Consumer {
             binding_resource_version: "12".into(),
             cluster_resource_version: "1".into(),
             wait_until: None,
+            capacity_checked: false,
         };
         Ok(service.complete(request).await?.into_inner().result())
     }

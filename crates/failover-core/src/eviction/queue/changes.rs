@@ -76,7 +76,7 @@ impl Changes {
     /// [`TooFarBack`] when some of them are not kept any more, or the revision is none of this queue's.
     pub fn after(&self, revision: u64, limit: usize) -> Result<Vec<Change>, TooFarBack> {
         let oldest = self.ring.front().map_or(self.revision + 1, |change| change.revision);
-        if revision + 1 < oldest || revision > self.revision {
+        if revision > self.revision || revision + 1 < oldest {
             return Err(TooFarBack { oldest });
         }
         let skip = usize::try_from(revision + 1 - oldest).unwrap_or(usize::MAX);
