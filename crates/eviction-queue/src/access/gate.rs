@@ -90,12 +90,12 @@ impl Gate {
         self.too_large.clone()
     }
 
-    fn refused(&self, reason: &'static str, who: &str, status: Status) -> Status {
+    fn refused(&self, reason: &'static str, from: &str, status: Status) -> Status {
         self.metrics.counter(REFUSED, &[("reason", reason)]).increment(1);
-        if self.complaints.is_due(reason, who) {
-            tracing::warn!(reason, "a call is refused: {}", status.message());
+        if self.complaints.is_due(reason, from) {
+            tracing::warn!(reason, from, "a call is refused: {}", status.message());
         } else {
-            tracing::debug!(reason, "a call is refused: {}", status.message());
+            tracing::debug!(reason, from, "a call is refused: {}", status.message());
         }
         status
     }
