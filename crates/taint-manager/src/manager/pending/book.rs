@@ -32,6 +32,8 @@ pub(crate) struct Held {
     pub reason: v1::HoldReason,
     /// In words.
     pub message: String,
+    /// With Stay: whether a drop keeps it.
+    pub by_drop: bool,
 }
 
 /// Something worth telling.
@@ -197,7 +199,9 @@ fn news(before: Option<&Seen>, now: &Seen, told: &mut Option<v1::HoldReason>) ->
         .as_ref()
         .filter(|hold| *told != Some(hold.reason))
         // The queue asks the producer, or its own view of the cluster is a moment behind: neither is for people.
-        .filter(|hold| !matches!(hold.reason, v1::HoldReason::NotNeeded | v1::HoldReason::CauseNotSeen));
+        .filter(|hold| !matches!(hold.reason, v1::HoldReason::NotNeeded | v1::HoldReason::CauseNotSeen))
+        // What operators order is told where it is written down.
+        .filter(|hold| !matches!(hold.reason, v1::HoldReason::Dropped | v1::HoldReason::Undropped) && !hold.by_drop);
     if let Some(hold) = held {
         *told = Some(hold.reason);
     } else if released {
@@ -216,6 +220,7 @@ fn read(entry: v1::Entry) -> Result<(EntryKey, Seen), Malformed> {
     let hold = entry.hold.map(|hold| Held {
         reason: hold.reason(),
         message: hold.message,
+        by_drop: hold.dropped,
     });
     let published = entry.published.ok_or(Malformed::Missing { field: "published" })?;
     let due_at = published
@@ -254,6 +259,7 @@ pub(crate) fn hold_word(reason: v1::HoldReason) -> &'static str {
         v1::HoldReason::Stay => "Stay",
         v1::HoldReason::Recovering => "Recovering",
         v1::HoldReason::Dropped => "Dropped",
+        v1::HoldReason::Undropped => "Undropped",
         v1::HoldReason::ProducerGone => "ProducerGone",
         v1::HoldReason::CauseNotSeen => "CauseNotSeen",
         v1::HoldReason::NotNeeded => "NotNeeded",

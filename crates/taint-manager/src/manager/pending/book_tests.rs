@@ -26,6 +26,7 @@ fn entry(name: &str, state: v1::EntryState, hold: Option<v1::HoldReason>) -> v1:
             reason: reason.into(),
             message: "why".into(),
             until: None,
+            dropped: false,
         }),
         ..v1::Entry::default()
     }
@@ -53,6 +54,7 @@ fn a_life_is_told_step_by_step() {
     let no_target = Held {
         reason: v1::HoldReason::NoTarget,
         message: "why".into(),
+        by_drop: false,
     };
     let held = Some(v1::HoldReason::NoTarget);
     assert_eq!(next(v1::EntryState::Held, held), [Happened::Held(no_target)]);
@@ -157,6 +159,7 @@ fn what_enters_the_queue_held_is_told_as_both() {
     let held = Held {
         reason: v1::HoldReason::Stay,
         message: "why".into(),
+        by_drop: false,
     };
     assert_eq!(
         happened(&mut live(), Step::Changed(stay)),

@@ -72,6 +72,7 @@ mod tests {
         let hold = hold.map(|reason| Held {
             reason,
             message: "why".into(),
+            by_drop: false,
         });
         Seen {
             state,
