@@ -173,7 +173,7 @@ impl Queue {
             Event::Renew { stream, leases } => self.renew(stream, &leases, now),
             Event::ConsumerLeft { stream } => self.consumer_left(stream, now),
             Event::Complete { lease, key, completion } => self.complete(lease, &key, completion, now),
-            Event::Order { key, request } => self.order(&key, request, now),
+            Event::Order { key, request } => self.order(&key, &request, now),
             Event::OrderWritten {
                 key,
                 id,

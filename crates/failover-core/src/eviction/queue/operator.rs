@@ -87,7 +87,7 @@ pub struct OrderPlan {
 pub enum OrderRefused {
     /// No entry has the key.
     #[error("the queue has no entry {0}: see `ListEntries` for those that it has")]
-    NotFound(EntryKey),
+    NotFound(Box<EntryKey>),
     /// What keeps the workload is not a drop.
     #[error(
         "{key} was not dropped: {why}; it goes when a person takes the item for cluster {} out of the annotation {} of the \
@@ -97,7 +97,7 @@ pub enum OrderRefused {
     )]
     KeptByPerson {
         /// The entry.
-        key: EntryKey,
+        key: Box<EntryKey>,
         /// What keeps it.
         why: String,
     },

@@ -16,7 +16,7 @@ impl Queue {
         let entry = self
             .entries
             .get(key)
-            .ok_or_else(|| OrderRefused::NotFound(key.clone()))?;
+            .ok_or_else(|| OrderRefused::NotFound(Box::new(key.clone())))?;
         if is_done(entry, request.kind)? {
             return Ok(OrderPlan {
                 entry: entry.clone(),
@@ -35,8 +35,8 @@ impl Queue {
         })
     }
 
-    pub(super) fn order(&mut self, key: &EntryKey, request: OrderRequest, now: Moment) {
-        let Ok(OrderPlan { entry, is_done: false }) = self.plan_order(key, &request, now) else {
+    pub(super) fn order(&mut self, key: &EntryKey, request: &OrderRequest, now: Moment) {
+        let Ok(OrderPlan { entry, is_done: false }) = self.plan_order(key, request, now) else {
             return;
         };
         let Some((key, _)) = self.entries.get_key_value(key) else {
@@ -82,7 +82,7 @@ fn is_done(entry: &Entry, kind: OrderKind) -> Result<bool, OrderRefused> {
             None => Ok(true),
             Some(hold) if hold.by_drop => Ok(false),
             Some(hold) => Err(OrderRefused::KeptByPerson {
-                key: entry.key().clone(),
+                key: Box::new(entry.key().clone()),
                 why: hold.message.clone(),
             }),
         },

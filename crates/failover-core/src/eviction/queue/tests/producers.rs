@@ -134,7 +134,7 @@ fn without_target(rests_on: NoTargetRestsOn) -> (Sim, impl Fn(&Sim) -> Option<i6
         },
     );
     (sim, |sim: &Sim| match &sim.only().state {
-        State::Held { until, .. } => until.map(|until| (until.as_second() - t0().as_second())),
+        State::Held { until, .. } => until.map(|until| until.as_second() - t0().as_second()),
         _ => None,
     })
 }
