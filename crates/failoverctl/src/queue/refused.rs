@@ -27,10 +27,13 @@ pub(super) fn no_way(address: &str, error: &ClientError) -> Failure {
 const REACH_IT: &str = "check that the queue runs and that this machine can reach the address \
      (inside a cluster: kubectl port-forward to its pod, then --queue-address 127.0.0.1:PORT)";
 
-/// These say themselves what to do; the last part after `; ` is the instruction.
+/// These say themselves what to do: the last part, after `; ` or `: give`, is the instruction.
 fn why_and_next(text: &str, otherwise: &str) -> (String, String) {
-    match text.rsplit_once("; ") {
-        Some((why, next)) => (why.to_owned(), next.to_owned()),
+    if let Some((why, next)) = text.rsplit_once("; ") {
+        return (why.to_owned(), next.to_owned());
+    }
+    match text.rsplit_once(": give ") {
+        Some((why, what)) => (why.to_owned(), format!("give {what}")),
         None => (text.to_owned(), otherwise.to_owned()),
     }
 }

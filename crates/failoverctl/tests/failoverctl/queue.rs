@@ -171,6 +171,30 @@ async fn no_such_entry() {
 }
 
 #[tokio::test]
+async fn what_became_of_entries_in_all_formats() {
+    let queue = || FixedQueue {
+        recent: vec![
+            v1::RecentOutcome {
+                consumer: "host-a_7f3c".to_owned(),
+                ..crate::objects::recent("nginx-deployment", v1::Outcome::Evicted, "the taint is not tolerated")
+            },
+            crate::objects::recent("db-statefulset", v1::Outcome::NoTarget, "no other cluster can take it"),
+            crate::objects::recent("nginx-deployment", v1::Outcome::Unspecified, ""),
+        ],
+        ..FixedQueue::default()
+    };
+    for format in ["table", "wide", "json", "name"] {
+        let answer = ask(queue(), &["queue", "recent", "-o", format]).await.unwrap();
+        assert_eq!(answer.status, ExitStatus::Fine);
+        assert_snapshot!(format!("recent_{format}"), answer.text);
+    }
+    let cut = ask(queue(), &["queue", "recent", "--limit", "3"]).await.unwrap().text;
+    assert!(cut.ends_with("… and perhaps more: --limit 0 shows all\n"), "{cut}");
+    let none = ask(FixedQueue::default(), &["queue", "recent", "-c", "member9"]).await;
+    assert_snapshot!(none.unwrap().text, @"Since its leader started the queue has released nothing that matches; older moves: failoverctl history");
+}
+
+#[tokio::test]
 async fn a_follower_is_left_for_the_leader() {
     let mut tasks = JoinSet::new();
     let leader = filled().serve(&mut tasks).await;
@@ -212,6 +236,15 @@ async fn refusals_are_said_in_words() {
         refused(tonic::Status::permission_denied("no role")).await.status(),
         ExitStatus::Unreachable
     );
+    // As the queue says it to a call without a token.
+    let nobody = "QueueInspection/ListEntries needs the role reader, and the call names nobody: send a bearer token whose user \
+         may list evictionqueues.failover.karmada.io";
+    let failure = refused(tonic::Status::unauthenticated(nobody)).await;
+    assert_eq!(failure.status(), ExitStatus::Unreachable);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot get its entries from the eviction queue at QUEUE: it does not let us in: QueueInspection/ListEntries needs the role reader, and the call names nobody
+      next: send a bearer token whose user may list evictionqueues.failover.karmada.io (here: --queue-client-cert-file with --queue-client-key-file, or --queue-token-file)
+    ");
     let failure = refused(tonic::Status::unimplemented("")).await;
     assert!(
         failure.to_string().contains("what answers there is no eviction queue"),

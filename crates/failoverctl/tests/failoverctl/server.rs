@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::{Identity, ServerTlsConfig};
 use tonic::{Request, Response, Status};
 
 /// An eviction queue with a fixed content.
@@ -35,13 +36,24 @@ pub struct FixedQueue {
 impl FixedQueue {
     /// Serves it on loopback for as long as the set lives.
     pub async fn serve(self, tasks: &mut JoinSet<()>) -> SocketAddr {
+        self.serve_from(tonic::transport::Server::builder(), tasks).await
+    }
+
+    /// The same, with TLS.
+    pub async fn serve_by_tls(self, identity: Identity, tasks: &mut JoinSet<()>) -> SocketAddr {
+        let tls = ServerTlsConfig::new().identity(identity);
+        let builder = tonic::transport::Server::builder().tls_config(tls).unwrap();
+        self.serve_from(builder, tasks).await
+    }
+
+    async fn serve_from(self, mut builder: tonic::transport::Server, tasks: &mut JoinSet<()>) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tasks.spawn(async move {
             let admin = QueueAdminServer::new(self.clone());
             let service = QueueInspectionServer::new(self);
             let incoming = TcpListenerStream::new(listener);
-            tonic::transport::Server::builder()
+            builder
                 .add_service(service)
                 .add_service(admin)
                 .serve_with_incoming(incoming)
