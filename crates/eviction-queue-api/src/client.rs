@@ -15,8 +15,8 @@ use hyper_util::rt::TokioIo;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use parking_lot::Mutex;
-use tonic::Status;
 use tonic::transport::{Endpoint, Uri};
+use tonic::{Code, Status};
 
 use crate::channel::Channel;
 use crate::dial::{Destination, host};
@@ -213,6 +213,10 @@ impl QueueClient {
             Advice::FindLeader => {
                 state.connected = None;
                 state.hint = None;
+            }
+            // Who was not let in may be somebody else the next time: certificates are shown when a connection is made.
+            Advice::GiveUp if matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied) => {
+                state.connected = None;
             }
             Advice::Later | Advice::GiveUp => {}
         }

@@ -234,6 +234,14 @@ impl Serving {
     {
         let Self { router, door, tls } = self;
         let _shown = tls.as_ref().map(|tls| tls.show(&ctx.metrics));
+        if let Some(files) = tls.clone() {
+            ctx.readiness.note(move || {
+                let refused = files.problem().map(|problem| {
+                    format!("changed files of the queue's TLS are refused, those of before stay in force: {problem}")
+                });
+                refused.into_iter().collect()
+            });
+        }
         let (ready, connections) = mpsc::channel::<std::io::Result<Connection<IO>>>(READY);
         let files = async {
             match &tls {

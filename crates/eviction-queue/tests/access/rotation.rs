@@ -83,13 +83,13 @@ async fn a_client_rotates_as_well() {
     let queue = scene.queue("q", scene.tls()).await;
     scene.address().await;
     let client = scene.client("stranger");
-    assert!(status(&client).await.is_err());
+    let refused = status(&client).await.unwrap_err();
     scene
         .authority
         .issue("reader", Of::Client)
         .write(scene.folder(), "stranger");
     a_moment().await;
-    client.learn(&tonic::Status::unavailable("connect again"));
+    client.learn(&refused);
     status(&client).await.unwrap();
     queue.stop().await;
 }
@@ -105,6 +105,11 @@ async fn a_broken_file_is_refused_and_what_was_read_before_stays() {
     let labels = [("use", "eviction queue server")];
     let failures = || queue.metrics().value("failover_tls_reload_failures_total", &labels);
     assert_eq!(failures(), Some(1.0));
+    let notes = queue.readiness().notes();
+    assert!(
+        notes.iter().any(|note| note.contains("--queue-tls-key-file=")),
+        "{notes:#?}"
+    );
     let until = queue
         .metrics()
         .value("failover_tls_certificate_not_after_timestamp_seconds", &labels);
