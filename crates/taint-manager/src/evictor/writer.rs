@@ -100,10 +100,9 @@ impl Writer {
                 return Ok(Some(*now));
             }
             Ok(WriteOutcome::Gone) => return Ok(None),
-            Ok(WriteOutcome::Conflict | WriteOutcome::NotNeeded) => {}
             Err(error @ WriteError::Refused { .. }) => return Err(told(error.to_string())),
-            // It may have been written: what is read now shows it.
-            Err(WriteError::Unknown { .. }) => {}
+            // What somebody else wrote, or what may have been written without an answer, shows in what is read now.
+            Ok(WriteOutcome::Conflict | WriteOutcome::NotNeeded) | Err(WriteError::Unknown { .. }) => {}
         }
         let api = binding_writer::api(&self.ctx.client, &key);
         let now = timeout_at(until, api.get_opt(&key.name)).await.map_err(|_| late())?;
