@@ -8,7 +8,7 @@ use api_types::work::{Binding, BindingKind};
 use controller_kit::api_errors;
 use controller_kit::{RequiredKind, connect, require_kinds};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::api::core::v1::{Event, Namespace};
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::api::{Api, ListParams};
 use kube::{Client, Resource};
@@ -91,6 +91,28 @@ impl ControlPlane {
         .await?;
         clusters.sort_by_key(Cluster::cluster_name);
         Ok(clusters)
+    }
+
+    /// The namespaces of the control plane; nothing when we may not ask.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn namespaces(&self) -> Result<Option<Vec<String>>, Failure> {
+        let api = Api::<Namespace>::all(self.client.clone());
+        let mut params = ListParams::default().limit(PAGE);
+        let mut names = Vec::new();
+        loop {
+            let page = match api.list_metadata(&params).await {
+                Ok(page) => page,
+                Err(error) if api_errors::is_denied(&error) => return Ok(None),
+                Err(error) => return Err(Failure::of_api("cannot list namespaces", &error)),
+            };
+            names.extend(page.items.into_iter().filter_map(|item| item.metadata.name));
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => return Ok(Some(names)),
+            }
+        }
     }
 
     /// Asks whether the server has ClusterTaintPolicies.
@@ -313,8 +335,18 @@ impl ControlPlane {
     }
 }
 
-/// An object that is not there; proposes those of a similar name, or names some that are.
-pub(crate) fn no_such(kind: &str, name: &str, plural: &str, mut known: Vec<String>) -> Failure {
+/// An object that is not there and cannot be explained; proposes those of a similar name, or names some that are.
+pub(crate) fn no_such(kind: &str, name: &str, plural: &str, known: Vec<String>) -> Failure {
+    Failure::new(
+        ExitStatus::Problem,
+        format!("cannot explain {kind} {name}"),
+        "there is no such object",
+        others(name, plural, known),
+    )
+}
+
+/// What somebody may have meant who wrote a name that is not there.
+pub(crate) fn others(name: &str, plural: &str, mut known: Vec<String>) -> String {
     known.sort();
     let similar: Vec<String> = known
         .iter()
@@ -322,18 +354,12 @@ pub(crate) fn no_such(kind: &str, name: &str, plural: &str, mut known: Vec<Strin
         .take(PROPOSALS)
         .cloned()
         .collect();
-    let next = match (&similar[..], &known[..]) {
+    match (&similar[..], &known[..]) {
         ([], []) => format!("there is none at all: kubectl get {plural}"),
         ([], known) if known.len() <= PROPOSALS => format!("choose one of those that there are: {}", known.join(", ")),
         ([], _) => format!("see what there is: kubectl get {plural}"),
         (similar, _) => format!("did you mean {}?", similar.join(" or ")),
-    };
-    Failure::new(
-        ExitStatus::Problem,
-        format!("cannot explain {kind} {name}"),
-        "there is no such object",
-        next,
-    )
+    }
 }
 
 async fn all<K>(api: &Api<K>, params: ListParams, what: &str) -> Result<Vec<K>, Failure>

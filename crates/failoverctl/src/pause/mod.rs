@@ -1,10 +1,11 @@
 //! `pause`, `pause list` and `resume`.
 //!
-//! Rooms: `wanted` (from arguments to a FailoverPause), `api` (the only place that writes to the API server),
+//! Rooms: `wanted` (from arguments to a FailoverPause), `known` (whether what it names exists), `api` (the only place that writes to the API server),
 //! `holding` (what a pause holds back, from the queue), `view` and `report` (what is said). Here is the order of things.
 
 mod api;
 mod holding;
+mod known;
 mod report;
 mod view;
 mod wanted;
@@ -42,6 +43,7 @@ pub async fn pause(
         &args.change,
         &format!("pause {}", made.what_stops()),
     )?;
+    known::check(control_plane, &wanted.spec).await?;
     let pauses = Pauses::of(control_plane);
     let checked = pauses.create(&wanted, DryRun::Yes).await?;
     let holds = match &mut queue {

@@ -25,7 +25,7 @@ impl Report for StatusReport {
             section(
                 "Last moves",
                 outcomes(&self.recent, view),
-                "Since its leader started the queue has released nothing.",
+                "Since its leader started the queue has released nothing; older moves: failoverctl history",
             );
         }
         section(

@@ -125,7 +125,7 @@ async fn a_queue_that_knows_its_callers() {
         .start_queue_with(on_a_socket(files.access("queue")), "queue-1")
         .await;
     let welcome = files.caller("ca.crt", Some("alice"));
-    leads(&world, &welcome, |asked| asked.is_ok()).await;
+    leads(&world, &welcome, Result::is_ok).await;
 
     let (status, told) = files.told(&world, &[], &LOOK).await;
     assert_eq!(status, ExitStatus::Unreachable);

@@ -115,6 +115,7 @@ async fn a_pause_from_its_beginning_to_its_end() {
 async fn the_undo_of_a_resume_makes_the_same_pause() {
     tokio::time::timeout(LIMIT, async {
         let world = World::new(&[]);
+        world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
         world.put(json!({
             "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "two"},
             "spec": {"scope": "Namespaces", "namespaces": ["-", "shop"], "reason": "it's $late", "until": "2027-01-01T00:00:00Z"},
@@ -173,6 +174,26 @@ async fn what_goes_wrong_is_said() {
         cannot make FailoverPause A B: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')
           next: correct the arguments: failoverctl pause --help
         ");
+
+        let unknown = async |args: &[&str]| {
+            let args = [&["pause", "--yes", "--reason", "x"], args].concat();
+            let failure = world.try_ask(&args).await.unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Problem, "{failure}");
+            failure.to_string()
+        };
+        assert_snapshot!(unknown(&["-c", "member1,membr"]).await, @r"
+        cannot pause evictions of Cluster membr: there is no such Cluster, so that would stop nothing
+          next: choose one of those that there are: member1, member2, member3
+        ");
+        assert_snapshot!(unknown(&["-c", "member"]).await, @r"
+        cannot pause evictions of Cluster member: there is no such Cluster, so that would stop nothing
+          next: did you mean member1 or member2 or member3?
+        ");
+        assert_snapshot!(unknown(&["-n", "shop,-"]).await, @r"
+        cannot pause evictions of namespace shop: there is no such namespace, so that would stop nothing
+          next: choose one of those that there are: default, karmada-system, kube-node-lease, kube-public, kube-system
+        ");
+        assert_eq!(paused(&world), [""; 0]);
 
         // Without a queue the pause is made, and that nobody can say what it holds is said.
         let made = world.ask(&ALL).await;
