@@ -70,7 +70,7 @@ fn said() -> impl Strategy<Value = Said> {
 
 fn published(world: &World, name: u8) -> v1::PublishedEntry {
     to_published(&world.entry(
-        if name % 2 == 0 { "m1" } else { "m2" },
+        if name.is_multiple_of(2) { "m1" } else { "m2" },
         &format!("b{name}"),
         i64::from(name) - 3,
     ))
@@ -84,13 +84,13 @@ fn spoil(entry: &mut v1::PublishedEntry, how: u8, by: i32) {
             entry.hold = Some(v1::Hold {
                 reason: by,
                 ..v1::Hold::default()
-            })
+            });
         }
         3 => {
             entry.due_at = Some(eviction_queue_api::Timestamp {
                 seconds: i64::from(by) << 20,
                 nanos: by,
-            })
+            });
         }
         4 => entry.key = None,
         5 => entry.grace_period_seconds = Some(by),
