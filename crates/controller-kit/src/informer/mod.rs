@@ -277,9 +277,14 @@ impl Informers {
     /// typed object takes about ten times the memory of its JSON; a projection of a few fields takes what it takes.
     ///
     /// Shared by all who ask for the same `S`, so `S` should be a type of its own and `keep` the only function that
-    /// makes it.
+    /// makes it. Logs, metrics and readiness tell it from the informer of whole objects by the name of `S`.
     #[must_use]
-    pub fn keeping<K, S>(&self, scope: Scope, dyntype: &K::DynamicType, keep: fn(K) -> S) -> Informer<S>
+    pub fn keeping<K, S>(
+        &self,
+        scope: Scope,
+        dyntype: &K::DynamicType,
+        keep: impl Fn(K) -> S + Send + Sync + 'static,
+    ) -> Informer<S>
     where
         K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
         S: Send + Sync + 'static,
@@ -297,9 +302,14 @@ impl Informers {
         {
             return self.informer(shared);
         }
-        let kind = kind_label::<K>(dyntype, &scope);
+        let counted = kind_label::<K>(dyntype, &scope);
+        let kind = if TypeId::of::<K>() == TypeId::of::<S>() {
+            counted.clone()
+        } else {
+            format!("{counted} {}", type_label::<S>())
+        };
         let reflected = Reflected {
-            counted: kind.clone(),
+            counted,
             kind,
             member: self.inner.member.clone(),
         };
@@ -340,7 +350,7 @@ impl Informers {
         url: String,
         reflected: &Reflected,
         life: Life,
-        keep: fn(K) -> S,
+        keep: impl Fn(K) -> S + Send + Sync + 'static,
     ) -> Arc<Shared<S>>
     where
         K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
@@ -357,7 +367,7 @@ impl Informers {
         }
         // Only who follows everything of a kind must see each write.
         let echo =
-            (inner.member.is_empty() && scope == Scope::all()).then(|| self.observers.echoes.of(&reflected.kind));
+            (inner.member.is_empty() && scope == Scope::all()).then(|| self.observers.echoes.of(&reflected.counted));
         let reflector = Reflector {
             client: inner.client.clone(),
             random: Random::from_text(&[&inner.seed, &inner.member, &reflected.kind]),
@@ -365,7 +375,7 @@ impl Informers {
             scope,
             request: kube::core::Request::new(url),
             cache: shared.cache.clone(),
-            keep,
+            keep: Box::new(keep),
             status: shared.status.clone(),
             options: inner.options,
             counts: inner.counts.clone(),
@@ -421,6 +431,12 @@ fn kind_label<K: Resource>(dyntype: &K::DynamicType, scope: &Scope) -> String {
         label.push_str(part);
     }
     label
+}
+
+/// The last word of a type's name.
+fn type_label<S>() -> &'static str {
+    let name = std::any::type_name::<S>();
+    name.rsplit("::").next().unwrap_or(name)
 }
 
 fn collect(inner: &Weak<Inner>) -> Vec<Family> {

@@ -54,7 +54,7 @@ pub(crate) struct Reflector<K, S> {
     pub(crate) scope: Scope,
     pub(crate) request: Request,
     pub(crate) cache: Arc<Cache<S>>,
-    pub(crate) keep: fn(K) -> S,
+    pub(crate) keep: Box<dyn Fn(K) -> S + Send + Sync>,
     pub(crate) status: Arc<Status>,
     pub(crate) options: InformerOptions,
     pub(crate) counts: Arc<Counts>,

@@ -10,9 +10,9 @@ use api_types::cluster::{Cluster, effect};
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
 use api_types::{BindingKey, ClusterName};
-use binding_writer::object_key;
+use binding_writer::{binding_key, object_key};
 use controller_kit::informer::Stopped;
-use controller_kit::{Changes, Context, Informer, ObjectKey, Scope, Store};
+use controller_kit::{Change, Changes, Context, Informer, ObjectKey, Scope, Store};
 use failover_core::eviction::Switches;
 use failover_core::eviction::desired_entry::{Wanted, wanted, withdraw_reason};
 use failover_core::eviction::queue::{EntryKey, Published, at_least_as_new};
@@ -20,6 +20,7 @@ use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::judged_part::{JudgedPart, Keeper};
 use super::published::{Changed, PublishedSet, Resend};
 
 const BY_CLUSTER: &str = "taint-manager/spec.clusters";
@@ -27,24 +28,27 @@ const BY_CLUSTER: &str = "taint-manager/spec.clusters";
 /// The informers of the taint manager.
 pub(crate) struct Informers {
     clusters: Informer<Cluster>,
-    bindings: [Informer<Binding>; 2],
+    bindings: [Informer<JudgedPart>; 2],
     policies: Informer<ClusterTaintPolicy>,
 }
 
 /// What changes, in streams.
 pub(crate) struct Streams {
     pub clusters: Changes<Cluster>,
-    pub namespaced: Changes<Binding>,
-    pub cluster_wide: Changes<Binding>,
+    pub namespaced: Changes<JudgedPart>,
+    pub cluster_wide: Changes<JudgedPart>,
     pub policies: Changes<ClusterTaintPolicy>,
 }
 
 impl Informers {
     pub fn of(ctx: &Context) -> Self {
+        let keeper = Arc::new(Keeper::default());
         let bindings = BindingKind::ALL.map(|kind| {
-            let informer = ctx.informers.get::<Binding>(Scope::all(), &kind);
-            informer.index(BY_CLUSTER, |binding: &Binding| {
-                binding.spec.clusters.iter().map(|target| target.name.clone()).collect()
+            let keeper = keeper.clone();
+            let keep = move |binding: Binding| keeper.keep(binding);
+            let informer = ctx.informers.keeping(Scope::all(), &kind, keep);
+            informer.index(BY_CLUSTER, |binding: &JudgedPart| {
+                binding.clusters().map(str::to_owned).collect()
             });
             informer
         });
@@ -81,13 +85,14 @@ impl Informers {
 #[derive(Clone)]
 pub(crate) struct Stores {
     pub clusters: Store<Cluster>,
-    namespaced: Store<Binding>,
-    cluster_wide: Store<Binding>,
+    namespaced: Store<JudgedPart>,
+    cluster_wide: Store<JudgedPart>,
     policies: Store<ClusterTaintPolicy>,
 }
 
 impl Stores {
-    pub fn binding(&self, key: &BindingKey) -> Option<Arc<Binding>> {
+    /// What is kept of a binding. Who writes reads it anew.
+    pub fn binding(&self, key: &BindingKey) -> Option<Arc<JudgedPart>> {
         let store = match key.kind() {
             BindingKind::Namespaced => &self.namespaced,
             BindingKind::Cluster => &self.cluster_wide,
@@ -95,17 +100,24 @@ impl Stores {
         store.get(&object_key(key))
     }
 
+    fn judged(&self, key: &BindingKey) -> Option<Binding> {
+        Some(self.binding(key)?.judged(key))
+    }
+
     pub fn cluster(&self, name: &ClusterName) -> Option<Arc<Cluster>> {
         self.clusters.get(&ObjectKey::cluster_scoped(name.to_string()))
     }
 
-    pub fn bindings(&self) -> impl Iterator<Item = Arc<Binding>> {
-        self.namespaced.list().into_iter().chain(self.cluster_wide.list())
+    /// All bindings.
+    pub fn bindings(&self) -> impl Iterator<Item = (BindingKey, Arc<JudgedPart>)> {
+        let entries = self.namespaced.entries().into_iter().chain(self.cluster_wide.entries());
+        entries.map(|(key, binding)| (binding_key(&key), binding))
     }
 
-    fn bindings_on(&self, cluster: &ClusterName) -> impl Iterator<Item = Arc<Binding>> {
-        let on = |store: &Store<Binding>| store.by_index(BY_CLUSTER, cluster.as_str());
-        on(&self.namespaced).into_iter().chain(on(&self.cluster_wide))
+    fn bindings_on(&self, cluster: &ClusterName) -> impl Iterator<Item = (BindingKey, Arc<JudgedPart>)> {
+        let on = |store: &Store<JudgedPart>| store.entries_by_index(BY_CLUSTER, cluster.as_str());
+        let entries = on(&self.namespaced).into_iter().chain(on(&self.cluster_wide));
+        entries.map(|(key, binding)| (binding_key(&key), binding))
     }
 }
 
@@ -125,6 +137,8 @@ pub(crate) struct Index {
     pub published: PublishedSet,
     recovering: BTreeMap<ClusterName, BTreeMap<TaintId, Recovering>>,
     to_confirm: BTreeMap<EntryKey, Confirmation>,
+    /// How many pairs of binding and cluster have been judged so far.
+    pub judged: u64,
 }
 
 /// Bindings whose place in the published set changed.
@@ -139,6 +153,7 @@ impl Index {
             published: PublishedSet::default(),
             recovering: BTreeMap::new(),
             to_confirm: BTreeMap::new(),
+            judged: 0,
         };
         for cluster in index.stores.clusters.list() {
             index.judge_cluster(&cluster.cluster_name());
@@ -161,7 +176,7 @@ impl Index {
 
     /// A binding changed: the clusters that it is on now, and those for which it is published.
     pub fn binding_changed(&mut self, key: &BindingKey) -> Touched {
-        let binding = self.stores.binding(key);
+        let binding = self.stores.judged(key);
         let mut clusters: BTreeSet<ClusterName> = self.published.clusters_of(key).into_iter().collect();
         clusters.extend(
             self.to_confirm
@@ -173,7 +188,7 @@ impl Index {
         clusters.extend(on.map(|target| ClusterName::from(target.name.as_str())));
         let mut touched = Touched::new();
         for cluster in clusters {
-            self.judge(&cluster, key, binding.as_deref(), &mut touched);
+            self.judge(&cluster, key, binding.as_ref(), &mut touched);
         }
         touched
     }
@@ -201,8 +216,8 @@ impl Index {
         let (cluster, binding) = (key.cluster.clone(), key.binding.clone());
         self.to_confirm.insert(key, asked);
         let mut touched = Touched::new();
-        let known = self.stores.binding(&binding);
-        self.judge(&cluster, &binding, known.as_deref(), &mut touched);
+        let known = self.stores.judged(&binding);
+        self.judge(&cluster, &binding, known.as_ref(), &mut touched);
         touched
     }
 
@@ -215,8 +230,8 @@ impl Index {
         let mut touched = Touched::new();
         let mut seen = BTreeSet::new();
         if cluster.as_deref().is_some_and(shows_a_cause) {
-            for binding in self.stores.bindings_on(name).collect::<Vec<_>>() {
-                let key = binding.key();
+            for (key, binding) in self.stores.bindings_on(name).collect::<Vec<_>>() {
+                let binding = binding.judged(&key);
                 self.judge_on(name, cluster.as_deref(), &key, Some(&binding), &mut touched);
                 seen.insert(key);
             }
@@ -224,8 +239,8 @@ impl Index {
         // Those that have left the cluster meanwhile, or have nothing to leave it for.
         for key in self.published.bindings_on(name) {
             if !seen.contains(&key) {
-                let binding = self.stores.binding(&key);
-                self.judge_on(name, cluster.as_deref(), &key, binding.as_deref(), &mut touched);
+                let binding = self.stores.judged(&key);
+                self.judge_on(name, cluster.as_deref(), &key, binding.as_ref(), &mut touched);
             }
         }
         touched.append(&mut self.confirm_on(name));
@@ -245,6 +260,7 @@ impl Index {
         binding: Option<&Binding>,
         touched: &mut Touched,
     ) {
+        self.judged += 1;
         let nothing = BTreeMap::new();
         let recovering = self.recovering.get(name).unwrap_or(&nothing);
         let wanted = wanted(binding, cluster, recovering, &self.switches);
@@ -306,8 +322,8 @@ impl Index {
             .map(|asked| asked.binding.clone())
             .collect();
         for key in asked {
-            let binding = self.stores.binding(&key);
-            self.judge(name, &key, binding.as_deref(), &mut touched);
+            let binding = self.stores.judged(&key);
+            self.judge(name, &key, binding.as_ref(), &mut touched);
         }
         touched
     }
@@ -332,6 +348,11 @@ fn is_new_enough(known: Option<&ObjectMeta>, uid: &str, asked: &str) -> bool {
 fn shows_a_cause(cluster: &Cluster) -> bool {
     let moves = |taint: &Taint| matches!(taint.effect.as_str(), effect::NO_EXECUTE | effect::PREFER_NO_EXECUTE);
     cluster.is_being_deleted() || cluster.spec.taints.iter().any(moves)
+}
+
+/// Whether a change of a Cluster changes nothing for evictions.
+pub(crate) fn same_for_evictions_of(change: &Change<Cluster>) -> bool {
+    matches!((&change.before, &change.after), (Some(before), Some(after)) if same_for_evictions(before, after))
 }
 
 /// Heartbeats and resource figures change nothing.

@@ -1,12 +1,14 @@
 //! Controller `taintManager`: who is affected by a cluster's failure, told to the queue; and what the queue holds, told
 //! on the bindings.
 //!
-//! Rooms: `index` (what is known; what is wanted follows from it by [`failover_core::eviction::desired_entry`]),
-//! `published` (what is published and not told yet), `publish` (the stream to the queue), `pending` (what the queue
-//! holds, and the writes that follow from it), `switched_off` (what is not done because of a switch). Here is the
-//! wiring.
+//! Rooms: `judged_part` (what is kept of a binding), `index` (what is known; what is wanted follows from it by
+//! [`failover_core::eviction::desired_entry`]), `published` (what is published and not told yet), `publish` (the stream to
+//! the queue), `pending` (what the queue holds, and the conditions that follow from it), `drops` (what operators ordered,
+//! written as `stay` on the binding), `switched_off` (what is not done because of a switch). Here is the wiring.
 
+mod drops;
 mod index;
+mod judged_part;
 mod pending;
 mod publish;
 mod published;
@@ -23,14 +25,20 @@ use controller_kit::metrics::Family;
 use controller_kit::{Change, Context, RequiredKind};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::{Flags, Wiring};
+use drops::Drops;
 use index::{Index, Informers, Streams, Touched};
-use pending::Pending;
+use judged_part::JudgedPart;
+use pending::{Pace, Pending};
 use switched_off::SwitchedOff;
 
 /// Name under which entries are published.
 pub(crate) const PRODUCER: &str = failover_core::graceful::record::TAINT_MANAGER;
+
+/// Histogram of how long verdicts take.
+const JUDGED_SECONDS: &str = "taint_manager_cluster_judged_seconds";
 
 /// The index, and a bell for those who tell the queue.
 pub(crate) struct Shared {
@@ -58,12 +66,21 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     });
     metrics(&ctx, &shared);
     let queue = (wiring.queue)(&ctx);
-    let pending = Pending::new(&ctx, &shared, stores, queue.clone(), flags.status_writes_per_second);
-    let follow = follow(&ctx, &shared, streams, SwitchedOff::new(&ctx, switches), &pending);
+    let pace = Arc::new(Pace::per_second(flags.status_writes_per_second));
+    let drops = Drops::new(&ctx, stores.clone(), queue.clone(), pace.clone());
+    let pending = Pending::new(&ctx, &shared, stores, queue.clone(), pace, drops.clone());
+    let tellers = Tellers { pending, drops };
+    let follow = follow(&ctx, &shared, streams, SwitchedOff::new(&ctx, switches), &tellers);
     let publish = publish::run(&ctx, &shared, &queue);
-    let ((), (), ()) = tokio::join!(follow, publish, pending.run());
+    let ((), (), (), ()) = tokio::join!(follow, publish, tellers.pending.run(), tellers.drops.run());
     ctx.metrics.remove_collector(PRODUCER);
     Ok(())
+}
+
+/// Those who write on bindings what the queue holds.
+struct Tellers {
+    pending: Pending,
+    drops: Drops,
 }
 
 /// Takes in every change until shutdown.
@@ -72,7 +89,7 @@ async fn follow(
     shared: &Shared,
     mut streams: Streams,
     mut switched_off: SwitchedOff,
-    pending: &Pending,
+    tellers: &Tellers,
 ) {
     loop {
         let touched = tokio::select! {
@@ -80,26 +97,34 @@ async fn follow(
             () = ctx.shutdown.cancelled() => return,
             Some(change) = streams.clusters.recv() => {
                 switched_off.see(&change);
-                cluster_changed(shared, &change)
+                let touched = cluster_changed(ctx, shared, &change);
+                if !index::same_for_evictions_of(&change) {
+                    tellers.drops.cluster_changed();
+                }
+                touched
             }
             Some(change) = streams.policies.recv() => policy_changed(shared, &change),
-            Some(change) = streams.namespaced.recv() => binding_changed(shared, pending, &change),
-            Some(change) = streams.cluster_wide.recv() => binding_changed(shared, pending, &change),
+            Some(change) = streams.namespaced.recv() => binding_changed(shared, tellers, &change),
+            Some(change) = streams.cluster_wide.recv() => binding_changed(shared, tellers, &change),
             else => return,
         };
         if !touched.is_empty() {
             shared.changed.notify_one();
-            touched.iter().for_each(|key| pending.look_at(key));
+            touched.iter().for_each(|key| tellers.pending.look_at(key));
         }
     }
 }
 
-fn cluster_changed(shared: &Shared, change: &Change<Cluster>) -> Touched {
+fn cluster_changed(ctx: &Context, shared: &Shared, change: &Change<Cluster>) -> Touched {
     let name = change.key.name.as_str().into();
-    shared
-        .index
-        .lock()
-        .cluster_changed(&name, change.before.as_deref(), change.after.as_deref())
+    let mut index = shared.index.lock();
+    let began = Instant::now();
+    let touched = index.cluster_changed(&name, change.before.as_deref(), change.after.as_deref());
+    // What has nothing to say of any binding is no verdict, and most changes of Clusters are such.
+    if !touched.is_empty() {
+        ctx.metrics.histogram(JUDGED_SECONDS, &[]).record(began.elapsed());
+    }
+    touched
 }
 
 fn policy_changed(shared: &Shared, change: &Change<ClusterTaintPolicy>) -> Touched {
@@ -110,12 +135,21 @@ fn policy_changed(shared: &Shared, change: &Change<ClusterTaintPolicy>) -> Touch
     shared.index.lock().policy_changed()
 }
 
-fn binding_changed(shared: &Shared, pending: &Pending, change: &Change<Binding>) -> Touched {
-    pending.binding_changed(change.before.as_deref(), change.after.as_deref());
-    shared.index.lock().binding_changed(&binding_key(&change.key))
+fn binding_changed(shared: &Shared, tellers: &Tellers, change: &Change<JudgedPart>) -> Touched {
+    let key = binding_key(&change.key);
+    let (before, after) = (change.before.as_deref(), change.after.as_deref());
+    tellers.pending.binding_changed(&key, before, after);
+    if let Some(binding) = after {
+        tellers.drops.binding_changed(&key, binding);
+    }
+    shared.index.lock().binding_changed(&key)
 }
 
 fn metrics(ctx: &Context, shared: &Arc<Shared>) {
+    ctx.metrics.describe(
+        JUDGED_SECONDS,
+        "How long all verdicts took that a change of one Cluster gave reason for.",
+    );
     let shared = shared.clone();
     ctx.metrics.collector(PRODUCER, move || {
         let family = Family::gauge(
@@ -126,6 +160,13 @@ fn metrics(ctx: &Context, shared: &Arc<Shared>) {
         let with = |family: Family, (cluster, count): (api_types::ClusterName, usize)| {
             family.with(&[("cluster_name", cluster.as_str())], count as f64)
         };
-        vec![shared.index.lock().published.counts().into_iter().fold(family, with)]
+        let index = shared.index.lock();
+        let verdicts = Family::counter(
+            "taint_manager_verdicts_total",
+            "Pairs of binding and cluster that were judged.",
+        );
+        #[expect(clippy::cast_precision_loss, reason = "nobody judges 2^52 times")]
+        let verdicts = verdicts.with(&[], index.judged as f64);
+        vec![index.published.counts().into_iter().fold(family, with), verdicts]
     });
 }

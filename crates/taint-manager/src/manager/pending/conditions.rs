@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
 use super::say::Saying;
+use crate::manager::judged_part::PendingSaid;
 
 /// Lets so many writes a second pass, evenly spaced.
 pub(crate) struct Pace {
@@ -26,7 +27,7 @@ impl Pace {
         }
     }
 
-    async fn wait(&self) {
+    pub async fn wait(&self) {
         let mut next = self.next.lock().await;
         if let Some(at) = *next {
             sleep_until(at).await;
@@ -35,12 +36,12 @@ impl Pace {
     }
 }
 
-/// Whether the condition of a binding as it was read says something else than it should.
-pub(crate) fn differs(read: &Binding, wanted: Option<&Saying>) -> bool {
-    match (read.condition(EVICTION_PENDING), wanted) {
+/// Whether what the condition says is something else than it should.
+pub(crate) fn differs(said: Option<&PendingSaid>, wanted: Option<&Saying>) -> bool {
+    match (said, wanted) {
         (None, None) => false,
-        (Some(condition), Some(saying)) => {
-            condition.status != "True" || condition.reason != saying.reason || condition.message != saying.message
+        (Some(said), Some(saying)) => {
+            said.status != "True" || said.reason != saying.reason || said.message != saying.message
         }
         _ => true,
     }

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::work::Binding;
-use api_types::work::condition::EVICTION_PENDING;
 use binding_writer::{BindingWriter, WriteError, WriteOutcome};
 use controller_kit::{Context, Next, WorkQueue};
 use eviction_queue_api::QueueClient;
@@ -23,10 +22,12 @@ use tonic::{Code, Status};
 use tracing::warn;
 
 use super::Shared;
+use super::drops::Drops;
 use super::index::Stores;
+use super::judged_part::{JudgedPart, PendingSaid};
 use crate::link::Link;
 use book::Book;
-use conditions::Pace;
+pub(crate) use conditions::Pace;
 use say::{Saying, saying};
 use told::Teller;
 
@@ -48,6 +49,7 @@ pub(crate) struct Pending {
     work: WorkQueue<BindingKey>,
     writer: BindingWriter,
     pace: Arc<Pace>,
+    drops: Drops,
 }
 
 /// Where a watch goes on.
@@ -65,7 +67,8 @@ impl Pending {
         shared: &Arc<Shared>,
         stores: Stores,
         client: QueueClient,
-        writes_per_second: u32,
+        pace: Arc<Pace>,
+        drops: Drops,
     ) -> Self {
         Self {
             work: WorkQueue::new("evictionPending", ctx),
@@ -75,16 +78,17 @@ impl Pending {
             stores,
             client,
             book: Arc::default(),
-            pace: Arc::new(Pace::per_second(writes_per_second)),
+            pace,
+            drops,
         }
     }
 
     /// A binding changed. A look that was taken before its condition came to be known here, or before somebody else
     /// changed it, is taken again.
-    pub fn binding_changed(&self, before: Option<&Binding>, after: Option<&Binding>) {
+    pub fn binding_changed(&self, key: &BindingKey, before: Option<&JudgedPart>, after: Option<&JudgedPart>) {
         let Some(after) = after else { return };
-        if before.and_then(|before| before.condition(EVICTION_PENDING)) != after.condition(EVICTION_PENDING) {
-            self.look_at(&after.key());
+        if before.and_then(JudgedPart::pending) != after.pending() {
+            self.look_at(key);
         }
     }
 
@@ -112,16 +116,13 @@ impl Pending {
         let Some(wanted) = self.wanted(key) else {
             return Ok(Next::Done);
         };
-        if !conditions::differs(&known, wanted.as_ref()) {
+        if !conditions::differs(known.pending(), wanted.as_ref()) {
             return Ok(Next::Done);
         }
-        match self.write(&known, wanted.as_ref()).await? {
-            WriteOutcome::Written(_) | WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Next::Done),
-            WriteOutcome::Conflict => self.write_on_live_state(key).await,
-        }
+        self.write_on_live_state(key).await
     }
 
-    /// What is known here was behind. Another conflict waits for its turn.
+    /// Of what is known here too little is kept to write on it. A conflict waits for its turn.
     async fn write_on_live_state(&self, key: &BindingKey) -> Result<Next, WriteError> {
         let live = binding_writer::api(&self.ctx.client, key).get_opt(&key.name).await;
         let live = live.map_err(|source| WriteError::Unknown {
@@ -131,7 +132,7 @@ impl Pending {
         let (Some(live), Some(wanted)) = (live, self.wanted(key)) else {
             return Ok(Next::Done);
         };
-        if !conditions::differs(&live, wanted.as_ref()) {
+        if !conditions::differs(PendingSaid::of(&live).as_ref(), wanted.as_ref()) {
             return Ok(Next::Done);
         }
         match self.write(&live, wanted.as_ref()).await? {
@@ -182,6 +183,7 @@ impl Pending {
         };
         if position.revision == 0 {
             self.book.lock().begin();
+            self.drops.begin();
         }
         let request = WatchEntriesRequest {
             after_revision: position.revision,
@@ -224,6 +226,7 @@ impl Pending {
     fn step(&self, link: &Link, teller: &mut Teller, position: &mut Position, step: WatchEntriesResponse) {
         let revision = step.revision;
         let Some(message) = step.message else { return };
+        self.drops.hear(&message);
         if let watch_entries_response::Message::Synced(synced) = message {
             self.client.succeeded();
             link.up();
@@ -254,8 +257,8 @@ impl Pending {
         let stale = self
             .stores
             .bindings()
-            .filter(|binding| binding.condition(EVICTION_PENDING).is_some());
-        for key in stale.map(|binding| binding.key()).chain(gone) {
+            .filter(|(_, binding)| binding.pending().is_some());
+        for key in stale.map(|(key, _)| key).chain(gone) {
             self.work.add(key);
         }
     }

@@ -1,0 +1,236 @@
+//! What is kept of a binding: the part that verdicts are made of, in as little memory as it takes. A fleet has a hundred
+//! thousand of them, and most of each is of no interest here.
+//!
+//! Guarantee: [`judged`](JudgedPart::judged) gives a binding on which [`failover_core::eviction::desired_entry::wanted`]
+//! says what it says on the whole one. It is not for writing: what is not kept is missing in it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use api_types::BindingKey;
+use api_types::names::annotation;
+use api_types::placement::Placement;
+use api_types::policy::{ClusterFailoverBehavior, FailoverBehavior};
+use api_types::work::condition::EVICTION_PENDING;
+use api_types::work::{
+    Binding, GracefulEvictionTask, ObjectReference, ResourceBindingSpec, SchedulePriority, TargetCluster,
+};
+use k8s_openapi::api::core::v1::Toleration;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use parking_lot::Mutex;
+use serde_json::json;
+
+/// The kept part of a binding, whose name the informer keeps.
+#[derive(Debug)]
+pub(crate) struct JudgedPart {
+    uid: Option<Box<str>>,
+    version: Option<Box<str>>,
+    generation: Option<i64>,
+    deleted_at: Option<Time>,
+    stay: Option<Box<str>>,
+    template: Template,
+    priority: Option<i32>,
+    clusters: Box<[(Arc<str>, i32)]>,
+    tasks: Box<[Arc<str>]>,
+    rules: Arc<Rules>,
+    pending: Option<Box<PendingSaid>>,
+}
+
+#[derive(Debug)]
+struct Template {
+    api_version: Arc<str>,
+    kind: Arc<str>,
+    namespace: Option<Arc<str>>,
+    name: Box<str>,
+}
+
+/// What a policy says about staying and leaving: the same for all of its bindings.
+#[derive(Debug, Default)]
+struct Rules {
+    tolerations: Vec<Toleration>,
+    cluster_failover: Option<ClusterFailoverBehavior>,
+}
+
+/// What the condition `EvictionPending` says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PendingSaid {
+    /// `True` while an eviction is pending.
+    pub status: String,
+    /// One word.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+}
+
+impl PendingSaid {
+    /// As a binding has it.
+    pub fn of(binding: &Binding) -> Option<Self> {
+        let condition = binding.condition(EVICTION_PENDING)?;
+        Some(Self {
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+        })
+    }
+}
+
+impl JudgedPart {
+    /// The clusters that the binding is on.
+    pub fn clusters(&self) -> impl Iterator<Item = &str> {
+        self.clusters.iter().map(|(name, _)| &**name)
+    }
+
+    /// The annotation `failover.karmada.io/stay` as it is written; absent is empty.
+    pub fn stay(&self) -> &str {
+        self.stay.as_deref().unwrap_or_default()
+    }
+
+    /// What its condition `EvictionPending` says, if it has one.
+    pub fn pending(&self) -> Option<&PendingSaid> {
+        self.pending.as_deref()
+    }
+
+    /// A binding with what verdicts ask for, and nothing else.
+    pub fn judged(&self, key: &BindingKey) -> Binding {
+        let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+        let target = |(name, replicas): &(Arc<str>, i32)| TargetCluster {
+            name: name.to_string(),
+            replicas: *replicas,
+            ..TargetCluster::default()
+        };
+        let task = |from: &Arc<str>| GracefulEvictionTask {
+            from_cluster: from.to_string(),
+            ..GracefulEvictionTask::default()
+        };
+        let stay = |stay: &str| BTreeMap::from([(annotation::STAY.to_owned(), stay.to_owned())]);
+        Binding {
+            types: None,
+            metadata: ObjectMeta {
+                namespace: key.namespace.clone(),
+                name: Some(key.name.clone()),
+                uid: text(&self.uid),
+                resource_version: text(&self.version),
+                generation: self.generation,
+                deletion_timestamp: self.deleted_at.clone(),
+                annotations: self.stay.as_deref().map(stay),
+                ..ObjectMeta::default()
+            },
+            spec: ResourceBindingSpec {
+                resource: ObjectReference {
+                    api_version: self.template.api_version.to_string(),
+                    kind: self.template.kind.to_string(),
+                    namespace: self.template.namespace.as_deref().map(str::to_owned),
+                    name: self.template.name.to_string(),
+                    ..ObjectReference::default()
+                },
+                clusters: self.clusters.iter().map(target).collect(),
+                graceful_eviction_tasks: self.tasks.iter().map(task).collect(),
+                placement: (!self.rules.tolerations.is_empty()).then(|| Placement {
+                    cluster_tolerations: self.rules.tolerations.clone(),
+                    ..Placement::default()
+                }),
+                failover: self.rules.cluster_failover.clone().map(|cluster| FailoverBehavior {
+                    cluster: Some(cluster),
+                    application: None,
+                }),
+                schedule_priority: self.priority.map(|priority| SchedulePriority { priority }),
+                ..ResourceBindingSpec::default()
+            },
+            status: None,
+        }
+    }
+}
+
+/// Makes kept parts, and keeps once what many of them have in common.
+#[derive(Debug, Default)]
+pub(crate) struct Keeper {
+    texts: Mutex<Commons<str>>,
+    rules: Mutex<Commons<Rules>>,
+}
+
+impl Keeper {
+    /// The kept part.
+    pub fn keep(&self, binding: Binding) -> JudgedPart {
+        let pending = PendingSaid::of(&binding).map(Box::new);
+        let Binding { metadata, spec, .. } = binding;
+        let mut texts = self.texts.lock();
+        let mut common = |text: &str| texts.get(text, || Arc::from(text));
+        let clusters = spec.clusters.iter();
+        let tasks = spec.graceful_eviction_tasks.iter();
+        let stay = metadata.annotations.as_ref().and_then(|all| all.get(annotation::STAY));
+        JudgedPart {
+            uid: metadata.uid.map(Into::into),
+            version: metadata.resource_version.map(Into::into),
+            generation: metadata.generation,
+            deleted_at: metadata.deletion_timestamp,
+            stay: stay.map(|text| text.as_str().into()),
+            template: Template {
+                api_version: common(&spec.resource.api_version),
+                kind: common(&spec.resource.kind),
+                namespace: spec.resource.namespace.as_deref().map(&mut common),
+                name: spec.resource.name.into(),
+            },
+            priority: spec.schedule_priority.map(|priority| priority.priority),
+            clusters: clusters.map(|target| (common(&target.name), target.replicas)).collect(),
+            tasks: tasks.map(|task| common(&task.from_cluster)).collect(),
+            rules: self.rules(
+                spec.placement.map(|placement| placement.cluster_tolerations),
+                spec.failover.and_then(|failover| failover.cluster),
+            ),
+            pending,
+        }
+    }
+
+    fn rules(
+        &self,
+        tolerations: Option<Vec<Toleration>>,
+        cluster_failover: Option<ClusterFailoverBehavior>,
+    ) -> Arc<Rules> {
+        let rules = Rules {
+            tolerations: tolerations.unwrap_or_default(),
+            // How the state of the old copy is kept is the evictor's matter, which reads the binding anew.
+            cluster_failover: cluster_failover.map(|cluster| ClusterFailoverBehavior {
+                state_preservation: None,
+                ..cluster
+            }),
+        };
+        let name = json!([rules.tolerations, rules.cluster_failover]).to_string();
+        self.rules.lock().get(&name, || Arc::new(rules))
+    }
+}
+
+/// Values that many have in common, by name; forgotten some time after the last who had them.
+#[derive(Debug)]
+struct Commons<T: ?Sized> {
+    known: BTreeMap<Box<str>, Weak<T>>,
+    /// When to look for those that nobody has any more.
+    tidy_at: usize,
+}
+
+impl<T: ?Sized> Default for Commons<T> {
+    fn default() -> Self {
+        Self {
+            known: BTreeMap::new(),
+            tidy_at: 64,
+        }
+    }
+}
+
+impl<T: ?Sized> Commons<T> {
+    fn get(&mut self, name: &str, make: impl FnOnce() -> Arc<T>) -> Arc<T> {
+        if let Some(known) = self.known.get(name).and_then(Weak::upgrade) {
+            return known;
+        }
+        if self.known.len() >= self.tidy_at {
+            self.known.retain(|_, value| value.strong_count() > 0);
+            self.tidy_at = self.known.len() * 2 + 64;
+        }
+        let made = make();
+        self.known.insert(name.into(), Arc::downgrade(&made));
+        made
+    }
+}
+
+#[cfg(test)]
+#[path = "judged_part_tests.rs"]
+mod tests;

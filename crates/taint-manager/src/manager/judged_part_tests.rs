@@ -1,0 +1,101 @@
+use api_types::cluster::Cluster;
+use api_types::policy::PurgeMode;
+use failover_core::eviction::desired_entry::wanted;
+use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+fn switches() -> Switches {
+    Switches {
+        failover: FailoverGate::On,
+        no_execute: NoExecuteEviction::On,
+        default_purge_mode: PurgeMode::Gracefully,
+    }
+}
+
+fn cluster(effect: &str) -> Cluster {
+    serde_json::from_value(json!({
+        "metadata": {"name": "m1", "uid": "c", "resourceVersion": "7"},
+        "spec": {"syncMode": "Push", "taints": [{"key": "k", "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"}]},
+    }))
+    .unwrap()
+}
+
+/// One of several values of each field that a verdict may look at, and of some that it does not.
+fn binding() -> impl Strategy<Value = Value> {
+    let one_of = |values: Vec<Value>| proptest::sample::select(values);
+    (
+        one_of(vec![json!([{"name": "m1", "replicas": 2}, {"name": "m2"}]), json!([{"name": "m2"}]), json!([])]),
+        one_of(vec![json!([]), json!([{"fromCluster": "m1", "reason": "TaintUntolerated", "producer": "p"}])]),
+        one_of(vec![
+            json!(null),
+            json!({"clusterTolerations": [{"key": "k", "operator": "Exists", "tolerationSeconds": 30}]}),
+            json!({"clusterTolerations": [{"operator": "Exists"}], "clusterAffinity": {"clusterNames": ["m1"]}}),
+        ]),
+        one_of(vec![
+            json!(null),
+            json!({"cluster": {"purgeMode": "Directly", "tolerationSeconds": 5}}),
+            json!({"cluster": {"gracePeriodSeconds": 9, "statePreservation": {"rules": []}}}),
+        ]),
+        one_of(vec![
+            json!({}),
+            json!({"failover.karmada.io/stay": r#"[{"cluster": "m1"}]"#, "other": "x"}),
+            json!({"failover.karmada.io/stay": "nonsense"}),
+        ]),
+        one_of(vec![json!(null), json!("2026-02-01T00:00:00Z")]),
+        one_of(vec![json!(null), json!({"priority": 9})]),
+    )
+        .prop_map(|(clusters, tasks, placement, failover, annotations, deleted, priority)| {
+            json!({
+                "metadata": {
+                    "namespace": "n", "name": "b", "uid": "u", "resourceVersion": "12", "generation": 3,
+                    "annotations": annotations, "deletionTimestamp": deleted, "labels": {"a": "b"},
+                },
+                "spec": {
+                    "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "n", "name": "w", "uid": "x"},
+                    "clusters": clusters, "gracefulEvictionTasks": tasks, "placement": placement,
+                    "failover": failover, "schedulePriority": priority, "replicas": 2,
+                },
+                "status": {"conditions": [{
+                    "type": "EvictionPending", "status": "True", "reason": "Ready", "message": "m",
+                    "lastTransitionTime": "2026-01-01T00:00:00Z",
+                }]},
+            })
+        })
+}
+
+proptest! {
+    #[test]
+    fn a_verdict_on_the_kept_part_is_that_on_the_whole(
+        binding in binding(),
+        effect in proptest::sample::select(vec!["NoExecute", "PreferNoExecute", "NoSchedule"]),
+    ) {
+        let whole: Binding = serde_json::from_value(binding).unwrap();
+        let (cluster, nothing) = (cluster(effect), BTreeMap::new());
+        let judge = |binding: &Binding| wanted(Some(binding), Some(&cluster), &nothing, &switches());
+        let kept = Keeper::default().keep(whole.clone());
+        prop_assert_eq!(judge(&kept.judged(&whole.key())), judge(&whole));
+        prop_assert_eq!(kept.pending().cloned(), PendingSaid::of(&whole));
+    }
+}
+
+#[test]
+fn what_many_have_in_common_is_kept_once_and_forgotten_after_the_last() {
+    let keeper = Keeper::default();
+    let keep = |cluster: &str| {
+        let binding = json!({
+            "metadata": {"name": "b"},
+            "spec": {"resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "w"}, "clusters": [{"name": cluster}]},
+        });
+        keeper.keep(serde_json::from_value(binding).unwrap())
+    };
+    let (one, other) = (keep("m1"), keep("m1"));
+    assert!(Arc::ptr_eq(&one.clusters[0].0, &other.clusters[0].0));
+    assert!(Arc::ptr_eq(&one.rules, &other.rules));
+    for number in 0..10_000 {
+        keep(&format!("come-and-gone-{number}"));
+    }
+    assert!(keeper.texts.lock().known.len() < 200, "those of the past are forgotten");
+}
