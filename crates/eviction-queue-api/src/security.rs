@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use controller_kit::metrics::CollectorGuard;
-use controller_kit::tls::{ClientFiles, ClientTls, NamedFile, Reloading, SecretText, TlsError, secret_text};
-use controller_kit::{Clock, Metrics};
+use controller_kit::tls::{ClientFiles, ClientTls, Material, NamedFile, Reloading, SecretText, TlsError, secret_text};
+use controller_kit::{Clock, Metrics, Tasks};
 use rustls::pki_types::ServerName;
 
 const AUTHORITIES: &str = "--queue-ca-file";
@@ -150,11 +150,36 @@ impl Security {
         self
     }
 
+    /// Looks at the files on a slow beat, so that what is broken in them is told before the next connection needs them.
+    #[must_use]
+    pub fn watched_by(self, tasks: &Tasks) -> Self {
+        let (tls, token) = (self.tls.clone(), self.token.clone());
+        if tls.is_some() || token.is_some() {
+            let shutdown = tasks.shutdown().clone();
+            tasks.spawn("files of the queue's client", async move {
+                tokio::select! {
+                    biased;
+                    () = shutdown.cancelled() => {}
+                    () = watch(tls) => {}
+                    () = watch(token) => {}
+                }
+            });
+        }
+        self
+    }
+
     /// Looks at the files, if nobody has for a second.
     pub(crate) async fn look(&self) {
         if let Some(token) = &self.token {
             token.current().await;
         }
+    }
+}
+
+async fn watch<T: Material>(files: Option<Reloading<T>>) {
+    match files {
+        Some(files) => files.watch().await,
+        None => std::future::pending().await,
     }
 }
 

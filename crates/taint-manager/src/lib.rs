@@ -54,7 +54,8 @@ impl Wiring {
                     Some(address) => QueueClient::at(address.clone()),
                     None => QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity),
                 };
-                client.secured(connection.security(&ctx.clock).shown_in(&ctx.metrics))
+                let security = connection.security(&ctx.clock).shown_in(&ctx.metrics);
+                client.secured(security.watched_by(&ctx.tasks))
             }),
             schedulers: Schedulers::default(),
             registry: Registry::builtin(),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use controller_kit::{Clock, KitFlags, Running};
+use controller_kit::{Clock, KitFlags, Metrics, Running, Tasks};
 use eviction_queue::access::AccessFlags;
 use eviction_queue::{Flags, Transport, controllers};
 use eviction_queue_api::memory::MemoryNetwork;
@@ -360,6 +360,32 @@ fn a_token_crosses_no_network_in_the_clear() {
                 ),
             }
         }
+    });
+}
+
+// A token file that breaks is told while the stream that was opened with it goes on.
+#[test]
+fn a_client_looks_at_its_files_while_nobody_calls() {
+    paused(async {
+        let world = World::new();
+        let file = world.folder.path().join("token");
+        std::fs::write(&file, "alice-token").unwrap();
+        let flags = ConnectionFlags {
+            queue_token_file: Some(file.clone()),
+            ..ConnectionFlags::default()
+        };
+        let (metrics, tasks) = (Metrics::new(), Tasks::new());
+        let security = flags.security(&world.bench.clock);
+        let _client = world
+            .anonymous()
+            .secured(security.shown_in(&metrics).watched_by(&tasks));
+        let failures = || metrics.value("failover_tls_reload_failures_total", &[("use", "eviction queue token")]);
+        assert_eq!(failures(), Some(0.0));
+        std::fs::write(&file, "no token").unwrap();
+        tokio::time::sleep(Duration::from_secs(11)).await;
+        assert_eq!(failures(), Some(1.0));
+        tasks.shutdown().cancel();
+        tasks.ended().await;
     });
 }
 
