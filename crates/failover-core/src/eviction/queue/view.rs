@@ -194,6 +194,20 @@ mod tests {
         assert_eq!(place(change), place(|_| {}));
     }
 
+    // Free resources count for whom the capacity check is on, and then a heartbeat with the same figures must not.
+    #[rstest]
+    #[case::allocated(json!({"allocated": {"cpu": "3"}}), json!({"allocated": {"cpu": "4"}}), false)]
+    #[case::allocatable(json!({"allocatable": {"cpu": "3"}}), json!({"allocatable": {"cpu": "4"}}), false)]
+    #[case::allocating(json!({}), json!({"allocating": {"pods": "1"}}), false)]
+    #[case::the_same(json!({"allocated": {"cpu": "3"}}), json!({"allocated": {"cpu": "3"}}), true)]
+    fn resources(#[case] before: Value, #[case] after: Value, #[case] same: bool) {
+        let resources = |summary: Value| {
+            let change = |c: &mut Value| c["status"]["resourceSummary"] = summary;
+            ClusterView::of(&cluster(change), &BTreeSet::new()).resources
+        };
+        assert_eq!(resources(before) == resources(after), same);
+    }
+
     #[test]
     fn causes_are_stamped_taints_and_deletion() {
         let view = ClusterView::of(
