@@ -1,10 +1,11 @@
 //! What `history` asks for.
 
 use api_types::failover::FailoverRecord;
+use api_types::work::Binding;
 use jiff::Timestamp;
 use kube::Api;
 
-use super::report::{MoveHistory, history};
+use super::report::{MoveHistory, RecordView, history};
 use crate::cli::HistoryArgs;
 use crate::control_plane::{ControlPlane, all_of};
 use crate::entries::CLUSTER_SCOPE;
@@ -23,6 +24,17 @@ pub async fn gather(control_plane: &ControlPlane, args: &HistoryArgs, now: Times
     let needed = "use a kubeconfig whose user may list failoverrecords.failover.karmada.io";
     let records = all_of(&api, "FailoverRecord", "failoverrecords", needed).await?;
     Ok(history(&records, args, now))
+}
+
+/// The last moves of a binding, newest first. They are a courtesy: who may not read records gets none.
+pub(crate) async fn of_binding(control_plane: &ControlPlane, binding: &Binding, at_most: usize) -> Vec<RecordView> {
+    let args = HistoryArgs {
+        binding: Some(binding.key()),
+        limit: at_most,
+        ..HistoryArgs::default()
+    };
+    let told = gather(control_plane, &args, Timestamp::MAX).await;
+    told.map(|history| history.records).unwrap_or_default()
 }
 
 /// Where the records are: a binding's namespace, or for bindings of cluster scope the system namespace; nothing: all.

@@ -1,7 +1,9 @@
-//! `history`: the FailoverRecords.
+//! `history`: the FailoverRecords; and those of one binding, for `explain binding`.
 
 mod gather;
 mod report;
 
 pub use gather::gather;
+pub(crate) use gather::of_binding;
+pub(crate) use report::moves;
 pub use report::{MoveHistory, RecordView};

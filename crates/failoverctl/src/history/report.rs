@@ -196,6 +196,24 @@ impl RecordView {
         }
     }
 
+    /// How it ended, in its tone.
+    fn ending(&self) -> (String, Tone) {
+        match self.outcome.as_deref() {
+            None => ("goes on".to_owned(), Tone::Notice),
+            Some("Completed") => ("Completed".to_owned(), Tone::Good),
+            Some(other) => (other.to_owned(), Tone::Notice),
+        }
+    }
+
+    /// Why it ended so; of what goes on, why it left.
+    fn why(&self) -> &str {
+        if self.outcome_reason.is_empty() {
+            &self.message
+        } else {
+            &self.outcome_reason
+        }
+    }
+
     fn places(&self) -> String {
         let place = |place: &PlaceView| match place.replicas {
             Some(replicas) => format!("{}:{replicas}", place.name),
@@ -235,6 +253,24 @@ impl Report for MoveHistory {
     }
 }
 
+/// The moves of one binding as a table.
+#[must_use]
+pub(crate) fn moves(records: &[RecordView], view: &View) -> Grid {
+    let mut grid = Grid::new(["EVICTED", "FROM", "TO", "CAUSE", "OUTCOME", "WHY"], view.colour);
+    for record in records {
+        let plain = |text: &str| (text.to_owned(), Tone::Plain);
+        grid.row([
+            plain(&record.evicted_at.show(view)),
+            plain(&record.from),
+            plain(&record.places()),
+            plain(record.cause.short()),
+            record.ending(),
+            plain(record.why()),
+        ]);
+    }
+    grid
+}
+
 fn table(records: &[RecordView], view: &View) -> Grid {
     let wide = view.width == Width::Wide;
     let mut headings = vec![
@@ -269,11 +305,6 @@ fn row(record: &RecordView, view: &View) -> Vec<(String, Tone)> {
     } else {
         record.cause.short()
     };
-    let outcome = match record.outcome.as_deref() {
-        None => ("goes on".to_owned(), Tone::Notice),
-        Some("Completed") => ("Completed".to_owned(), Tone::Good),
-        Some(other) => (other.to_owned(), Tone::Notice),
-    };
     let mut row = vec![
         time(Some(record.evicted_at)),
         plain(&record.binding),
@@ -282,14 +313,9 @@ fn row(record: &RecordView, view: &View) -> Vec<(String, Tone)> {
         plain(cause),
         took(record.seconds_due_to_evicted),
         took(record.seconds_evicted_to_healthy),
-        outcome,
+        record.ending(),
     ];
     if wide {
-        let why = if record.outcome_reason.is_empty() {
-            &record.message
-        } else {
-            &record.outcome_reason
-        };
         row.extend([
             plain(&record.policies.join(",")),
             plain(&record.requested_by),
@@ -298,7 +324,7 @@ fn row(record: &RecordView, view: &View) -> Vec<(String, Tone)> {
             time(record.healthy_at),
             time(record.cleaned_at),
             plain(&record.record),
-            plain(why),
+            plain(record.why()),
         ]);
     }
     row

@@ -6,6 +6,7 @@ use failoverctl::controllers::Mode;
 use failoverctl::entry::{EntryView, MoveView};
 use failoverctl::explain::binding::{ExplainReport, FromQueue, Gathered, report};
 use failoverctl::failure::{ExitStatus, Failure};
+use failoverctl::history::RecordView;
 use failoverctl::output::Format;
 use insta::assert_snapshot;
 use serde_json::json;
@@ -41,6 +42,7 @@ fn ready() -> Gathered {
         mode: Mode::Standalone,
         system_namespace: "karmada-system".to_owned(),
         queue: queue(busy(), vec![EntryView::of(&waiting).placed(&placed)]),
+        moves: vec![],
     }
 }
 
@@ -294,6 +296,23 @@ fn it_moved_and_that_is_over() {
         queue: Ok(answers),
         ..ready()
     }));
+}
+
+/// A queue with a new leader remembers nothing, and the record is still there.
+#[test]
+fn it_moved_before_the_queue_had_this_leader() {
+    let binding = with(|binding| binding.spec.clusters.retain(|target| target.name == "member2"));
+    let done = json!({"to": [{"name": "member2", "replicas": 3}], "outcome": "Completed", "reason": "the new copies are healthy"});
+    let record = crate::history::record("nginx-deployment", Some("default"), "member1", -300, &done);
+    let gathered = Gathered {
+        binding,
+        queue: queue(calm(), vec![]),
+        moves: vec![RecordView::of(&serde_json::from_value(record).unwrap())],
+        ..ready()
+    };
+    let report = explained(&gathered);
+    assert_snapshot!("moves_on_record", show(&report, Format::Table));
+    assert_snapshot!("moves_on_record_json", show(&report, Format::Json));
 }
 
 #[test]

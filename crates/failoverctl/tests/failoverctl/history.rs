@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::live::World;
 use crate::objects::{after, cause};
 
-fn record(name: &str, namespace: Option<&str>, from: &str, evicted: i64, status: &Value) -> Value {
+pub fn record(name: &str, namespace: Option<&str>, from: &str, evicted: i64, status: &Value) -> Value {
     json!({
         "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverRecord",
         "metadata": {"name": format!("{name}-{from}"), "namespace": namespace.unwrap_or("karmada-system")},

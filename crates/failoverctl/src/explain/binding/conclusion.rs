@@ -320,13 +320,16 @@ impl Facts<'_> {
 
     /// It moved, and that is over.
     fn moved_before(&self) -> Option<Conclusion> {
-        let moved = self.report.recent.iter().find(|moved| moved.outcome == "Evicted")?;
+        let recent = self.report.recent.iter().find(|moved| moved.outcome == "Evicted");
+        let recent = recent.map(|moved| (&moved.cluster, moved.ended_at, &moved.cause));
+        // A queue with a new leader remembers nothing.
+        let on_record = self.report.moves.first();
+        let on_record = on_record.map(|moved| (&moved.from, Some(moved.evicted_at), &moved.cause.identity));
+        let (from, at, cause) = recent.or(on_record)?;
         let summary = format!(
-            "{} left {} {} because of {}, and runs on {}; nothing is due",
+            "{} left {from} {} because of {cause}, and runs on {}; nothing is due",
             self.report.binding,
-            moved.cluster,
-            self.when(moved.ended_at),
-            moved.cause,
+            self.when(at),
             self.runs_on()
         );
         Some(Conclusion::new(None, summary, ""))

@@ -11,7 +11,11 @@ use crate::controllers::Mode;
 use crate::entries::of_binding;
 use crate::entry::{EntryView, MoveView, binding_key};
 use crate::failure::Failure;
+use crate::history::{self, RecordView};
 use crate::queue::Queue;
+
+/// So many moves are told.
+const MOVES: usize = 5;
 
 /// What the eviction queue said.
 #[derive(Clone, Debug)]
@@ -39,6 +43,8 @@ pub struct Gathered {
     pub system_namespace: String,
     /// The queue's answers, or why there are none.
     pub queue: Result<FromQueue, Failure>,
+    /// The last moves of the binding, from FailoverRecords, newest first; none where none are kept or we may not look.
+    pub moves: Vec<RecordView>,
 }
 
 /// Asks the API server, and the queue, if there is one. A queue that does not answer is part of the answer, not an
@@ -60,6 +66,7 @@ pub async fn gather(
         Err(failure) => Err(failure),
     };
     let system_namespace = control_plane.system_namespace().to_owned();
+    let moves = history::of_binding(control_plane, &binding, MOVES).await;
     Ok(Gathered {
         binding,
         clusters,
@@ -67,6 +74,7 @@ pub async fn gather(
         mode,
         system_namespace,
         queue,
+        moves,
     })
 }
 

@@ -22,6 +22,7 @@ use crate::controllers::{self, NotDone, Severity};
 use crate::entry::{EntryView, MoveView, ResourceView};
 use crate::explain::Conclusion;
 use crate::failure::{ExitStatus, Failure};
+use crate::history::RecordView;
 use crate::output::At;
 use crate::status::{TaintView, queue_not_done};
 
@@ -64,6 +65,8 @@ pub struct ExplainReport {
     pub searches: Vec<Search>,
     /// What became of earlier entries since the queue's leader started, newest first.
     pub recent: Vec<MoveView>,
+    /// The last moves, from FailoverRecords, newest first.
+    pub moves: Vec<RecordView>,
     /// What is not done, and why.
     pub not_done: Vec<NotDone>,
     /// The answer.
@@ -232,6 +235,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
         kept: scheduler.kept(binding),
         searches,
         recent: queue.map(|queue| queue.recent.clone()).unwrap_or_default(),
+        moves: gathered.moves.clone(),
         not_done,
         conclusion: Conclusion::default(),
     };

@@ -5,6 +5,7 @@ use super::tasks::TaskView;
 use crate::controllers::Severity;
 use crate::entries::{fields, tone};
 use crate::failure::ExitStatus;
+use crate::history;
 use crate::output::{At, Grid, Report, Tone, View, Width};
 
 impl Report for ExplainReport {
@@ -25,7 +26,8 @@ impl Report for ExplainReport {
         section("In the eviction queue", entries(self, view));
         section("On its way out", tasks(&self.tasks, view));
         section("Where it would go", searches(self, view));
-        section("Moves that the queue remembers", moves(self, view));
+        section("Outcomes that the queue remembers", outcomes(self, view));
+        section("Moves on record", history::moves(&self.moves, view));
         let tone = match self.conclusion.severity {
             Some(Severity::Problem) => Tone::Bad,
             Some(Severity::Note) => Tone::Notice,
@@ -271,7 +273,7 @@ fn searches(report: &ExplainReport, view: &View) -> Grid {
     grid
 }
 
-fn moves(report: &ExplainReport, view: &View) -> Grid {
+fn outcomes(report: &ExplainReport, view: &View) -> Grid {
     let mut grid = Grid::new(["WHEN", "LEFT", "OUTCOME", "WHY"], view.colour);
     for moved in &report.recent {
         let why = if moved.message.is_empty() {
