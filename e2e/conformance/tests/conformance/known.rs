@@ -338,7 +338,7 @@ const LISTED: &[Listed] = &[
     Listed {
         known: Known {
             what: "No authorization",
-            why: "Whoever is let in may do everything; questions about rights are answered so, and questions without a subject are not refused. What rights the programs need is tested on a real API server.",
+            why: "Whoever is let in may do everything; questions about rights are answered so (or by the RBAC objects that are stored, where a test wants that), and questions without a subject are not refused. What rights the programs need is tested on a real API server.",
         },
         shows: &[
             ("reviews", "may I, nothing", "/code"),
