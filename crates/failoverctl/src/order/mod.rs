@@ -13,6 +13,7 @@ pub use report::{OrderResult, Skipped};
 
 use crate::change::{Go, agreed, require_consent};
 use crate::cli::{ChangeArgs, DropArgs, Target, UndropArgs, WhichEntries};
+use crate::console::Console;
 use crate::entries::binding_filter;
 use crate::entry::EntryView;
 use crate::failure::{ExitStatus, Failure};
@@ -21,6 +22,8 @@ use crate::run::{Came, Surroundings};
 
 /// Orders that are under way at once.
 const AT_ONCE: usize = 8;
+/// After so many it is said how far it is.
+const SAID_EVERY: usize = 500;
 
 /// What is ordered, of which entries, and how.
 pub struct Wanted<'a> {
@@ -90,6 +93,7 @@ pub async fn order(
     let orders = Orders {
         verb: wanted.verb,
         reason: wanted.reason,
+        console: around.console.as_ref(),
     };
     let mut result = report::begin(wanted, &plan, target);
     let rehearsed = if wanted.change.dry_run {
@@ -133,9 +137,11 @@ fn key(entry: &v1::Entry) -> v1::EntryKey {
 struct Orders<'a> {
     verb: Verb,
     reason: &'a str,
+    console: &'a dyn Console,
 }
 
 /// What became of the orders.
+#[derive(Default)]
 pub(super) struct Sent {
     /// The entries as they are now.
     pub done: Vec<EntryView>,
@@ -144,37 +150,63 @@ pub(super) struct Sent {
 }
 
 impl Orders<'_> {
-    /// Orders it for each; stops when the queue does not answer any more, if nothing was done yet.
+    /// Orders it for each, until the queue does not answer any more or Ctrl-C; what is left then is told.
+    ///
+    /// # Errors
+    /// Nothing was done.
     async fn all(&self, queue: &Queue, entries: &[(v1::EntryKey, EntryView)], really: Really) -> Result<Sent, Failure> {
         let mut answers = futures::stream::iter(entries)
-            .map(|(key, entry)| {
-                let mut queue = queue.clone();
-                let order = Order {
-                    key: key.clone(),
-                    reason: self.reason.to_owned(),
-                    really,
-                };
-                async move {
-                    let answer = match self.verb {
-                        Verb::Drop => queue.drop_entry(order).await,
-                        Verb::Undrop => queue.undrop_entry(order).await,
-                    };
-                    (entry, answer)
-                }
-            })
+            .map(|(key, _)| self.one(queue.clone(), key, really))
             .buffered(AT_ONCE);
-        let mut sent = Sent {
-            done: Vec::new(),
-            failed: Vec::new(),
-        };
-        while let Some((entry, answer)) = answers.next().await {
+        let mut interrupted = self.console.interrupted();
+        let mut sent = Sent::default();
+        for (number, (_, entry)) in entries.iter().enumerate() {
+            let answer = tokio::select! {
+                biased;
+                () = &mut interrupted => {
+                    self.console.note("stopped; what was done stays done\n");
+                    sent.rest(&entries[number..], "stopped before its turn was over");
+                    break;
+                }
+                answer = answers.next() => answer,
+            };
             match answer {
-                Ok(Some(now)) => sent.done.push(EntryView::of(&now)),
-                Ok(None) => sent.failed.push(Skipped::of(entry, "it left the queue meanwhile")),
-                Err(failure) if sent.done.is_empty() => return Err(failure),
-                Err(failure) => sent.failed.push(Skipped::of(entry, &failure.one_line())),
+                Some(Ok(Some(now))) => sent.done.push(EntryView::of(&now)),
+                Some(Ok(None)) | None => sent.failed.push(Skipped::of(entry, "it left the queue meanwhile")),
+                Some(Err(failure)) if sent.done.is_empty() => return Err(failure),
+                Some(Err(failure)) => {
+                    let why = failure.one_line();
+                    if matches!(failure.status(), ExitStatus::Unreachable | ExitStatus::TimedOut) {
+                        sent.rest(&entries[number..], &why);
+                        break;
+                    }
+                    sent.failed.push(Skipped::of(entry, &why));
+                }
+            }
+            if (number + 1) % SAID_EVERY == 0 {
+                self.console
+                    .note(&format!("{} of {} are through\n", number + 1, entries.len()));
             }
         }
         Ok(sent)
+    }
+
+    async fn one(&self, mut queue: Queue, key: &v1::EntryKey, really: Really) -> Result<Option<v1::Entry>, Failure> {
+        let order = Order {
+            key: key.clone(),
+            reason: self.reason.to_owned(),
+            really,
+        };
+        match self.verb {
+            Verb::Drop => queue.drop_entry(order).await,
+            Verb::Undrop => queue.undrop_entry(order).await,
+        }
+    }
+}
+
+impl Sent {
+    fn rest(&mut self, entries: &[(v1::EntryKey, EntryView)], why: &str) {
+        self.failed
+            .extend(entries.iter().map(|(_, entry)| Skipped::of(entry, why)));
     }
 }

@@ -162,6 +162,50 @@ async fn all_of_a_cluster_are_kept() {
     assert_snapshot!(told.text(), @"Nothing was changed: the queue has nothing to drop of cluster member9.");
 }
 
+fn many(count: usize) -> FixedQueue {
+    let name = |number| format!("app-{number}");
+    FixedQueue {
+        entries: (0..count)
+            .map(|number| entry(&name(number), -60, v1::EntryState::Ready))
+            .collect(),
+        ..FixedQueue::default()
+    }
+}
+
+const ALL: [&str; 7] = ["drop", "-c", "member1", "--all", "--reason", "x", "--yes"];
+
+#[tokio::test]
+async fn how_far_it_is_with_many() {
+    let told = order(many(503), None, &ALL).await;
+    assert_eq!(told.orders.len(), 503);
+    for line in ["  … and 493 more\n", "\n500 of 503 are through\n"] {
+        assert!(told.notes.contains(line), "{}", told.notes);
+    }
+    let text = told.text();
+    assert!(text.starts_with("Dropped: 503 workloads stay.\n"), "{text}");
+    assert!(text.contains("… and 453 more: -o json shows all\n"), "{text}");
+}
+
+#[tokio::test]
+async fn a_queue_that_goes_away_in_the_middle() {
+    let queue = FixedQueue {
+        takes_orders: Some(20),
+        ..many(40)
+    };
+    let told = order(queue, None, &[&ALL[..], &["-o", "json"]].concat()).await;
+    assert_eq!(
+        told.ended.as_ref().unwrap().status,
+        ExitStatus::Problem,
+        "some are not as they should be"
+    );
+    let document: serde_json::Value = serde_json::from_str(told.text()).unwrap();
+    let count = |name: &str| document[name].as_array().unwrap().len();
+    assert_eq!(count("entries") + count("failed"), 40);
+    assert!(count("entries") <= 20, "{document}");
+    let why = document["failed"][0]["why"].as_str().unwrap();
+    assert!(why.contains("it does not answer, or does not lead"), "{why}");
+}
+
 #[tokio::test]
 async fn a_drop_is_taken_back() {
     let told = order(filled(), None, &["undrop", "default/db-deployment", "--yes"]).await;

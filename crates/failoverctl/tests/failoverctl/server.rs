@@ -29,6 +29,8 @@ pub struct FixedQueue {
     pub page: usize,
     /// Orders fail with this.
     pub order_refusal: Option<Status>,
+    /// So many orders are carried out; after that it does not lead any more.
+    pub takes_orders: Option<usize>,
     /// The orders that were carried out: verb, binding and reason.
     pub orders: Arc<Mutex<Vec<String>>>,
 }
@@ -88,10 +90,11 @@ impl FixedQueue {
         let entry = self.entries.iter().find(|entry| Self::key(entry) == key);
         let entry = entry.ok_or_else(|| Status::not_found("no such entry"))?;
         if !dry_run {
-            self.orders
-                .lock()
-                .unwrap()
-                .push(format!("{verb} {}: {reason}", key.name));
+            let mut orders = self.orders.lock().unwrap();
+            if self.takes_orders.is_some_and(|takes| orders.len() >= takes) {
+                return Err(Status::unavailable("this replica does not lead"));
+            }
+            orders.push(format!("{verb} {}: {reason}", key.name));
         }
         let (kind, hold) = if verb == "drop" {
             (v1::OrderKind::Drop, v1::HoldReason::Dropped)
