@@ -27,6 +27,15 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// What takes it back.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Drop => Self::Undrop,
+            Self::Undrop => Self::Drop,
+        }
+    }
+
     /// The word of the command line.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -44,16 +53,20 @@ pub struct Plan {
     pub ordered: Vec<(v1::EntryKey, EntryView)>,
     /// Those that are as wanted already, or to which it cannot be done.
     pub skipped: Vec<Skipped>,
+    /// How many of them the opposite order would change.
+    pub reached_by_undo: usize,
 }
 
 /// Sorts the entries that were found.
 pub fn plan(verb: Verb, found: impl Iterator<Item = (v1::EntryKey, EntryView)>) -> Plan {
     let mut plan = Plan::default();
     for (key, entry) in found {
-        match why_not(verb, &entry) {
-            Some(why) => plan.skipped.push(Skipped::of(&entry, &why)),
-            None => plan.ordered.push((key, entry)),
-        }
+        let Some(why) = why_not(verb, &entry) else {
+            plan.ordered.push((key, entry));
+            continue;
+        };
+        plan.skipped.push(Skipped::of(&entry, &why));
+        plan.reached_by_undo += usize::from(why_not(verb.opposite(), &entry).is_none());
     }
     plan
 }

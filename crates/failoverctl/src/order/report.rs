@@ -69,33 +69,38 @@ pub(super) fn begin(wanted: &Wanted<'_>, plan: &Plan, target: &Target) -> OrderR
             (Some(binding), _) => binding.to_string(),
             (None, cluster) => format!("cluster {}", cluster.as_deref().unwrap_or_default()),
         },
-        undo: if plan.ordered.is_empty() {
-            Vec::new()
-        } else {
-            vec![undo(wanted, target)]
-        },
+        undo: undo(wanted, plan, target),
     }
 }
 
-fn undo(wanted: &Wanted<'_>, target: &Target) -> String {
-    let back = match wanted.verb {
-        Verb::Drop => Verb::Undrop,
-        Verb::Undrop => Verb::Drop,
+/// The commands that take it back, and nothing else.
+fn undo(wanted: &Wanted<'_>, plan: &Plan, target: &Target) -> Vec<String> {
+    if plan.ordered.is_empty() {
+        return Vec::new();
+    }
+    let back = wanted.verb.opposite();
+    let line = |binding: Option<&str>, cluster: Option<&str>| {
+        let mut args = vec!["queue".to_owned(), back.word().to_owned()];
+        args.extend(binding.map(str::to_owned));
+        if let Some(cluster) = cluster {
+            args.extend(["--cluster".to_owned(), cluster.to_owned()]);
+        }
+        if binding.is_none() {
+            args.push("--all".to_owned());
+        }
+        if back == Verb::Drop {
+            args.extend(["--reason".to_owned(), "dropped again".to_owned()]);
+        }
+        command(target, &args)
     };
-    let mut args = vec!["queue".to_owned(), back.word().to_owned()];
-    if let Some(binding) = &wanted.which.binding {
-        args.push(binding.to_string());
+    if plan.reached_by_undo > 0 {
+        let each = plan.ordered.iter();
+        return each
+            .map(|(_, entry)| line(Some(&entry.binding), Some(&entry.cluster)))
+            .collect();
     }
-    if let Some(cluster) = &wanted.which.cluster {
-        args.extend(["--cluster".to_owned(), cluster.clone()]);
-    }
-    if wanted.which.all {
-        args.push("--all".to_owned());
-    }
-    if back == Verb::Drop {
-        args.extend(["--reason".to_owned(), "dropped again".to_owned()]);
-    }
-    command(target, &args)
+    let binding = wanted.which.binding.as_ref().map(ToString::to_string);
+    vec![line(binding.as_deref(), wanted.which.cluster.as_deref())]
 }
 
 impl OrderResult {
@@ -163,8 +168,12 @@ impl Report for OrderResult {
             text.push_str(&format!("… and {hidden} more: -o json shows all\n"));
         }
         if !self.dry_run && !self.entries.is_empty() {
-            for undo in &self.undo {
+            for undo in self.undo.iter().take(SHOWN) {
                 text.push_str(&format!("Undo: {undo}\n"));
+            }
+            if self.undo.len() > SHOWN {
+                let more = self.undo.len() - SHOWN;
+                text.push_str(&format!("… and {more} more to undo: -o json shows all\n"));
             }
         }
         text

@@ -150,7 +150,9 @@ async fn all_of_a_cluster_are_kept() {
     default/shop-deployment   member1  Held       Dropped: drop by alice: repair
     default/db-deployment     member1  as before  it stays already: dropped by alice: it is being repaired
     default/cache-deployment  member1  as before  it stays already: annotation: stays whatever the cause
-    Undo: failoverctl --queue-address QUEUE queue undrop --cluster member1 --all
+    Undo: failoverctl --queue-address QUEUE queue undrop default/nginx-deployment --cluster member1
+    Undo: failoverctl --queue-address QUEUE queue undrop default/web-deployment --cluster member1
+    Undo: failoverctl --queue-address QUEUE queue undrop default/shop-deployment --cluster member1
     ");
     assert_eq!(told.orders.len(), 3, "what stays already is left alone");
     let told = order(
@@ -228,6 +230,37 @@ async fn a_drop_is_taken_back() {
     default/db-deployment     member1  Held       Undropped: undrop by alice:
     default/cache-deployment  member1  as before  a person's annotation failover.karmada.io/stay on the binding keeps it, no drop: annotation: stays whatever the cause
     ");
+}
+
+/// The way back touches what was touched, and nothing that stayed before.
+#[tokio::test]
+async fn the_undo_of_a_whole_cluster_is_exact() {
+    let undo = async |queue: FixedQueue, verb: &str| {
+        let args = [verb, "-c", "member1", "--all", "--reason", "x", "--yes", "-o", "json"];
+        let told = order(queue, None, &args).await;
+        let document: serde_json::Value = serde_json::from_str(told.text()).unwrap();
+        let commands = document["undo"].as_array().unwrap().iter();
+        commands
+            .map(|command| {
+                command
+                    .as_str()
+                    .unwrap()
+                    .replace("failoverctl --queue-address QUEUE queue ", "")
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(undo(many(3), "drop").await, ["undrop --cluster member1 --all"]);
+    let only_dropped = FixedQueue {
+        entries: vec![dropped("a"), dropped("b")],
+        ..FixedQueue::default()
+    };
+    let again = "--reason 'dropped again'";
+    assert_eq!(
+        undo(only_dropped, "undrop").await,
+        [format!("drop --cluster member1 --all {again}")]
+    );
+    let one = format!("drop default/db-deployment --cluster member1 {again}");
+    assert_eq!(undo(filled(), "undrop").await, [one], "the others were not dropped");
 }
 
 #[tokio::test]
