@@ -277,6 +277,20 @@ fn what_others_need_goes_where_they_are() {
     assert_eq!(scene.plan().create.len(), 1);
 }
 
+// The owner has left m1 and runs on m2: what it needs goes to m2 at once, and stays on m1 for as long as a mirror is there.
+#[test]
+fn a_mirror_keeps_the_copy_of_what_an_owner_needs() {
+    let mirror = json!([{"fromCluster": "m1", "reason": "TaintUntolerated", "producer": "DependencyMirror",
+        "purgeMode": "Gracefully"}]);
+    let mut scene = Scene::new(json!([]), mirror).with_work("m1", 1);
+    scene.binding.spec.required_by =
+        serde_json::from_value(json!([{"name": "x", "clusters": [{"name": "m2"}]}])).unwrap();
+    let plan = scene.plan();
+    assert_eq!((plan.create.len(), plan.delete.len()), (1, 0));
+    scene.binding.spec.graceful_eviction_tasks.clear();
+    assert_eq!(scene.plan().delete.len(), 1);
+}
+
 /// An interpreter whose rules do not load.
 struct Broken;
 
