@@ -51,7 +51,7 @@ pub(crate) struct Drops {
     /// Bindings that have items of drops, as far as is known.
     marked: Arc<Mutex<BTreeSet<BindingKey>>>,
     /// Orders of which people were told that they cannot be written, by the entry.
-    complained: Arc<Mutex<BTreeMap<EntryKey, u64>>>,
+    complained: Arc<Mutex<BTreeMap<EntryKey, Order>>>,
     work: WorkQueue<BindingKey>,
 }
 
@@ -142,7 +142,9 @@ impl Drops {
             return Ok(Next::Done);
         };
         for (entry, order) in &orders {
-            if live.metadata.uid.as_deref() != Some(&entry.binding_uid) {
+            // What has left the cluster meanwhile, or is another binding, has nothing to be kept.
+            let is_there = live.spec.target(&entry.cluster).is_some();
+            if !is_there || live.metadata.uid.as_deref() != Some(&entry.binding_uid) {
                 self.orders.lock().done(entry, order);
                 continue;
             }
@@ -265,7 +267,7 @@ impl Drops {
     }
 
     fn complain(&self, entry: &EntryKey, order: &Order, why: &str) {
-        if self.complained.lock().insert(entry.clone(), order.id) == Some(order.id) {
+        if self.complained.lock().insert(entry.clone(), order.clone()).as_ref() == Some(order) {
             return;
         }
         let (word, what) = match order.kind {

@@ -46,6 +46,7 @@ impl Orders {
     pub fn hear(&mut self, step: &Step) -> Result<BTreeSet<BindingKey>, Malformed> {
         match step {
             Step::Changed(entry) => self.changed(entry),
+            Step::Removed(_) if self.open.is_empty() => Ok(BTreeSet::new()),
             Step::Removed(removed) => {
                 let entry = removed.entry.as_ref();
                 let key = entry.and_then(|entry| entry.published.as_ref()?.key.clone());
