@@ -9,16 +9,20 @@
 
 mod authority;
 mod bench;
+mod big_fleet;
 mod footprint;
 mod heap;
+mod own_process;
 mod paused;
 mod program;
 mod queue;
 
 pub use authority::{Authority, Counts, Issued, Of};
 pub use bench::Bench;
+pub use big_fleet::BigFleet;
 pub use footprint::Footprint;
 pub use heap::{Heap, assert_flat, heap, held_to_its_end};
+pub use own_process::{OwnProcess, Resident, free_address};
 pub use paused::paused;
 pub use program::{Program, Said, assert_old_flags_are_warned_about};
 pub use queue::{QueueWatch, forgotten_entries};

@@ -36,6 +36,8 @@ pub struct Row {
 pub enum Bar {
     /// Less is better.
     AtMost(f64),
+    /// More is better.
+    AtLeast(f64),
 }
 
 impl Bar {
@@ -43,6 +45,14 @@ impl Bar {
     pub fn holds(self, value: f64) -> bool {
         match self {
             Self::AtMost(bar) => value <= bar,
+            Self::AtLeast(bar) => value >= bar,
+        }
+    }
+
+    /// The bar itself.
+    pub fn value(self) -> f64 {
+        match self {
+            Self::AtMost(bar) | Self::AtLeast(bar) => bar,
         }
     }
 }

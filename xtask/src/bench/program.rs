@@ -1,39 +1,69 @@
-//! Benchmarks that print their number themselves: the last line says it, as `{"value": 0.25}`.
+//! Benchmarks that print their numbers themselves: the last line says them, as `{"value": 0.25}` or, where one run
+//! measures several, each by its name, as `{"memory": 12.5, "start": 0.25}`.
 
-use anyhow::{Context as _, Result};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
 use xshell::cmd;
 
 use crate::workspace::Workspace;
 
-/// Runs benchmarks of packages that are programs of their own.
+/// The name of the only number of a benchmark.
+const ONLY: &str = "value";
+
+/// What a benchmark said last, or why it said nothing.
+type Said = std::result::Result<Value, String>;
+
+/// Runs benchmarks of packages that are programs of their own, each once.
 pub struct Programs<'a> {
     workspace: &'a Workspace,
+    said: RefCell<BTreeMap<(String, String), Said>>,
 }
 
 impl<'a> Programs<'a> {
     /// In this checkout.
     pub fn new(workspace: &'a Workspace) -> Self {
-        Self { workspace }
+        Self {
+            workspace,
+            said: RefCell::default(),
+        }
     }
 
     /// What the benchmark says last.
     pub fn value(&self, package: &str, bench: &str) -> Result<f64> {
+        self.named(package, bench, ONLY)
+    }
+
+    /// One of the numbers that the benchmark says last.
+    pub fn named(&self, package: &str, bench: &str, name: &str) -> Result<f64> {
+        let mut said = self.said.borrow_mut();
+        let said = said
+            .entry((package.to_owned(), bench.to_owned()))
+            .or_insert_with(|| self.run(package, bench).map_err(|error| format!("{error:#}")));
+        number(said.as_ref().map_err(|error| anyhow!(error.clone()))?, name)
+    }
+
+    fn run(&self, package: &str, bench: &str) -> Result<Value> {
         let shell = self.workspace.shell();
         // Read, not shown: it must not mix with our own report.
         let printed = cmd!(shell, "cargo bench --locked -p {package} --bench {bench}")
             .quiet()
             .read()?;
-        last_value(&printed)
+        last_line(&printed)
     }
 }
 
-fn last_value(printed: &str) -> Result<f64> {
+fn last_line(printed: &str) -> Result<Value> {
     let last = printed.lines().last().context("the benchmark printed nothing")?;
-    let said: Value = serde_json::from_str(last).with_context(|| format!("the last line is no JSON: {last}"))?;
-    said["value"]
+    serde_json::from_str(last).with_context(|| format!("the last line is no JSON: {last}"))
+}
+
+fn number(said: &Value, name: &str) -> Result<f64> {
+    said[name]
         .as_f64()
-        .with_context(|| format!("the benchmark came to no number: {last}"))
+        .with_context(|| format!("the benchmark came to no number {name:?}: {said}"))
 }
 
 #[cfg(test)]
@@ -42,10 +72,12 @@ mod tests {
 
     #[test]
     fn the_last_line_counts() {
-        let value = last_value("words\n{\"value\": 0.25}").unwrap();
-        assert!((value - 0.25).abs() < 1e-12);
-        for bad in ["", "words", r#"{"value": null}"#, "{\"value\": 1}\nwords"] {
-            last_value(bad).unwrap_err();
+        let value = |printed: &str, name: &str| number(&last_line(printed)?, name);
+        assert!((value("words\n{\"value\": 0.25}", ONLY).unwrap() - 0.25).abs() < 1e-12);
+        let several = r#"{"memory": 12.5, "start": 2}"#;
+        assert!((value(several, "start").unwrap() - 2.0).abs() < 1e-12);
+        for bad in ["", "words", r#"{"value": null}"#, "{\"value\": 1}\nwords", several] {
+            value(bad, ONLY).unwrap_err();
         }
     }
 }

@@ -39,23 +39,28 @@ impl Measured {
             Ok(value) => format!("{value:.3} {}", self.unit),
             Err(error) => format!("not measured ({error:#})"),
         };
-        let bar = match self.bar {
-            Bar::AtMost(bar) => format!("≤ {bar} {}", self.unit),
+        let sign = match self.bar {
+            Bar::AtMost(_) => "≤",
+            Bar::AtLeast(_) => "≥",
         };
+        let bar = format!("{sign} {} {}", self.bar.value(), self.unit);
         format!(
-            "{:<64} {value:>14} {bar:>12}  {:<11}  {machine}",
+            "{:<72} {value:>20} {bar:>18}  {:<11}  {machine}",
             self.name,
             self.verdict()
         )
     }
 
     fn json(&self) -> Value {
-        let Bar::AtMost(bar) = self.bar;
+        let bar = match self.bar {
+            Bar::AtMost(bar) => json!({"atMost": bar}),
+            Bar::AtLeast(bar) => json!({"atLeast": bar}),
+        };
         json!({
             "name": self.name,
             "value": self.value.as_ref().ok(),
             "unit": self.unit,
-            "bar": {"atMost": bar},
+            "bar": bar,
             "verdict": self.verdict(),
             "error": self.value.as_ref().err().map(|error| format!("{error:#}")),
         })
@@ -112,6 +117,17 @@ mod tests {
         );
         let line = measured(Ok(1.5)).line(&machine());
         assert!(line.contains("falls short"), "{line}");
+    }
+
+    #[test]
+    fn more_is_better_where_the_bar_is_a_lower_one() {
+        let row = |value| Measured {
+            bar: Bar::AtLeast(500_000.0),
+            ..measured(Ok(value))
+        };
+        assert!(row(500_000.0).holds() && !row(499_999.0).holds() && !row(f64::NAN).holds());
+        assert!(row(600_000.0).line(&machine()).contains("≥ 500000 ms"));
+        assert_eq!(row(1.0).json()["bar"]["atLeast"], 500_000.0);
     }
 
     #[test]

@@ -1,13 +1,40 @@
-//! The rows, one file each.
+//! The rows, one file for each matter.
 
 mod cluster_change;
+mod memory;
 mod policy_change;
 mod policy_edit;
+mod queue;
+mod rate_exactness;
+mod start;
+mod verdicts;
 mod windows;
+mod writes;
 
 use super::Row;
 
 /// All of them, in the order in which they are measured and printed.
 pub fn all() -> Vec<Row> {
-    vec![windows::ROW, cluster_change::ROW, policy_change::ROW, policy_edit::ROW]
+    vec![
+        rate_exactness::DEVIATION,
+        rate_exactness::BURST,
+        windows::ROW,
+        verdicts::TIME,
+        verdicts::JUDGED,
+        cluster_change::ROW,
+        policy_change::ROW,
+        policy_edit::ROW,
+        queue::IN_PROCESS,
+        queue::PUBLISHED,
+        queue::PAGE,
+        writes::ALL,
+        writes::BINDING,
+        writes::IDLE,
+        memory::OF_TAINT_MANAGER,
+        memory::GROWTH_OF_TAINT_MANAGER,
+        memory::OF_QUEUE,
+        memory::GROWTH_OF_QUEUE,
+        start::TAINT_MANAGER,
+        start::QUEUE,
+    ]
 }

@@ -1,0 +1,161 @@
+//! A program that runs as a process of its own, on a sandbox that another process serves on loopback: to see what it
+//! takes of the machine.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use kube_sandbox::Served;
+
+use crate::Program;
+
+/// How long a program may take to answer.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A running program of ours. It ends when this is dropped.
+#[derive(Debug)]
+pub struct OwnProcess {
+    child: Child,
+    admin: SocketAddr,
+    kubeconfig: PathBuf,
+}
+
+impl Drop for OwnProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_file(&self.kubeconfig);
+    }
+}
+
+/// A port of loopback that nobody listens at.
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+impl OwnProcess {
+    /// Starts it. What it logs is not shown.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn start(program: Program<'_>, plane: &Served, flags: &[&str]) -> Self {
+        let admin = free_address();
+        let name = program.file.rsplit('/').next().unwrap();
+        let kubeconfig = std::env::temp_dir().join(format!("{name}-{}-{}", std::process::id(), admin.port()));
+        std::fs::write(&kubeconfig, plane.kubeconfig()).unwrap();
+        let child = Command::new(program.file)
+            .args(program.command)
+            .arg(format!("--admin-bind-address={admin}"))
+            .arg(format!("--kubeconfig={}", kubeconfig.display()))
+            .args(flags)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            child,
+            admin,
+            kubeconfig,
+        }
+    }
+
+    /// What it has in memory now, in MiB; and the most that it ever had.
+    ///
+    /// # Panics
+    /// When it has ended.
+    #[must_use]
+    pub fn resident(&self) -> Resident {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        Resident {
+            mib: kib(&status, "VmRSS:") / 1024.0,
+            peak_mib: kib(&status, "VmHWM:") / 1024.0,
+        }
+    }
+
+    /// Waits until it says that it is ready.
+    ///
+    /// # Panics
+    /// When it does not within five minutes.
+    pub async fn ready(&self) {
+        self.until("ready", || {
+            self.get("/readyz")
+                .is_some_and(|answer| answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.0 200"))
+        })
+        .await;
+    }
+
+    /// The sum of all series of a metric, 0 when there is none.
+    #[must_use]
+    pub fn metric(&self, name: &str) -> f64 {
+        let text = self.get("/metrics").unwrap_or_default();
+        let series = text.lines().filter_map(|line| line.rsplit_once(' '));
+        let named = series.filter(|(series, _)| series.split('{').next() == Some(name));
+        // An empty sum of floats is -0.
+        named
+            .filter_map(|(_, value)| value.parse::<f64>().ok())
+            .fold(0.0, |sum, value| sum + value)
+    }
+
+    /// Waits until a metric has this value.
+    ///
+    /// # Panics
+    /// When it does not within five minutes.
+    pub async fn until_metric(&self, name: &str, value: f64) {
+        self.until(name, || (self.metric(name) - value).abs() < 1e-9).await;
+    }
+
+    async fn until(&self, what: &str, look: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !look() {
+            assert!(began.elapsed() < PATIENCE, "not {what} within five minutes");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn get(&self, path: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(self.admin).ok()?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+            self.admin
+        )
+        .ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    }
+}
+
+/// What a process has in memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resident {
+    /// Now, in MiB.
+    pub mib: f64,
+    /// The most that it ever had, in MiB.
+    pub peak_mib: f64,
+}
+
+fn kib(status: &str, field: &str) -> f64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        let status = "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t    1536 kB\n";
+        assert!((kib(status, "VmRSS:") - 1536.0).abs() < 1e-9);
+        assert!((kib(status, "VmHWM:") - 2048.0).abs() < 1e-9);
+    }
+}
