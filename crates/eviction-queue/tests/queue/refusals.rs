@@ -374,3 +374,93 @@ fn a_producer_that_is_asked_to_wait_is_served_when_there_is_room() {
         assert_eq!(world.entries(v1::EntryFilter::default()).await.len(), 8 - gone);
     });
 }
+
+/// Two live processes of one name take turns: each that is pushed out is told by whom, and the status says so.
+#[test]
+fn two_processes_of_one_producer_are_seen() {
+    paused(async {
+        let world = World::new();
+        let queue = world.queue("q", world.flags(0.0)).await;
+        let entries = world.entries_of("m1", 2);
+        let mut before: Option<Producer> = None;
+        for identity in ["a", "b", "a", "b"] {
+            let producer = Producer::connect_as(&world, ("taintManager", identity), ("lease", 0)).await;
+            producer.upsert(&entries);
+            producer.complete();
+            assert_eq!(ready(&world).await, 2, "whoever speaks, nothing is lost");
+            if let Some(mut pushed_out) = before.replace(producer) {
+                let status = ended(&mut pushed_out).await;
+                assert_eq!(status.code(), Code::Aborted);
+                assert!(
+                    status.message().contains(&format!("from {identity};")),
+                    "{}",
+                    status.message()
+                );
+            }
+        }
+        let status = world.status().await;
+        assert_eq!(status.producers[0].takeovers, 3);
+        let note = "taintManager is published by two processes in turns, b and a (3 times so far): end one of them";
+        assert!(status.notes.iter().any(|said| said == note), "{:?}", status.notes);
+        let labels = [("producer", "taintManager")];
+        let counted = queue
+            .metrics()
+            .value("failover_queue_producer_takeovers_total", &labels);
+        assert_eq!(counted, Some(3.0));
+    });
+}
+
+#[test]
+fn the_entry_of_another_producer_is_left_to_it() {
+    paused(async {
+        let world = World::new();
+        let queue = world.queue("q", world.flags(0.0)).await;
+        let entry = world.entry("m1", "a", 0);
+        let _owner = Producer::publish(&world, vec![entry.clone()]).await;
+        let who = ("another", "p");
+        // The queue knows no term of it, so it is believed without a look at its Lease.
+        let mut other = Producer::connect_as(&world, who, ("lease", 0)).await;
+        other.upsert(&[world.entry("m1", "b", 0), entry]);
+        let status = ended(&mut other).await;
+        assert_eq!(status.code(), Code::AlreadyExists);
+        assert!(
+            status
+                .message()
+                .starts_with("producer taintManager publishes default/a on m1"),
+            "{status}"
+        );
+        assert_eq!(ready(&world).await, 1, "nothing of the message was taken");
+        assert_eq!(refused(&queue, "Publish", "ALREADY_EXISTS"), 1.0);
+    });
+}
+
+/// A producer that lags behind what was published before: its word is not taken, and it is asked again.
+#[test]
+fn an_older_snapshot_changes_nothing() {
+    paused(async {
+        let world = World::new();
+        let queue = world.queue("q", world.flags(0.0)).await;
+        let mut entry = world.entry("m1", "a", 0);
+        entry.versions.binding = "12".into();
+        entry.priority = 7;
+        let _before = Producer::publish(&world, vec![entry.clone()]).await;
+        entry.versions.binding = "11".into();
+        entry.priority = 0;
+        let mut behind = Producer::connect(&world, ("lease", 1)).await;
+        behind.upsert(&[entry]);
+        behind.complete();
+        let confirm = loop {
+            if let v1::publish_response::Message::Confirm(confirm) = behind.next().await.unwrap() {
+                break confirm;
+            }
+        };
+        assert_eq!(confirm.binding_resource_version, "12");
+        let entries = world.entries(v1::EntryFilter::default()).await;
+        assert_eq!(entries.len(), 1);
+        assert_eq!(entries[0].published.as_ref().unwrap().priority, 7);
+        assert_eq!(
+            queue.metrics().value("failover_queue_outdated_upserts_total", &[]),
+            Some(1.0)
+        );
+    });
+}

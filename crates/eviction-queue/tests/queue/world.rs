@@ -182,6 +182,11 @@ pub struct Producer {
 
 impl Producer {
     pub async fn connect(world: &World, epoch: (&str, i64)) -> Self {
+        Self::connect_as(world, ("taintManager", "p"), epoch).await
+    }
+
+    /// Under a name and from a process of this identity.
+    pub async fn connect_as(world: &World, who: (&str, &str), epoch: (&str, i64)) -> Self {
         let mut service = world.client().queue().await.unwrap();
         let (up, messages) = mpsc::unbounded_channel();
         let down = service
@@ -191,12 +196,12 @@ impl Producer {
             .into_inner();
         let producer = Self { up, down };
         producer.say(v1::publish_request::Message::Hello(v1::PublishHello {
-            producer: "taintManager".into(),
+            producer: who.0.into(),
             epoch: Some(v1::Epoch {
                 lease_uid: epoch.0.into(),
                 lease_transitions: epoch.1,
             }),
-            identity: "p".into(),
+            identity: who.1.into(),
         }));
         producer
     }
