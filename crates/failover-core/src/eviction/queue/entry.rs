@@ -1,6 +1,7 @@
 //! One entry: what was published about it, what happened to it here, and the state that follows.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use super::operator::OperatorOrder;
 use crate::eviction::Cause;
 
 /// Names an entry. Sorts by cluster, then binding, then cause.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryKey {
     /// The cluster that is left.
     pub cluster: ClusterName,
@@ -26,6 +27,14 @@ pub struct EntryKey {
     pub binding_uid: String,
     /// Why.
     pub cause: Cause,
+}
+
+impl Hash for EntryKey {
+    /// The binding's UID and the cluster tell nearly all of them apart.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.binding_uid.hash(state);
+        self.cluster.hash(state);
+    }
 }
 
 impl fmt::Display for EntryKey {
@@ -275,6 +284,8 @@ pub struct Entry {
     pub last_outcome: Arc<str>,
     /// What an operator asked for and is not written down yet.
     pub order: Option<Arc<OperatorOrder>>,
+    /// How many entries came before it. Indexes tell entries apart by it.
+    pub(super) serial: u64,
     pub(super) cooling_until: Option<Duration>,
     pub(super) unneeded: u32,
     pub(super) had_no_target: bool,
@@ -284,7 +295,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(published: Published, producer: Arc<str>, now: Timestamp) -> Self {
+    pub(super) fn new(published: Published, producer: Arc<str>, serial: u64, now: Timestamp) -> Self {
         Self {
             published: Arc::new(published),
             producer,
@@ -293,8 +304,9 @@ impl Entry {
             since: now,
             not_before: None,
             failures: 0,
-            last_outcome: "".into(),
+            last_outcome: Arc::default(),
             order: None,
+            serial,
             cooling_until: None,
             unneeded: 0,
             had_no_target: false,

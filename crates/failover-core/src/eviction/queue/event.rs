@@ -309,7 +309,7 @@ pub enum Effect {
         producer: Arc<str>,
     },
     /// A lease ended, for metrics and logs.
-    Finished(Box<RecentOutcome>),
+    Finished(Arc<RecentOutcome>),
     /// Answers Complete.
     Completed(CompleteResult),
 }

@@ -180,7 +180,7 @@ impl Queue {
 
     /// Outcomes, newest first.
     pub fn recent(&self) -> impl Iterator<Item = &RecentOutcome> {
-        self.recent.iter().rev()
+        self.recent.iter().rev().map(AsRef::as_ref)
     }
 
     /// Outcomes of the last minutes, of clusters that have a lane or still exist.

@@ -38,21 +38,41 @@ impl Lane {
         self.totals.sum() == 0
     }
 
+    /// An entry comes or goes.
     pub fn count(&mut self, entry: &Entry, step: Step) {
+        self.count_state(entry, step);
+        self.count_kind(entry, step);
+    }
+
+    /// An entry changes.
+    pub fn recount(&mut self, before: &Entry, after: &Entry) {
+        self.count_state(before, Step::Out);
+        self.count_state(after, Step::In);
+        let (old, new) = (&before.published.template, &after.published.template);
+        if (&old.api_version, &old.kind) != (&new.api_version, &new.kind) {
+            self.count_kind(before, Step::Out);
+            self.count_kind(after, Step::In);
+        }
+    }
+
+    fn count_state(&mut self, entry: &Entry, step: Step) {
         let counter = match entry.state {
             State::Waiting => &mut self.totals.waiting,
             State::Ready => &mut self.totals.ready,
             State::Leased(_) => &mut self.totals.leased,
             State::Held { .. } => &mut self.totals.held,
         };
+        match step {
+            Step::In => *counter += 1,
+            Step::Out => *counter = counter.saturating_sub(1),
+        }
+    }
+
+    fn count_kind(&mut self, entry: &Entry, step: Step) {
         let kind = entry.published.template.kind_label();
         match step {
-            Step::In => {
-                *counter += 1;
-                *self.kinds.entry(kind).or_default() += 1;
-            }
+            Step::In => *self.kinds.entry(kind).or_default() += 1,
             Step::Out => {
-                *counter = counter.saturating_sub(1);
                 if let Some(count) = self.kinds.get_mut(&kind) {
                     *count = count.saturating_sub(1);
                     if *count == 0 {

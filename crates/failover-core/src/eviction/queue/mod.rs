@@ -13,6 +13,7 @@
 //! The model knows no sockets and no clock: the shell (`eviction-queue`) feeds it events and carries out its effects.
 
 mod changes;
+mod entries;
 mod entry;
 mod event;
 mod inspect;
@@ -25,6 +26,7 @@ mod order;
 mod outcome;
 mod producer;
 mod settings;
+mod timeline;
 mod view;
 
 pub use changes::{Change, Changes, Removed, TooFarBack};

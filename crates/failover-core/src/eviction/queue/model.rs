@@ -19,13 +19,15 @@ use api_types::ClusterName;
 use jiff::{SignedDuration, Timestamp};
 
 use super::changes::Changes;
-use super::entry::{Entry, EntryKey};
+use super::entries::Entries;
+use super::entry::Entry;
 use super::event::{Effect, Event, Moment, StreamId, Wake};
 use super::lane::Lane;
 use super::lease::{Lease, LeaseId};
 use super::outcome::{ClusterStats, RecentOutcome};
 use super::producer::{EpochCheck, Link, Producer, ProducerEpoch};
 use super::settings::QueueSettings;
+use super::timeline::Timeline;
 use super::view::{ClusterView, PauseView};
 use crate::eviction::bucket::Bucket;
 use crate::eviction::regime::{Fleet, RegimeVerdict, Start, regime};
@@ -37,15 +39,16 @@ const LAPSED_KEPT: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Queue {
     pub(super) settings: QueueSettings,
-    pub(super) entries: BTreeMap<Arc<EntryKey>, Arc<Entry>>,
+    pub(super) entries: Entries,
+    next_serial: u64,
     pub(super) lanes: BTreeMap<ClusterName, Lane>,
     pub(super) served_last: Option<ClusterName>,
     /// Waiting, by due time.
-    due: BTreeSet<(Timestamp, Arc<EntryKey>)>,
+    due: Timeline<Timestamp>,
     /// Held until a time.
-    looks: BTreeSet<(Timestamp, Arc<EntryKey>)>,
+    looks: Timeline<Timestamp>,
     /// Ready with a back-off.
-    cooling: BTreeSet<(Duration, Arc<EntryKey>)>,
+    cooling: Timeline<Duration>,
     pub(super) bucket: Bucket,
     pub(super) leases: BTreeMap<LeaseId, Lease>,
     lease_ends: BTreeSet<(Duration, LeaseId)>,
@@ -66,7 +69,7 @@ pub struct Queue {
     judged_at: Option<Start>,
     pub(super) verdict: RegimeVerdict,
     pub(super) changes: Changes,
-    pub(super) recent: VecDeque<RecentOutcome>,
+    pub(super) recent: VecDeque<Arc<RecentOutcome>>,
     pub(super) stats: BTreeMap<ClusterName, ClusterStats>,
     effects: Vec<Effect>,
 }
@@ -97,12 +100,13 @@ impl Queue {
             verdict: regime(&fleet, &settings.regime),
             changes: Changes::new(settings.changes_kept),
             settings,
-            entries: BTreeMap::new(),
+            entries: Entries::default(),
+            next_serial: 0,
             lanes: BTreeMap::new(),
             served_last: None,
-            due: BTreeSet::new(),
-            looks: BTreeSet::new(),
-            cooling: BTreeSet::new(),
+            due: Timeline::new(),
+            looks: Timeline::new(),
+            cooling: Timeline::new(),
             bucket: Bucket::empty(now.elapsed),
             leases: BTreeMap::new(),
             lease_ends: BTreeSet::new(),
@@ -192,18 +196,15 @@ impl Queue {
             .pauses
             .values()
             .filter_map(|pause| pause.until.filter(|until| *until > now.wall));
-        let wall = self.due.first().map(|(at, _)| *at).into_iter();
-        let wall = wall
-            .chain(self.looks.first().map(|(at, _)| *at))
-            .chain(pauses_end)
-            .min();
+        let wall = self.due.first().into_iter();
+        let wall = wall.chain(self.looks.first()).chain(pauses_end).min();
 
         let leader_grace_ends = self.started + self.settings.leader_grace;
         let token = self
             .can_release(now)
             .then(|| self.bucket.ready_in(now.elapsed))
             .flatten();
-        let elapsed = self.cooling.first().map(|(at, _)| *at).into_iter();
+        let elapsed = self.cooling.first().into_iter();
         let elapsed = elapsed
             .chain(self.lease_ends.first().map(|(at, _)| *at))
             .chain((leader_grace_ends > now.elapsed).then_some(leader_grace_ends))

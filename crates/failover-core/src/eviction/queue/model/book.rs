@@ -19,25 +19,12 @@ impl Queue {
         self.entries_on(cluster).map(|(key, _)| key.clone()).collect()
     }
 
-    /// The entries on a cluster: neighbours, since keys sort by cluster first.
+    /// The entries on a cluster.
     pub(in crate::eviction::queue) fn entries_on<'a>(
         &'a self,
         cluster: &'a ClusterName,
     ) -> impl Iterator<Item = (&'a Arc<EntryKey>, &'a Arc<Entry>)> {
-        let first = EntryKey {
-            cluster: cluster.clone(),
-            cluster_uid: String::new(),
-            binding: api_types::BindingKey::cluster(""),
-            binding_uid: String::new(),
-            cause: crate::eviction::Cause::Taint {
-                key: String::new(),
-                effect: String::new(),
-                added_at: Timestamp::MIN,
-            },
-        };
-        self.entries
-            .range(first..)
-            .take_while(move |(key, _)| key.cluster == *cluster)
+        self.entries.on(cluster)
     }
 
     pub(super) fn keys_of(&self, producer: &str) -> Vec<Arc<EntryKey>> {
@@ -102,8 +89,7 @@ impl Queue {
         }
         self.unindex(key, &before);
         if let Some(lane) = self.lanes.get_mut(&key.cluster) {
-            lane.count(&before, Step::Out);
-            lane.count(&entry, Step::In);
+            lane.recount(&before, &entry);
         }
         let entry = Arc::new(entry);
         self.index(key, &entry);
@@ -231,11 +217,11 @@ impl Queue {
     pub(super) fn index(&mut self, key: &Arc<EntryKey>, entry: &Entry) {
         match &entry.state {
             State::Waiting => {
-                self.due.insert((entry.published.due_at, key.clone()));
+                self.due.insert(entry.published.due_at, key, entry);
             }
             State::Ready => match entry.cooling_until {
                 Some(until) => {
-                    self.cooling.insert((until, key.clone()));
+                    self.cooling.insert(until, key, entry);
                 }
                 None => {
                     if let Some(lane) = self.lanes.get_mut(&key.cluster) {
@@ -245,7 +231,7 @@ impl Queue {
             },
             State::Held { .. } => {
                 if let Some(until) = look_again_at(entry) {
-                    self.looks.insert((until, key.clone()));
+                    self.looks.insert(until, key, entry);
                 }
             }
             State::Leased(_) => {}
@@ -255,18 +241,18 @@ impl Queue {
     pub(super) fn unindex(&mut self, key: &Arc<EntryKey>, entry: &Entry) {
         match &entry.state {
             State::Waiting => {
-                self.due.remove(&(entry.published.due_at, key.clone()));
+                self.due.remove(entry.published.due_at, entry);
             }
             State::Ready => {
                 if let Some(until) = entry.cooling_until {
-                    self.cooling.remove(&(until, key.clone()));
+                    self.cooling.remove(until, entry);
                 } else if let Some(lane) = self.lanes.get_mut(&key.cluster) {
                     lane.dismiss(key, entry);
                 }
             }
             State::Held { .. } => {
                 if let Some(until) = look_again_at(entry) {
-                    self.looks.remove(&(until, key.clone()));
+                    self.looks.remove(until, entry);
                 }
             }
             State::Leased(_) => {}

@@ -5,22 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Queue;
 use super::book::look_again_at;
 use crate::eviction::queue::entry::State;
+use crate::eviction::queue::timeline::Timeline;
 
 impl Queue {
     /// Compares every index and count with what the entries say.
     pub(in crate::eviction::queue) fn check(&self) {
-        let mut due = BTreeSet::new();
-        let mut looks = BTreeSet::new();
-        let mut cooling = BTreeSet::new();
+        let (mut due, mut looks, mut cooling) = (Timeline::new(), Timeline::new(), Timeline::new());
         let mut eligible = BTreeMap::<_, BTreeSet<_>>::new();
         let mut counts = BTreeMap::<_, usize>::new();
-        for (key, entry) in &self.entries {
+        for (key, entry) in self.entries.iter() {
             assert_eq!(**key, entry.published.key);
             *counts.entry(&key.cluster).or_default() += 1;
             match &entry.state {
-                State::Waiting => drop(due.insert((entry.published.due_at, key.clone()))),
+                State::Waiting => due.insert(entry.published.due_at, key, entry),
                 State::Ready => match entry.cooling_until {
-                    Some(until) => drop(cooling.insert((until, key.clone()))),
+                    Some(until) => cooling.insert(until, key, entry),
                     None => drop(
                         eligible
                             .entry(&key.cluster)
@@ -30,7 +29,7 @@ impl Queue {
                 },
                 State::Held { .. } => {
                     if let Some(until) = look_again_at(entry) {
-                        looks.insert((until, key.clone()));
+                        looks.insert(until, key, entry);
                     }
                 }
                 State::Leased(id) => assert_eq!(self.leases[id].key, *key),

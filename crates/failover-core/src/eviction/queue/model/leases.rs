@@ -185,7 +185,8 @@ impl Queue {
         if self.recent.len() == self.settings.outcomes_kept {
             self.recent.pop_front();
         }
+        let recent = Arc::new(recent);
         self.recent.push_back(recent.clone());
-        self.effects.push(Effect::Finished(Box::new(recent)));
+        self.effects.push(Effect::Finished(recent));
     }
 }

@@ -59,13 +59,15 @@ impl Queue {
 
     pub(super) fn upsert(&mut self, stream: StreamId, published: Vec<Published>, now: Moment) {
         let Some(name) = self.producer_of(stream) else { return };
-        let new = published
-            .iter()
-            .filter(|entry| !self.entries.contains_key(&entry.key))
-            .count();
-        if self.entries.len() + new > self.settings.max_entries
-            && self.entries.len() + new - self.on_their_way_out(&name) > self.settings.max_entries
-        {
+        let room = self.settings.max_entries.saturating_sub(self.entries.len());
+        let is_new = |entry: &&Published| !self.entries.contains_key(&entry.key);
+        // While there is room for all of them nobody need count.
+        let new = if published.len() > room {
+            published.iter().filter(is_new).count()
+        } else {
+            0
+        };
+        if new > room && self.entries.len() + new - self.on_their_way_out(&name) > self.settings.max_entries {
             self.effects.push(Effect::QueueFull {
                 stream,
                 max_entries: self.settings.max_entries,
@@ -112,7 +114,9 @@ impl Queue {
     pub(super) fn upsert_one(&mut self, producer: &Arc<str>, published: Published, now: Moment) -> Arc<EntryKey> {
         let Some((key, known)) = self.entries.get_key_value(&published.key) else {
             let key = Arc::new(published.key.clone());
-            self.insert(key.clone(), Entry::new(published, producer.clone(), now.wall), now);
+            self.next_serial += 1;
+            let entry = Entry::new(published, producer.clone(), self.next_serial, now.wall);
+            self.insert(key.clone(), entry, now);
             return key;
         };
         let (key, known) = (key.clone(), known.clone());

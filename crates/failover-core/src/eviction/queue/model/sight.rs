@@ -59,11 +59,10 @@ impl Queue {
     pub(super) fn look_for_targets_again(&mut self, now: Moment) {
         let without_target: Vec<_> = self
             .looks
-            .iter()
-            .map(|(_, key)| key)
+            .keys()
             .filter(|key| {
                 self.entries
-                    .get(*key)
+                    .get(key)
                     .is_some_and(|e| matches!(e.aftermath, Some(Aftermath::NoTarget { .. })))
             })
             .cloned()
@@ -83,9 +82,10 @@ impl Queue {
             }
             _ => false,
         };
-        let looks = self.looks.iter().map(|(_, key)| key);
-        let short: Vec<_> = looks
-            .filter(|key| self.entries.get(*key).is_some_and(|entry| for_room(entry)))
+        let short: Vec<_> = self
+            .looks
+            .keys()
+            .filter(|key| self.entries.get(key).is_some_and(|entry| for_room(entry)))
             .cloned()
             .collect();
         for key in short {

@@ -10,16 +10,16 @@ use crate::eviction::queue::producer::Link;
 impl Queue {
     /// Everything that time brings.
     pub(super) fn pass(&mut self, now: Moment) {
-        while let Some((_, key)) = self.due.first().filter(|(at, _)| *at <= now.wall).cloned() {
+        while let Some(key) = self.due.due(now.wall) {
             self.refresh(&key, now);
-            if self.due.first().is_some_and(|(_, first)| *first == key) {
+            if self.due.due(now.wall).is_some_and(|first| first == key) {
                 break;
             }
         }
-        while let Some((_, key)) = self.looks.first().filter(|(at, _)| *at <= now.wall).cloned() {
+        while let Some(key) = self.looks.due(now.wall) {
             self.change(&key, now, |entry| entry.aftermath = None);
         }
-        while let Some((_, key)) = self.cooling.first().filter(|(at, _)| *at <= now.elapsed).cloned() {
+        while let Some(key) = self.cooling.due(now.elapsed) {
             self.change(&key, now, |entry| {
                 entry.cooling_until = None;
                 entry.not_before = None;
