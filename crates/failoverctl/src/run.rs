@@ -93,6 +93,10 @@ pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
     if let Command::Lint(args) = &cli.command {
         return in_time(cli.target.timeout, about_files(args, cli, around)).await;
     }
+    if let Command::Pause(args) = &cli.command {
+        // What is wrong with the arguments is said before anything is looked for.
+        pause::check(args, around.clock.now())?;
+    }
     let control_plane = in_time(cli.target.timeout, ControlPlane::find(&cli.target)).await?;
     answer(cli, &control_plane, around).await
 }

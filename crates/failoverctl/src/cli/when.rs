@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use controller_kit::durations::{DurationError, parse_duration};
+use controller_kit::durations::parse_duration;
 use jiff::Timestamp;
 
 /// Seconds of a day.
@@ -12,19 +12,22 @@ const DAY: u64 = 86_400;
 ///
 /// # Errors
 /// The text is anything else.
-pub fn parse_days(text: &str) -> Result<Duration, DurationError> {
+pub fn parse_days(text: &str) -> Result<Duration, String> {
     let text = text.trim();
-    let Some((days, rest)) = text.split_once('d') else {
-        return parse_duration(text);
-    };
-    let days: Option<Duration> = days
+    let (days, rest) = text.split_once('d').unwrap_or(("0", text));
+    let days = days
         .parse::<u32>()
-        .ok()
         .map(|days| Duration::from_secs(u64::from(days) * DAY));
+    let rest = if rest.is_empty() && !text.is_empty() {
+        Ok(Duration::ZERO)
+    } else {
+        parse_duration(rest)
+    };
     match (days, rest) {
-        (Some(days), "") => Ok(days),
-        (Some(days), rest) => Ok(days + parse_duration(rest)?),
-        (None, _) => parse_duration(text),
+        (Ok(days), Ok(rest)) => Ok(days + rest),
+        _ => Err(format!(
+            "{text:?} is not a duration: write numbers with a unit, such as 90s, 2h30m or 7d"
+        )),
     }
 }
 
@@ -76,6 +79,8 @@ mod tests {
     #[case("1.5d", None)]
     #[case("-1d", None)]
     #[case("tomorrow", None)]
+    #[case("", None)]
+    #[case("1d-1h", None)]
     fn durations(#[case] text: &str, #[case] seconds: Option<u64>) {
         assert_eq!(parse_days(text).ok(), seconds.map(Duration::from_secs));
     }

@@ -15,14 +15,26 @@ pub use report::{PauseChange, PauseLine, PauseList, Resumption};
 pub use view::PauseObject;
 
 use api_types::failover::FailoverPause;
+use jiff::Timestamp;
 
 use crate::change::{Go, agreed, command, require_consent};
-use crate::cli::{PauseArgs, ResumeArgs, Target};
+use crate::cli::{PauseArgs, PauseCommand, ResumeArgs, Target};
 use crate::control_plane::ControlPlane;
 use crate::failure::{ExitStatus, Failure};
 use crate::queue::Queue;
 use crate::run::{Came, Surroundings};
 use api::{DryRun, Pauses};
+
+/// Whether the arguments make a pause.
+///
+/// # Errors
+/// They do not.
+pub fn check(args: &PauseArgs, now: Timestamp) -> Result<(), Failure> {
+    match args.command {
+        Some(PauseCommand::List) => Ok(()),
+        None => wanted::pause(args, now).map(|_| ()),
+    }
+}
 
 /// Makes a pause.
 ///

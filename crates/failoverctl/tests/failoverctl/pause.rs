@@ -235,3 +235,27 @@ async fn documents() {
     .await
     .unwrap();
 }
+
+/// Of two things that are wrong, the one that is typed is said first.
+#[tokio::test]
+async fn arguments_are_judged_before_anything_is_looked_for() {
+    use clap::Parser;
+    use failoverctl::run::{Surroundings, run};
+    let args = [
+        "failoverctl",
+        "--kubeconfig",
+        "/nowhere/config",
+        "pause",
+        "--reason",
+        "x",
+    ];
+    let around = Surroundings::plain(controller_kit::Clock::simulated(crate::objects::now()));
+    let failure = run(&failoverctl::Cli::try_parse_from(args).unwrap(), &around)
+        .await
+        .unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Usage);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot pause: what to pause is not said
+      next: give --cluster NAME, --namespace NAME, or --scope all to stop every eviction
+    ");
+}
