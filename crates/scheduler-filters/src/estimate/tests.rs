@@ -90,7 +90,7 @@ fn graded(counts: [i32; 3]) -> Cluster {
 #[case::memory_wants_a_larger_grade(asking(json!({"cpu": "500m", "memory": "5Gi"})), [9, 3, 2], 2 * 3)]
 #[case::no_grade_is_large_enough(asking(json!({"cpu": "3"})), [9, 3, 2], 0)]
 #[case::pods_are_the_scarcest(asking(json!({"cpu": "1m"})), [0, 0, 9], 110)]
-#[case::grades_that_do_not_know_it(asking(json!({"cpu": "50", "ephemeral-storage": "0"})), [9, 9, 9], 0)]
+#[case::nothing_of_what_the_grades_do_not_know(asking(json!({"cpu": "50", "ephemeral-storage": "0"})), [9, 9, 9], 0)]
 #[case::the_sums_count_then(asking(json!({"cpu": "1", "pods": "1"})), [9, 9, 9], 100)]
 fn by_the_grades(#[case] requirements: Option<ReplicaRequirements>, #[case] counts: [i32; 3], #[case] expected: i64) {
     assert_eq!(room(&graded(counts), requirements.as_ref()), Room::Replicas(expected));

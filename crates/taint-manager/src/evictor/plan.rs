@@ -90,6 +90,7 @@ mod tests {
 
     const ADDED: &str = "2026-01-01T00:00:00Z";
 
+    #[expect(clippy::needless_pass_by_value, reason = "JSON literals read best as they are")]
     fn spec(value: Value) -> ResourceBindingSpec {
         let mut spec = json!({
             "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "n", "name": "web"},

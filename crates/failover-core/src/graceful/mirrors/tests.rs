@@ -1,3 +1,5 @@
+#![expect(clippy::needless_pass_by_value, reason = "JSON literals read best as they are")]
+
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
