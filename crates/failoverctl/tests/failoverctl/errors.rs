@@ -122,6 +122,56 @@ async fn a_server_without_our_crds() {
     }
 }
 
+fn refused(what: &str, path: &str) -> (String, Value) {
+    let message = format!("{what} is forbidden: User \"bob\" cannot {what}");
+    let status = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": message,
+    });
+    (path.to_owned(), status)
+}
+
+#[tokio::test]
+async fn a_server_without_records_or_pauses() {
+    let failure = on(ours(), &["history"]).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Problem);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot ask for FailoverRecords: the API server does not serve FailoverRecord (failover.karmada.io/v1alpha1)
+      next: check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/crds
+    ");
+    let failure = on(ours(), &["resume", "--all", "--yes"]).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Problem);
+    assert_snapshot!(failure.to_string(), @r"
+    cannot ask for FailoverPauses: the API server does not serve FailoverPause (failover.karmada.io/v1alpha1)
+      next: check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/crds
+    ");
+}
+
+#[tokio::test]
+async fn rights_that_are_missing_are_named() {
+    let mut answers = ours();
+    answers.push(refused(
+        "list failoverrecords",
+        "/apis/failover.karmada.io/v1alpha1/failoverrecords",
+    ));
+    answers.push(refused(
+        "create failoverpauses",
+        "/apis/failover.karmada.io/v1alpha1/failoverpauses",
+    ));
+    let failure = on(answers.clone(), &["history"]).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Unreachable);
+    assert_snapshot!(failure.to_string(), @r#"
+    cannot list failoverrecords: the API server refuses: HTTP 403: list failoverrecords is forbidden: User "bob" cannot list failoverrecords
+      next: use a kubeconfig whose user may list failoverrecords.failover.karmada.io
+    "#);
+    let pause = ["pause", "--scope", "all", "--reason", "x", "--yes", "--name", "p"];
+    let failure = on(answers, &pause).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Unreachable);
+    assert_snapshot!(failure.to_string(), @r#"
+    cannot make FailoverPause p: the API server refuses: HTTP 403: create failoverpauses is forbidden: User "bob" cannot create failoverpauses
+      next: use a kubeconfig whose user may list, create and delete failoverpauses.failover.karmada.io
+    "#);
+}
+
 #[tokio::test]
 async fn no_queue_runs() {
     let answers = control_plane(

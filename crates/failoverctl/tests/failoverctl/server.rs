@@ -230,7 +230,7 @@ impl QueueInspection for FixedQueue {
     }
 }
 
-/// An API server: what it answers to the path of a GET; anything else is not found.
+/// An API server: what it answers to a path (a Status: refused); anything else is not found.
 pub fn api_server(answers: Vec<(String, Value)>) -> kube::Client {
     let answers: Arc<Vec<(String, Value)>> = Arc::new(answers);
     let service = tower::service_fn(move |request: http::Request<Body>| {
@@ -242,6 +242,7 @@ pub fn api_server(answers: Vec<(String, Value)>) -> kube::Client {
                 .find(|(known, _)| known == path)
                 .map(|(_, answer)| answer.clone());
             let (code, body) = match found {
+                Some(body) if body["kind"] == "Status" => (403, body),
                 Some(body) => (200, body),
                 None => (
                     404,
