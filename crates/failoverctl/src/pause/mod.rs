@@ -103,6 +103,12 @@ pub async fn list(control_plane: &ControlPlane, queue: Result<Queue, Failure>) -
     Ok(report::list(&pauses, &told))
 }
 
+/// The pauses as stored, for when the queue does not say which are in effect. They are a courtesy: who may not list
+/// them gets none.
+pub(crate) async fn stored(control_plane: &ControlPlane) -> Vec<FailoverPause> {
+    Pauses::of(control_plane).all().await.unwrap_or_default()
+}
+
 /// Ends pauses.
 ///
 /// # Errors

@@ -1,12 +1,14 @@
 //! What `status` asks for.
 
 use api_types::cluster::Cluster;
+use api_types::failover::FailoverPause;
 use eviction_queue_api::v1;
 use k8s_openapi::api::coordination::v1::Lease;
 
 use crate::control_plane::ControlPlane;
 use crate::controllers::Mode;
 use crate::failure::Failure;
+use crate::pause;
 use crate::queue::Queue;
 
 /// How many outcomes are shown.
@@ -40,6 +42,8 @@ pub struct Gathered {
     pub system_namespace: String,
     /// The queue's answers, or why there are none.
     pub queue: Result<FromQueue, Failure>,
+    /// The FailoverPauses as stored, where the queue does not say which are in effect.
+    pub stored_pauses: Vec<FailoverPause>,
 }
 
 /// Asks the API server for Clusters, and the queue, if there is one. A queue that does not answer is part of the
@@ -59,6 +63,10 @@ pub async fn gather(
         Ok(queue) => ask(queue, only).await,
         Err(failure) => Err(failure),
     };
+    let stored_pauses = match &queue {
+        Ok(_) => Vec::new(),
+        Err(_) => pause::stored(control_plane).await,
+    };
     Ok(Gathered {
         only: only.map(str::to_owned),
         clusters,
@@ -66,6 +74,7 @@ pub async fn gather(
         mode,
         system_namespace: control_plane.system_namespace().to_owned(),
         queue,
+        stored_pauses,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The report of `status`, made from what was gathered. Pure.
 
 use api_types::cluster::{Cluster, condition, effect};
+use api_types::failover::FailoverPause;
 use eviction_queue_api::v1;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
@@ -29,7 +30,7 @@ pub struct StatusReport {
     pub queue_error: Option<String>,
     /// What is not done, and why; problems first.
     pub not_done: Vec<NotDone>,
-    /// Pauses in effect.
+    /// Pauses in effect; where the queue did not answer, those that are stored and not over.
     pub pauses: Vec<PauseView>,
     /// The clusters, or the one that was asked about.
     pub clusters: Vec<ClusterView>,
@@ -236,9 +237,10 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> Result<StatusReport, Failu
         queue: answered.map(queue_view),
         queue_error: queue.err().map(Failure::one_line),
         not_done,
-        pauses: answered
-            .map(|queue| queue.status.pauses.iter().map(pause).collect())
-            .unwrap_or_default(),
+        pauses: match answered {
+            Some(queue) => queue.status.pauses.iter().map(pause).collect(),
+            None => stored_pauses(&gathered.stored_pauses, now),
+        },
         clusters: clusters(gathered)?,
         recent: answered
             .map(|queue| queue.recent.iter().map(MoveView::of).collect())
@@ -396,6 +398,23 @@ fn pause(pause: &v1::PauseStatus) -> PauseView {
         until: at(pause.until.as_ref()),
         held_entries: pause.held_entries,
     }
+}
+
+/// Those that are not over, with what the queue last wrote of them.
+fn stored_pauses(stored: &[FailoverPause], now: Timestamp) -> Vec<PauseView> {
+    let lasts = |pause: &&FailoverPause| pause.spec.until.as_ref().is_none_or(|until| until.0 > now);
+    let view = |pause: &FailoverPause| PauseView {
+        name: pause.metadata.name.clone().unwrap_or_default(),
+        scope: pause.spec.scope.as_str().to_owned(),
+        reason: pause.spec.reason.clone(),
+        until: pause.spec.until.as_ref().map(|until| At(until.0)),
+        held_entries: pause
+            .status
+            .as_ref()
+            .and_then(|status| u64::try_from(status.held_entries).ok())
+            .unwrap_or_default(),
+    };
+    stored.iter().filter(lasts).map(view).collect()
 }
 
 /// The Clusters, and those that only a lane remembers.

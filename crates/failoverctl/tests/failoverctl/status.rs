@@ -21,6 +21,7 @@ fn gathered(clusters: Vec<Cluster>, leases: Vec<Lease>, queue: Result<FromQueue,
         mode: Mode::Standalone,
         system_namespace: "karmada-system".to_owned(),
         queue,
+        stored_pauses: vec![],
     }
 }
 
@@ -282,6 +283,27 @@ fn a_queue_that_does_not_answer() {
     .unwrap();
     assert_eq!(report.exit_status(), ExitStatus::Unreachable);
     assert_snapshot!(show(&report, Format::Table));
+}
+
+/// Who asks why nothing moves is told of the pauses also while the queue is away; of those that are over, never.
+#[test]
+fn stored_pauses_are_told_when_the_queue_is_silent() {
+    let pause = |name: &str, until: i64| {
+        let until = objects::after(until);
+        serde_json::from_value(serde_json::json!({
+            "metadata": {"name": name}, "status": {"active": true, "heldEntries": 4},
+            "spec": {"scope": "All", "reason": "network works", "until": until},
+        }))
+        .unwrap()
+    };
+    let gathered = Gathered {
+        queue: Err(no_leader()),
+        stored_pauses: vec![pause("now", 3_600), pause("over", -1)],
+        ..one_away()
+    };
+    let text = show(&report(&gathered, now()).unwrap(), Format::Table);
+    let line = "Pauses     now (scope All) until 2026-01-31T13:00:00Z (in 1h), holds 4 entries: network works\n";
+    assert!(text.contains(line) && !text.contains("over (scope All)"), "{text}");
 }
 
 #[test]
