@@ -3,9 +3,8 @@
 mod gather;
 mod report;
 mod text;
+mod views;
 
 pub use gather::{FromQueue, Gathered, gather};
-pub use report::{
-    ClusterView, LaneView, PauseView, ProducerView, QueueView, RegimeView, StatusReport, TaintView, TotalsView,
-    queue_not_done, report,
-};
+pub use report::{StatusReport, queue_not_done, report};
+pub use views::{ClusterView, LaneView, PauseView, ProducerView, QueueView, RegimeView, TaintView, TotalsView};

@@ -1,6 +1,7 @@
 //! The report of `status` for people.
 
-use super::report::{ClusterView, RegimeView, StatusReport, TaintView, TotalsView};
+use super::report::StatusReport;
+use super::views::{ClusterView, RegimeView, TaintView, TotalsView};
 use crate::change::entries;
 use crate::controllers::{NotDone, Running, Severity};
 use crate::entries::{fields, outcomes};
