@@ -140,6 +140,7 @@ impl Run {
                 fault: None,
                 is_being_deleted: false,
                 as_a_place: 0,
+                resources: 0,
             }));
         }
         run.tell(Event::ClustersSynced);
