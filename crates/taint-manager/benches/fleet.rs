@@ -145,10 +145,21 @@ async fn churn(plane: &Sandbox, process: &OwnProcess, round: usize) {
     published(process, 1).await;
 }
 
+/// Waits until no verdict is made any more: after the start every binding is looked at once.
+async fn at_rest(process: &OwnProcess) {
+    let judged = || process.metric("taint_manager_verdicts_total");
+    let mut before = f64::NAN;
+    while (judged() - before).abs() >= 0.5 || before.is_nan() {
+        before = judged();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+}
+
 /// Time and number of the verdicts of one more cluster that is tainted: milliseconds, and judged for each affected.
 async fn verdicts(plane: &Sandbox, process: &OwnProcess, number: usize) -> (f64, f64) {
     let seconds = || process.metric("taint_manager_cluster_judged_seconds_sum");
     let judged = || process.metric("taint_manager_verdicts_total");
+    at_rest(process).await;
     let (before, judged_before) = (seconds(), judged());
     taint(plane, number);
     published(process, 2).await;
