@@ -15,6 +15,9 @@ use kube_sandbox::rules::{Audit, Settings};
 use kube_sandbox::{Fleet, Housekeeping, Member, MemberOptions, Now, Sandbox, SandboxOptions, WriteRecord};
 use serde_json::{Value, json};
 
+/// What the clock of a bench shows first: the start of 2026.
+pub const STARTED: Timestamp = Timestamp::constant(1_767_225_600, 0);
+
 /// A control plane with our kinds and the namespaces of an installation, and members that stand beside it.
 pub struct Bench {
     /// The time of everything on the bench; shows the start of 2026 first.
@@ -52,9 +55,16 @@ impl Bench {
     /// The same with garbage collection and removal of namespaces as they are wanted.
     #[must_use]
     pub fn with_housekeeping(members: &[&str], housekeeping: Housekeeping) -> Self {
-        let started: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let clock = Clock::simulated(started);
+        let clock = Clock::simulated(STARTED);
         let now = now_of(&clock);
+        Self::timed(members, housekeeping, clock, now)
+    }
+
+    /// The same where the runtime is one of several, each on a machine of its own: `now` is the time of all of them, and
+    /// `clock` shows it here.
+    #[must_use]
+    pub fn timed(members: &[&str], housekeeping: Housekeeping, clock: Clock, now: Now) -> Self {
+        let started = now();
         let plane = Sandbox::new(SandboxOptions {
             housekeeping,
             ..SandboxOptions::new(now.clone())

@@ -18,7 +18,7 @@ mod program;
 mod queue;
 
 pub use authority::{Authority, Counts, Issued, Of};
-pub use bench::Bench;
+pub use bench::{Bench, STARTED};
 pub use big_fleet::BigFleet;
 pub use footprint::Footprint;
 pub use heap::{Heap, assert_flat, heap, held_to_its_end};

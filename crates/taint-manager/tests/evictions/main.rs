@@ -7,11 +7,13 @@
     reason = "helpers of tests count as tests"
 )]
 
+mod changes;
 mod drops;
 mod faults;
 mod held;
 mod life;
 mod mirrors;
+mod moments;
 mod preservation;
 mod restarts;
 mod scene;

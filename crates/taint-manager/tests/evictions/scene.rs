@@ -8,7 +8,7 @@ use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, GracefulEvictionTask};
 use api_types::{BindingKey, ClusterName};
-use controller_kit::{KitFlags, Running};
+use controller_kit::{Clock, KitFlags, Process, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::v1::{Entry, ListEntriesRequest};
@@ -28,7 +28,17 @@ pub struct Scene {
     bench: Bench,
     pub plane: Sandbox,
     pub network: MemoryNetwork,
-    _queue: QueueWatch,
+    _queue: Option<QueueWatch>,
+}
+
+/// A machine that processes run on.
+pub struct Machine {
+    /// Its name, by which its requests are known after an `@`; empty for the only one.
+    pub name: &'static str,
+    /// Its clock.
+    pub clock: Clock,
+    /// What reaches the queue from here, and on which the queue is served here.
+    pub network: MemoryNetwork,
 }
 
 impl Deref for Scene {
@@ -40,16 +50,21 @@ impl Deref for Scene {
 }
 
 impl Scene {
-    /// Healthy clusters of these names.
+    /// Healthy clusters of these names, and a look at the queue from time to time.
     pub fn new(clusters: &[&str]) -> Self {
-        let bench = Bench::new(&[]);
-        let network = MemoryNetwork::default();
-        let queue = QueueClient::by_lease(bench.client(), "karmada-system", "rules").through(network.clone());
+        let mut scene = Self::on(Bench::new(&[]), clusters);
+        let queue = QueueClient::by_lease(scene.client(), "karmada-system", "rules").through(scene.network.clone());
+        scene._queue = Some(QueueWatch::start(queue, &scene.bench));
+        scene
+    }
+
+    /// Healthy clusters of these names on a bench.
+    pub fn on(bench: Bench, clusters: &[&str]) -> Self {
         let scene = Self {
-            _queue: QueueWatch::start(queue, &bench),
             plane: bench.plane().clone(),
             bench,
-            network,
+            network: MemoryNetwork::default(),
+            _queue: None,
         };
         for name in clusters {
             scene.cluster(name, &json!({}), &json!([]));
@@ -211,14 +226,39 @@ impl Scene {
             .count()
     }
 
+    /// The one machine on which everything runs, unless a test has several.
+    fn machine(&self) -> Machine {
+        Machine {
+            name: "",
+            clock: self.clock.clone(),
+            network: self.network.clone(),
+        }
+    }
+
+    fn process_at(&self, machine: &Machine, component: &'static str, identity: &str, kit: KitFlags) -> Process {
+        let client = match machine.name {
+            "" => component.to_owned(),
+            name => format!("{component}@{name}"),
+        };
+        Process::builder(component, self.plane.client_named(&client))
+            .clock(machine.clock.clone())
+            .identity(identity)
+            .flags(kit)
+            .members(self.roads())
+    }
+
     pub async fn queue(&self, identity: &str, evictions_per_second: f64) -> Running {
+        self.queue_at(&self.machine(), identity, evictions_per_second).await
+    }
+
+    pub async fn queue_at(&self, machine: &Machine, identity: &str, evictions_per_second: f64) -> Running {
         self.allow_evictions_per_second(evictions_per_second);
         let flags = eviction_queue::Flags {
             resource_eviction_rate: evictions_per_second,
-            transport: eviction_queue::Transport::Memory(self.network.clone()),
+            transport: eviction_queue::Transport::Memory(machine.network.clone()),
             ..eviction_queue::Flags::default()
         };
-        self.process("eviction-queue", identity, KitFlags::default())
+        self.process_at(machine, "eviction-queue", identity, KitFlags::default())
             .controllers(eviction_queue::controllers(flags))
             .start()
             .await
@@ -235,14 +275,18 @@ impl Scene {
     }
 
     pub async fn start(&self, identity: &str, flags: Flags, kit: KitFlags) -> Running {
-        let network = self.network.clone();
+        self.start_at(&self.machine(), identity, flags, kit).await
+    }
+
+    pub async fn start_at(&self, machine: &Machine, identity: &str, flags: Flags, kit: KitFlags) -> Running {
+        let network = machine.network.clone();
         let wiring = Wiring {
             queue: Arc::new(move |ctx| {
                 QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity).through(network.clone())
             }),
             ..Wiring::by_flags(&flags)
         };
-        self.process(CLIENT, identity, kit)
+        self.process_at(machine, CLIENT, identity, kit)
             .controllers(controllers_with(flags, wiring))
             .start()
             .await
@@ -280,7 +324,7 @@ impl Scene {
     fn binding_writes(&self, subresource: Option<&str>) -> Vec<WriteRecord> {
         let writes = self.plane.faults().writes().into_iter();
         writes
-            .filter(|write| write.client == CLIENT && write.changed)
+            .filter(|write| write.client.split('@').next() == Some(CLIENT) && write.changed)
             .filter(|write| matches!(write.resource.as_str(), "resourcebindings" | "clusterresourcebindings"))
             .filter(|write| write.subresource.as_deref() == subresource)
             .collect()
