@@ -12,9 +12,10 @@ use crate::workspace::Workspace;
 pub const WORKED_EXAMPLE: &str = "worked-example";
 
 /// The scenarios that only `--full` tells too, with the names of their stages.
-pub const OTHERS: [(&str, &str); 5] = [
+pub const OTHERS: [(&str, &str); 6] = [
     ("e2e restarts", "restarts"),
     ("e2e mass-failure", "mass-failure"),
+    ("e2e evictions", "evictions"),
     ("e2e taint-policies", "taint-policies"),
     ("e2e cluster-health", "cluster-health"),
     ("e2e pull-member", "pull-member"),

@@ -3,6 +3,8 @@
 mod cluster_health;
 mod clusters;
 mod components;
+mod evictions;
+mod failoverctl;
 mod fleet;
 mod grpcurl;
 mod healthy_side;
@@ -34,6 +36,8 @@ enum Scenario {
     Restarts,
     /// Much of the fleet fails at once, and the eviction queue brakes; twelve simulated members.
     MassFailure,
+    /// Sixty workloads leave a cluster while who evicts them is killed, suspended, paused and told otherwise.
+    Evictions,
     /// Policies alone, as a person sees them who has kubectl: windows, a restart, a taint taken back, bad policies.
     TaintPolicies,
     /// Who reports on members: one that answers nothing, a reporter that dies, a monitor that hears nobody, a deletion that
@@ -50,6 +54,7 @@ async fn main() -> ExitCode {
         Scenario::WorkedExample => worked_example::tell().await,
         Scenario::Restarts => restarts::tell().await,
         Scenario::MassFailure => mass_failure::tell().await,
+        Scenario::Evictions => evictions::tell().await,
         Scenario::TaintPolicies => taint_policies::tell().await,
         Scenario::ClusterHealth => cluster_health::tell().await,
         Scenario::PullMember => pull_member::tell().await,

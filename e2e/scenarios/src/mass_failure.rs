@@ -1,12 +1,10 @@
 //! Much of the fleet fails at once, on a real control plane with each component as its own process. The members are
 //! simulated: twelve real ones are more than a machine can run.
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, ensure};
-use e2e_harness::{ControlPlane, Identity, Process, Programs, available};
+use anyhow::{anyhow, ensure};
+use e2e_harness::{ControlPlane, Process, available};
 use karmada_failover::story::example::MemberEntry;
 use karmada_failover::story::print::{Output, Printer};
 use karmada_failover::story::scenario::{MemberState, Network, Scenario, mass_failure};
@@ -14,6 +12,7 @@ use karmada_failover::story::{Line, Observer, Sources, Theatre, script};
 use kube::Client;
 
 use crate::components::{components, furnish, queue_of, start_components, stop_components};
+use crate::failoverctl::Failoverctl;
 use crate::grpcurl::Grpcurl;
 use crate::simulated_members::SimulatedMembers;
 use crate::telling::watch_rules;
@@ -51,7 +50,7 @@ struct Stage {
     control_plane: ControlPlane,
     members: SimulatedMembers,
     processes: Vec<Process>,
-    failoverctl: PathBuf,
+    failoverctl: Failoverctl,
     /// What `failoverctl status` said of each regime that lets nothing go.
     status: Vec<(String, String)>,
     /// How many entries grpcurl has seen waiting then.
@@ -67,30 +66,13 @@ impl Stage {
         let components = components(scenario.pace.health_flags(), scenario.queue_flags());
         let processes = start_components(&control_plane, components, &[])?;
         Ok(Self {
+            failoverctl: Failoverctl::of(&control_plane, Vec::new())?,
             control_plane,
             members,
             processes,
-            failoverctl: Programs::find()?.path("failoverctl")?,
             status: Vec::new(),
             seen_waiting: 0,
         })
-    }
-
-    /// What a person on call would type.
-    fn ask_status(&self) -> anyhow::Result<String> {
-        let kubeconfig = self.control_plane.kubeconfig(Identity::Admin);
-        let output = Command::new(&self.failoverctl)
-            .arg("status")
-            .arg(format!("--kubeconfig={}", kubeconfig.display()))
-            .output()
-            .context("cannot run failoverctl")?;
-        // It ends with 1 when it reports a problem, as it must here.
-        ensure!(
-            matches!(output.status.code(), Some(0 | 1)),
-            "failoverctl status: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     /// What an operator would ask who has no failoverctl: the services, the status, and the entries that wait.
@@ -144,8 +126,9 @@ impl Theatre for Stage {
 
     async fn hear(&mut self, line: &Line) -> anyhow::Result<Duration> {
         if let Some(regime) = line.regime.as_ref().filter(|_| line.evictions_per_second == Some(0.0)) {
-            let text =
-                tokio::task::block_in_place(|| self.ask_status()).map_err(|error| anyhow!("{regime}: {error:#}"))?;
+            // What a person on call would type.
+            let asked = tokio::task::block_in_place(|| self.failoverctl.run(&["status"]));
+            let text = asked.map_err(|error| anyhow!("{regime}: {error:#}"))?;
             self.status.push((regime.clone(), text));
             self.seen_waiting = self.seen_waiting.max(self.ask_queue().await?);
         }
