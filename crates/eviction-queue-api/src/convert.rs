@@ -198,7 +198,6 @@ fn from_producer_hold(hold: v1::Hold) -> Result<ProducerHold, Malformed> {
     let reason = match known("hold.reason", hold.reason)? {
         v1::HoldReason::Stay => HoldReason::Stay,
         v1::HoldReason::Recovering => HoldReason::Recovering,
-        v1::HoldReason::Dropped => HoldReason::Dropped,
         other => {
             return Err(invalid(
                 "hold.reason",

@@ -426,7 +426,7 @@ impl Shell {
             message = outcome.message,
             "lease ended"
         );
-        let labels = [("outcome", outcome.outcome), ("reason", outcome.reason.as_str())];
+        let labels = [("outcome", outcome.outcome), ("reason", as_label(&outcome.reason))];
         self.metrics
             .counter("failover_queue_outcomes_total", &labels)
             .increment(1);
@@ -447,6 +447,13 @@ fn does_not_read(kind: StreamKind) -> Status {
         kind.as_str(),
         kind.unread()
     ))
+}
+
+/// A reason as the label of a metric: one word in CamelCase, or `Other`. The text is the consumer's, and each other one
+/// would be a series for ever.
+fn as_label(reason: &str) -> &str {
+    let is_word = (1..=64).contains(&reason.len()) && reason.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if is_word { reason } else { "Other" }
 }
 
 async fn sleep_until(at: Option<Instant>) {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use eviction_queue_api::ENTRIES_PER_MESSAGE;
+use eviction_queue_api::convert::short_text;
 use failover_core::eviction::queue::EntryKey;
 use tonic::Status;
 
@@ -11,6 +12,9 @@ use super::refusal;
 
 /// Leases renewed by one message.
 pub(super) const MAX_LEASES_RENEWED: usize = 10_000;
+
+/// The longest name of a producer, as that of a Lease's label. In bytes.
+const MAX_PRODUCER_NAME: usize = 63;
 
 /// How long a stream may take to say hello.
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
@@ -26,6 +30,20 @@ pub(super) async fn hello_in_time<T>(
             HELLO_WITHIN.as_secs()
         ))),
     }
+}
+
+/// The name of a producer: that of a controller, since it is also the name of the controller's Lease and a label of
+/// metrics.
+pub(super) fn producer_name(name: String) -> Result<String, Status> {
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic());
+    let is_plain = name.chars().all(|each| each.is_ascii_alphanumeric() || each == '-');
+    if starts_well && is_plain && name.len() <= MAX_PRODUCER_NAME {
+        return Ok(name);
+    }
+    Err(Status::invalid_argument(format!(
+        "hello.producer: {:?} is no name of a controller: want a letter, then letters, digits and '-', at most {MAX_PRODUCER_NAME}",
+        short_text(name)
+    )))
 }
 
 /// Whether a message holds no more entries than allowed.

@@ -9,7 +9,7 @@ use eviction_queue_api::v1::publish_request::Message;
 use failover_core::eviction::queue::{EpochCheck, Event, ProducerEpoch, StreamId};
 use tonic::{Status, Streaming};
 
-use super::bounds::{few_enough, hello_in_time, no_duplicates};
+use super::bounds::{few_enough, hello_in_time, no_duplicates, producer_name};
 use super::refusal;
 use crate::outlet::{Down, Outlet};
 use crate::server::Server;
@@ -48,7 +48,7 @@ async fn read(
         return Err(Status::invalid_argument("hello.producer is missing"));
     }
     let hello = v1::PublishHello {
-        producer: short_name("hello.producer", hello.producer)?,
+        producer: producer_name(hello.producer)?,
         identity: short_name("hello.identity", hello.identity)?,
         ..hello
     };
@@ -132,6 +132,9 @@ async fn check(server: &Server, shell: &Shell, producer: &str, epoch: &ProducerE
         EpochCheck::Refuse { known_transitions } => Err(Status::failed_precondition(format!(
             "producer {producer} publishes from term {}, but term {known_transitions} of the same Lease has published already",
             epoch.transitions
+        ))),
+        EpochCheck::TooMany { most } => Err(Status::resource_exhausted(format!(
+            "{most} producers are known, which is the most: is {producer} one that calls itself by another name each time?"
         ))),
         EpochCheck::ConfirmLive => match server.lease_uid(&lease_name(producer)).await {
             Ok(Some(uid)) if uid == epoch.lease_uid => Ok(()),

@@ -20,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::changes::Changes;
 use super::entries::Entries;
-use super::entry::Entry;
+use super::entry::{Entry, EntryKey};
 use super::event::{Effect, Event, Moment, StreamId, Wake};
 use super::lane::Lane;
 use super::lease::{Lease, LeaseId};
@@ -34,6 +34,9 @@ use crate::eviction::regime::{Fleet, RegimeVerdict, Start, regime};
 
 /// How many lapsed leases are remembered, so that a late word about them is understood.
 const LAPSED_KEPT: usize = 1_000;
+
+/// How many producers are remembered: there are a few, and none under a new name each time.
+const MAX_PRODUCERS: usize = 64;
 
 /// The eviction queue of one term of one leader.
 #[derive(Clone, Debug)]
@@ -52,7 +55,7 @@ pub struct Queue {
     pub(super) bucket: Bucket,
     pub(super) leases: BTreeMap<LeaseId, Lease>,
     lease_ends: BTreeSet<(Duration, LeaseId)>,
-    lapsed: VecDeque<LeaseId>,
+    lapsed: VecDeque<(LeaseId, Arc<EntryKey>)>,
     next_lease: LeaseId,
     consumers: BTreeMap<StreamId, Consumer>,
     served_consumer: StreamId,
@@ -218,12 +221,15 @@ impl Queue {
         Wake { wall, elapsed }
     }
 
-    /// Whether a term of a producer may publish. A producer that was never heard may.
+    /// Whether a term of a producer may publish. A producer that was never heard may, unless there are too many: each is
+    /// remembered for as long as its terms have to be told apart.
     #[must_use]
     pub fn check_epoch(&self, producer: &str, epoch: &ProducerEpoch) -> EpochCheck {
-        self.producers
-            .get(producer)
-            .map_or(EpochCheck::Accept, |known| known.check(epoch))
+        match self.producers.get(producer) {
+            Some(known) => known.check(epoch),
+            None if self.producers.len() >= MAX_PRODUCERS => EpochCheck::TooMany { most: MAX_PRODUCERS },
+            None => EpochCheck::Accept,
+        }
     }
 }
 

@@ -30,6 +30,11 @@ pub enum EpochCheck {
         /// Transitions of the later term.
         known_transitions: i64,
     },
+    /// So many others are known that it would be one too many.
+    TooMany {
+        /// The most that are remembered.
+        most: usize,
+    },
 }
 
 #[derive(Clone, Debug)]

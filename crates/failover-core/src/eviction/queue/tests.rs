@@ -150,10 +150,15 @@ impl Sim {
         });
     }
 
+    /// A stream of the one evictor that there is unless a test says otherwise.
     fn consumer(&mut self, stream: StreamId, credit: u32) {
+        self.consumer_of("evictor", stream, credit);
+    }
+
+    fn consumer_of(&mut self, identity: &str, stream: StreamId, credit: u32) {
         self.tell(Event::ConsumerHello {
             stream,
-            identity: format!("evictor-{stream}"),
+            identity: identity.to_owned(),
         });
         self.tell(Event::Credit { stream, leases: credit });
     }

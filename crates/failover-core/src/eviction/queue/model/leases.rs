@@ -11,12 +11,19 @@ use crate::eviction::queue::outcome::RecentOutcome;
 
 impl Queue {
     /// Prolongs leases. They belong to the stream on which that was asked: a consumer whose stream broke renews on its
-    /// next one, and hears there of what was revoked meanwhile.
+    /// next one, and hears there of what was revoked meanwhile. Those that were granted to somebody else stay with them.
     pub(super) fn renew(&mut self, stream: StreamId, leases: &[LeaseId], now: Moment) {
         let ends = now.elapsed + self.settings.lease_duration + self.settings.lease_margin;
         let mut renewed = Vec::new();
         for id in leases {
-            let Some(lease) = self.leases.get_mut(id) else { continue };
+            let asks = self.consumers.get(&stream).map(|consumer| &consumer.identity);
+            let Some(lease) = self
+                .leases
+                .get_mut(id)
+                .filter(|lease| asks == Some(&lease.consumer_identity))
+            else {
+                continue;
+            };
             lease.consumer = stream;
             if let Some(reason) = lease.revoked.clone() {
                 self.effects.push(Effect::Revoke {
@@ -62,15 +69,7 @@ impl Queue {
             return;
         }
         let Some(lease) = self.end_lease(id) else {
-            let evicted_late = completion.outcome == OutcomeKind::Evicted && self.lapsed.contains(&id);
-            let known = self
-                .entries
-                .get_key_value(key)
-                .map(|(key, entry)| (key.clone(), entry.lease));
-            if let Some((key, None)) = known.filter(|_| evicted_late) {
-                self.remove(&key, Removed::Evicted);
-            }
-            self.effects.push(Effect::Completed(CompleteResult::Late));
+            self.complete_late(id, key, &completion);
             return;
         };
         let Completion {
@@ -136,6 +135,23 @@ impl Queue {
                 .missed(now.elapsed);
         }
         self.ask_to_confirm(&lease.key);
+    }
+
+    /// The lease had ended before. Of a lapsed one it still counts, once, that its own entry was evicted.
+    fn complete_late(&mut self, id: LeaseId, key: &EntryKey, completion: &Completion) {
+        let lapsed = self.lapsed.iter().position(|(lapsed, _)| *lapsed == id);
+        if let Some(at) = lapsed.filter(|_| completion.outcome == OutcomeKind::Evicted) {
+            if *self.lapsed[at].1 != *key {
+                self.effects.push(Effect::Completed(CompleteResult::OtherEntry));
+                return;
+            }
+            self.lapsed.remove(at);
+            let known = self.entries.get_key_value(key);
+            if let Some((key, None)) = known.map(|(key, entry)| (key.clone(), entry.lease)) {
+                self.remove(&key, Removed::Evicted);
+            }
+        }
+        self.effects.push(Effect::Completed(CompleteResult::Late));
     }
 
     pub(super) fn end_lease(&mut self, id: LeaseId) -> Option<Lease> {

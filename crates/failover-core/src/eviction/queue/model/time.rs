@@ -46,7 +46,7 @@ impl Queue {
         if self.lapsed.len() == LAPSED_KEPT {
             self.lapsed.pop_front();
         }
-        self.lapsed.push_back(id);
+        self.lapsed.push_back((id, lease.key.clone()));
         self.finished(
             &lease,
             LAPSED,

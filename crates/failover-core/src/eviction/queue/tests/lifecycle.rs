@@ -486,6 +486,61 @@ fn a_consumer_that_comes_back_hears_what_was_revoked() {
     assert_eq!(revoked(&sim), Some(leases[1]));
 }
 
+// Whoever guesses the number of a lease neither prolongs it nor takes over what is said about it.
+#[test]
+fn a_lease_of_somebody_else_is_not_renewed() {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "a", 0)]);
+    sim.consumer(10, 1);
+    sim.run_until(1_000, |_| {});
+    let lease = sim.lease();
+    sim.consumer_of("stranger", 11, 0);
+    let leases = vec![lease];
+    sim.tell(Event::Renew { stream: 11, leases });
+    let nothing = Effect::Renewed {
+        consumer: 11,
+        leases: vec![],
+    };
+    assert_eq!(sim.effects.last(), Some(&nothing));
+    sim.tell(Event::ClusterSeen(cluster("m1", None)));
+    assert!(matches!(sim.effects.last(), Some(Effect::Revoke { consumer: 10, .. })));
+}
+
+// A late word counts for the entry of the lapsed lease, and once.
+#[test]
+fn a_late_word_removes_no_other_entry() {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "a", 0)]);
+    sim.consumer(10, 1);
+    sim.run_until(1_000, |_| {});
+    let lease = sim.lease();
+    let (first, other) = (sim.only().key().clone(), published("m1", "b", 900));
+    sim.publish(vec![other.clone()]);
+    sim.run_until(40_000, |_| {});
+    let late = |sim: &mut Sim, key: &EntryKey| {
+        sim.effects.clear();
+        let completion = Completion {
+            outcome: OutcomeKind::Evicted,
+            reason: "Evicted".into(),
+            message: String::new(),
+        };
+        let key = key.clone();
+        sim.tell(Event::Complete { lease, key, completion });
+        sim.effects.clone()
+    };
+    let answer = late(&mut sim, &other.key);
+    assert!(
+        answer.contains(&Effect::Completed(CompleteResult::OtherEntry)),
+        "{answer:?}"
+    );
+    assert_eq!(sim.queue.len(), 2);
+    assert!(late(&mut sim, &first).contains(&Effect::Completed(CompleteResult::Late)));
+    assert_eq!(sim.queue.len(), 1);
+    sim.publish(vec![published("m1", "a", 0)]);
+    late(&mut sim, &first);
+    assert_eq!(sim.queue.len(), 2, "published again, it is another story");
+}
+
 #[test]
 fn a_renewed_lease_lives_on() {
     let mut sim = Sim::new(settings(1.0));
