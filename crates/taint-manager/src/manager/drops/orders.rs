@@ -107,8 +107,12 @@ impl Orders {
         Ok(is_news.then_some(binding).into_iter().collect())
     }
 
-    /// The term of what was listed is known now. What this very term took before and does not tell any more is over.
+    /// The term of what was listed is known now. What this very term took before and does not tell any more is over. A
+    /// watch that goes on where it was lists nothing: what was told before it broke is as it was.
     fn synced(&mut self, queue_epoch: &str) -> BTreeSet<BindingKey> {
+        if self.queue_epoch == queue_epoch {
+            return self.open.keys().cloned().collect();
+        }
         queue_epoch.clone_into(&mut self.queue_epoch);
         let listed = std::mem::take(&mut self.listed);
         self.open.retain(|_, orders| {

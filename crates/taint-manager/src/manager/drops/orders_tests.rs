@@ -109,3 +109,14 @@ fn an_order_goes_with_its_entry() {
     hear(&mut orders, &Step::Removed(removed));
     assert_eq!(ids(&orders), []);
 }
+
+/// A watch that broke and goes on where it was lists nothing: what is open stays open, and is looked at again.
+#[test]
+fn a_watch_that_goes_on_forgets_no_order() {
+    let mut orders = Orders::default();
+    orders.begin();
+    assert_eq!(hear(&mut orders, &synced("q/1")), 0);
+    assert_eq!(hear(&mut orders, &changed("web", Some(1))), 1);
+    assert_eq!(hear(&mut orders, &synced("q/1")), 1);
+    assert_eq!(ids(&orders), [(1, "q/1".to_owned())]);
+}
