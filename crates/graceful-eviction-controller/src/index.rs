@@ -23,8 +23,8 @@ const BY_CLUSTER: &str = "gracefulEviction/clusters";
 
 /// Index of bindings that leave a cluster by the label by which attached ones name them.
 const LEAVING: &str = "gracefulEviction/leaving";
-/// Index of bindings with mirror tasks by the labels of those that need their object.
-const MIRRORS: &str = "gracefulEviction/mirrors";
+/// Index of attached bindings with tasks by the labels of those that need their object.
+const ATTACHED: &str = "gracefulEviction/attached";
 
 /// What stood in each binding when each of its tasks was first seen.
 #[derive(Clone, Default)]
@@ -105,11 +105,11 @@ impl Informers {
                 let leaves = binding.spec.graceful_eviction_tasks.iter().any(|task| !is_mirror(task));
                 leaves.then(|| depended_by_label(&binding.key())).into_iter().collect()
             });
-            informer.index(MIRRORS, |binding| {
-                if binding.spec.graceful_eviction_tasks.iter().any(is_mirror) {
-                    owner_labels(binding).into_iter().collect()
-                } else {
+            informer.index(ATTACHED, |binding| {
+                if binding.spec.graceful_eviction_tasks.is_empty() {
                     Vec::new()
+                } else {
+                    owner_labels(binding).into_iter().collect()
                 }
             });
         });
@@ -169,7 +169,7 @@ impl Index {
         self.clusters.get(&ObjectKey::cluster_scoped(name))
     }
 
-    /// The bindings that need the object of an attached one, as far as they say something about its mirrors: those that
+    /// The bindings that need the object of an attached one, as far as they say something about its tasks: those that
     /// it names, and those that leave a cluster and name themselves on it.
     pub(crate) fn owners(&self, attached: &Binding) -> Vec<Arc<Binding>> {
         let named = attached
@@ -184,7 +184,7 @@ impl Index {
         owners.into_values().collect()
     }
 
-    /// The attached bindings whose mirrors a change of one that needs them concerns.
+    /// The attached bindings whose tasks a change of one that needs them concerns.
     fn followers(&self, change: &Change<Binding>, owner: &BindingKey) -> Vec<BindingKey> {
         let part = |binding: &Binding| {
             let spec = &binding.spec;
@@ -194,7 +194,7 @@ impl Index {
                 binding.is_being_deleted(),
             )
         };
-        // What is new is followed by nothing yet; after a start every mirror is looked at anyway.
+        // What is new is followed by nothing yet; after a start every task is looked at anyway.
         let Some(before) = change.before.as_deref() else {
             return Vec::new();
         };
@@ -202,7 +202,7 @@ impl Index {
             return Vec::new();
         }
         let label = depended_by_label(owner);
-        let followers = self.bindings.by_index(MIRRORS, &label);
+        let followers = self.bindings.by_index(ATTACHED, &label);
         followers.map(|attached| attached.key()).collect()
     }
 

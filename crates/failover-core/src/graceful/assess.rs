@@ -7,9 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
-use api_types::work::{Binding, GracefulEvictionTask, condition};
+use api_types::work::{Binding, GracefulEvictionTask, condition, task};
 use jiff::{SignedDuration, Timestamp};
 
 use super::cause::{self, CauseState};
@@ -22,6 +23,9 @@ use super::plugins::{Assessment, CLUSTER_IN_SCHEDULING_RESULT, EvictPlugins};
 /// Looks up, for the task of a cluster, what stood in the binding when the task was first seen, and for how long it has
 /// been known.
 pub type SeenTask<'a> = dyn Fn(&str) -> Option<(Arc<Baseline>, Duration)> + 'a;
+
+/// The word that what is attached says of those that need it.
+const OWNERS: &str = task::DEPENDENCY_MIRROR;
 
 /// Looks up the bindings that need the object of an attached one.
 pub type OwnersOf<'a> = dyn Fn(&Binding) -> Vec<Arc<Binding>> + 'a;
@@ -159,17 +163,18 @@ fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fa
         return Fate::Ends(End::AskedFor);
     }
     let words = match ask_plugins(view, settings, task) {
-        Ok(end) if may_end(task, &end) => return Fate::Ends(end),
+        Ok(end) if may_end(task, &end) => match needed_by_owner(view, task, &end) {
+            None => return Fate::Ends(end),
+            Some(why) => Waiting {
+                words: vec![(OWNERS.to_owned(), why)],
+                look_again_at: None,
+            },
+        },
         Ok(_) => Waiting::default(),
         Err(waiting) => waiting,
     };
     let cause = cause::gone(view.binding, task, &cluster, view.now);
-    let in_result = view
-        .binding
-        .spec
-        .clusters
-        .iter()
-        .any(|target| target.name == task.from_cluster);
+    let in_result = in_result(view.binding, task);
     match &cause {
         CauseState::Stands { why, .. } if in_result && !cause::stay_matches(view.binding, &cluster) => {
             return Fate::LeavesResult { why: why.clone() };
@@ -192,17 +197,16 @@ fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fa
 
 /// Of a mirror no plugin is asked: it goes with the tasks of those that need the object.
 fn of_mirror(view: &View<'_>, task: &GracefulEvictionTask) -> Fate {
-    const WHO: &str = "DependencyMirror";
     if task.suppress_deletion == Some(true) {
         return stays("suppressDeletion", "true: the copy stays until a person changes that");
     }
     let Some(owners) = view.owners else {
-        return stays(WHO, "a workload that needs the object may be on its way out there");
+        return stays(OWNERS, "a workload that needs the object may be on its way out there");
     };
     let owners = owners(view.binding);
     match mirrors::state(view.binding, task, owners.iter().map(AsRef::as_ref), view.now) {
         MirrorState::Needed { why, until } => Fate::Stays {
-            why: vec![(WHO.to_owned(), why)],
+            why: vec![(OWNERS.to_owned(), why)],
             look_again_at: until,
         },
         MirrorState::PlacedThere => Fate::Ends(End::StaysThere {
@@ -210,6 +214,18 @@ fn of_mirror(view: &View<'_>, task: &GracefulEvictionTask) -> Fate {
         }),
         MirrorState::OwnersLeft => Fate::Ends(End::OwnersLeft),
     }
+}
+
+/// What is attached and has a placement of its own leaves by a task of its own. It may be replaced long before the old
+/// copy of a workload that needs it there.
+fn needed_by_owner(view: &View<'_>, task: &GracefulEvictionTask, end: &End) -> Option<String> {
+    let (End::Replaced { .. }, Some(owners)) = (end, view.owners) else {
+        return None;
+    };
+    let cluster = ClusterName::from(task.from_cluster.as_str());
+    owners(view.binding)
+        .iter()
+        .find_map(|owner| mirrors::leaves(owner, &cluster))
 }
 
 /// A cause that ends by itself is worth another look then: the state before may come back.

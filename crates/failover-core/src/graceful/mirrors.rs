@@ -5,7 +5,8 @@
 //! runs. So before the owner's task a task is written on each attached binding: one a cluster, purge mode Gracefully, no
 //! grace period. It stays while any owner has a task for that cluster, while an owner is there again and the attached
 //! binding does not say so yet, and for [`KEPT_FOR`] after it was written, which is longer than it takes to write the owner's
-//! task. Where the attached binding has the cluster in its own result there is none: it stays there by itself.
+//! task. Where the attached binding has the cluster in its own result there is none: it stays there by itself; and when
+//! it leaves by a task of its own, that one stays, too, for as long as an owner's.
 
 use std::collections::BTreeSet;
 
@@ -123,8 +124,8 @@ pub fn state<'o>(
     }
     for owner in owners {
         let key = owner.key();
-        if owner.spec.task(&cluster).is_some_and(|task| !is_mirror(task)) {
-            return MirrorState::needed(format!("{key} needs the object and leaves {cluster}"));
+        if let Some(why) = leaves(owner, &cluster) {
+            return MirrorState::needed(why);
         }
         let is_there = owner.spec.target(&cluster).is_some() && !owner.is_being_deleted();
         if is_there && !says_so(attached, &key, &cluster) {
@@ -142,6 +143,13 @@ pub fn state<'o>(
         };
     }
     MirrorState::OwnersLeft
+}
+
+/// In words, that `owner` of an object leaves `cluster` and its old copy there still needs the object.
+#[must_use]
+pub fn leaves(owner: &Binding, cluster: &ClusterName) -> Option<String> {
+    let is_leaving = owner.spec.task(cluster).is_some_and(|task| !is_mirror(task));
+    is_leaving.then(|| format!("{} needs the object and leaves {cluster}", owner.key()))
 }
 
 impl MirrorState {

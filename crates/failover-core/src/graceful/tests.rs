@@ -1,5 +1,6 @@
 #![expect(clippy::needless_pass_by_value, reason = "JSON literals read best as they are")]
 
+mod attached;
 mod properties;
 
 use std::collections::BTreeSet;
