@@ -20,6 +20,7 @@ use api_types::{ClusterName, names};
 use failover_core::eviction::Cause;
 use failover_core::eviction::queue::NoTargetRestsOn;
 use failover_core::graceful::copies::works;
+use failover_core::graceful::mirrors::is_mirror;
 use failover_core::graceful::placed::placed;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
@@ -28,7 +29,7 @@ use crate::fleet::Fleet;
 use crate::plugin::Plugins;
 use crate::request::{Refusal, Refusals, Rules};
 use crate::schedule::{Decision, Failure, Scheduling, StartFrom, schedule};
-use crate::strategy::{self, Strategy};
+use crate::strategy::{self, Strategy, Unsupported};
 use capacity::{Short, in_words};
 
 /// The name that refusals of the dry run itself carry.
@@ -286,8 +287,11 @@ fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasib
         return accepted;
     }
     let candidates = gained.len();
-    let too_few =
-        || format!("{candidates} clusters can take it, and {owed} copies want one until the scheduler has placed those before");
+    let too_few = || {
+        format!(
+            "{candidates} clusters can take it, and {owed} copies want one until the scheduler has placed those before"
+        )
+    };
     match (candidates, short.is_empty()) {
         (0, true) => {
             let why = format!("no other cluster can take it: {}", said(&refusals));
@@ -311,7 +315,8 @@ fn min_groups(after: &Binding, placement: &Placement) -> usize {
     groups.ok().flatten().map_or(0, |groups| groups.min)
 }
 
-/// Copies on their way out for which the scheduler has not looked yet: each wants one of the candidates.
+/// Copies on their way out for which the scheduler has not looked yet: each wants one of the candidates. A copy that only
+/// waits for those that need it wants none.
 fn unreplaced(question: &Question<'_>) -> usize {
     if placed(question.binding).is_ok() {
         return 0;
@@ -321,7 +326,7 @@ fn unreplaced(question: &Question<'_>) -> usize {
         .spec
         .graceful_eviction_tasks
         .iter()
-        .filter(|task| task.from_cluster != question.leaving.as_str())
+        .filter(|task| task.from_cluster != question.leaving.as_str() && !is_mirror(task))
         .count()
 }
 
@@ -357,7 +362,11 @@ fn no_placement(question: &Question<'_>, failure: &Failure) -> Feasibility {
     let why = match failure {
         Failure::NoClusterFit { .. } => format!("no other cluster can take it: {}", said(&refusals)),
         Failure::Spread { error, .. } => format!("{error}, not counting {}", question.leaving),
-        Failure::Unsupported(unsupported) => unsupported.to_string(),
+        // Our scheduler would leave it without a place. Another one might not; who runs that one has to say so.
+        Failure::Unsupported(Unsupported { what }) => format!(
+            "{what} is a placement that the check before an eviction does not know, so that it cannot say where the workload \
+             would go; where another scheduler places it, --pre-eviction-check=off evicts without asking"
+        ),
     };
     Feasibility::no_target(refusals, why)
 }

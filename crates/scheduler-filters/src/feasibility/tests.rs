@@ -400,3 +400,26 @@ fn fewer_copies_are_a_persons_word(#[case] cause: &str, #[case] drain: &str, #[c
     let cluster = cluster("member1", json!({"spec": {"syncMode": "Push", "taints": taints}}));
     assert_eq!(FewerCopies::accepted_by(&cause.parse().unwrap(), &cluster), expected);
 }
+
+// Nothing is evicted without a target that anybody knows of; the words say what is not known, and what to do.
+#[rstest]
+#[case::aggregated(json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}), "replicaDivisionPreference Aggregated")]
+#[case::dynamic(json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+    "weightPreference": {"dynamicWeight": "AvailableReplicas"}}}), "dynamicWeight")]
+#[case::region(json!({"spreadConstraints": [{"spreadByField": "region", "maxGroups": 1}]}), "spread constraints by region")]
+fn a_placement_that_is_not_known_is_said_so(#[case] placement: Value, #[case] what: &str) {
+    let answer = asked(&on(&["member1"], 2, placement), &member1_down());
+    assert!(!answer.fits());
+    assert!(answer.why().starts_with(what), "{}", answer.why());
+    assert!(answer.why().contains("--pre-eviction-check=off"), "{}", answer.why());
+}
+
+/// What is attached and stays for its owner on its way out claims no candidate of its own.
+#[test]
+fn a_mirror_wants_no_place() {
+    let mut binding = on(&["member1"], 2, duplicated(&["member1", "member2", "member3"], None));
+    let mirror = json!({"fromCluster": "member3", "reason": "TaintUntolerated", "producer": "DependencyMirror"});
+    binding.spec.graceful_eviction_tasks = vec![serde_json::from_value(mirror).unwrap()];
+    let answer = asked(&binding, &member1_down());
+    assert!(answer.fits(), "{}", answer.why());
+}
