@@ -5,7 +5,8 @@
 //! is an error. Several values are joined by blanks. `{range .items[*]}{.name} {end}` repeats.
 //!
 //! Guarantees: any text and any status are answered, with bounded work; two runs give the same text. Differences from the
-//! Go original: whole numbers are never rounded; numbers compare by value, whole or not; the values of an object come in
+//! Go original: whole numbers are never rounded, and others have no exponent below 1e21 (there: below a million), since a
+//! label cannot carry its `+`; numbers compare by value, whole or not; the values of an object come in
 //! the order of its keys (there: in any); null, and an expression that finds nothing, are errors (there: `<nil>`, and
 //! nothing). Regular expressions (`=~`) are refused, as in kubectl.
 

@@ -35,7 +35,12 @@ impl Page {
             match node {
                 Node::Text(text) => self.put(text)?,
                 Node::Values(steps) => {
-                    for (n, value) in self.find(steps, status)?.into_iter().enumerate() {
+                    let found = self.find(steps, status)?;
+                    if found.is_empty() {
+                        // A part of the state would be lost, and nobody told.
+                        return Err(NoValue::Nothing);
+                    }
+                    for (n, value) in found.into_iter().enumerate() {
                         if n > 0 {
                             self.put(" ")?;
                         }
@@ -45,6 +50,7 @@ impl Page {
                 }
                 Node::Range(steps, body) => {
                     for value in self.find(steps, status)? {
+                        self.values += 1;
                         self.write(body, value)?;
                     }
                 }
@@ -75,7 +81,7 @@ fn one(value: &Value) -> Result<String, NoValue> {
     }
 }
 
-/// Whole numbers in full; others as Go's `%v`: the shortest digits, with an exponent when they are very large or small.
+/// Whole numbers in full; others by their shortest digits, with an exponent from 1e21 on and below 0.0001.
 fn of_number(number: &Number) -> String {
     if !number.is_f64() {
         return number.to_string();

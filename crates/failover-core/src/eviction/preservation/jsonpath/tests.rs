@@ -58,6 +58,7 @@ fn text(path: &str) -> Result<String, String> {
 #[case("{.jobs.j1}", r#"{"id":"J1"}"#)]
 #[case("{range .conditions[*]}[{.type}, {.step}] {end}", "[Ready, 1] [Done, 2] [Old, 3] ")]
 #[case("{range .conditions[*]}{.type};", "Ready;Done;Old;")]
+#[case("{range .conditions[*]}x{end}", "xxx")]
 fn values(#[case] path: &str, #[case] expected: &str) {
     assert_eq!(text(path), Ok(expected.to_owned()), "{path}");
 }
@@ -78,6 +79,7 @@ fn values(#[case] path: &str, #[case] expected: &str) {
     "it compares values of different kinds, or several"
 )]
 #[case("{range .conditions[?(@.step>9)]}x{end}", "nothing is found")]
+#[case(r#"{.replicas}{.conditions[?(@.type=="None")].status}"#, "nothing is found")]
 fn a_status_that_has_it_not(#[case] path: &str, #[case] expected: &str) {
     assert_eq!(text(path), Err(expected.to_owned()), "{path}");
 }
