@@ -56,6 +56,7 @@ pub struct ServerTls {
     /// For the next handshake.
     pub config: Arc<ServerConfig>,
     not_after: Timestamp,
+    more_from: Option<Timestamp>,
 }
 
 /// A client's end.
@@ -64,11 +65,17 @@ pub struct ClientTls {
     /// For the next handshake.
     pub config: Arc<ClientConfig>,
     not_after: Timestamp,
+    more_from: Option<Timestamp>,
 }
 
 impl Material for ServerTls {
     fn not_after(&self) -> Option<Timestamp> {
         Some(self.not_after)
+    }
+
+    /// When the next authority of the bundle begins to count.
+    fn more_from(&self) -> Option<Timestamp> {
+        self.more_from
     }
 }
 
@@ -76,6 +83,11 @@ impl Material for ClientTls {
     /// Of its own certificate if it has one, else of the authorities.
     fn not_after(&self) -> Option<Timestamp> {
         Some(self.not_after)
+    }
+
+    /// When the next authority of the bundle begins to count.
+    fn more_from(&self) -> Option<Timestamp> {
+        self.more_from
     }
 }
 
@@ -145,10 +157,12 @@ impl ServerFiles {
         let (certified, facts) = pair(*certificate, *key, provider, now)?;
         let builder = ServerConfig::builder_with_details(provider.clone(), Arc::new(Time(clock.clone())));
         let builder = versions(builder, unsupported(&self.certificate))?;
+        let mut more_from = None;
         let builder = match (&self.callers, callers) {
             (Some((file, wanted)), [content]) => {
-                let (roots, _) = authorities(*content, now)?;
-                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
+                let known = authorities(*content, now)?;
+                more_from = known.next_from;
+                let verifier = WebPkiClientVerifier::builder_with_provider(known.roots, provider.clone());
                 let verifier = match wanted {
                     CallerCertificate::Required => verifier,
                     CallerCertificate::Optional => verifier.allow_unauthenticated(),
@@ -165,6 +179,7 @@ impl ServerFiles {
         Ok(ServerTls {
             config: Arc::new(config),
             not_after: facts.not_after,
+            more_from,
         })
     }
 }
@@ -202,9 +217,10 @@ impl ClientFiles {
             return Err(TlsError::NoCertificate { file });
         };
         let wrong = unsupported(&self.authorities);
-        let (roots, mut not_after) = authorities(*bundle, now)?;
+        let known = authorities(*bundle, now)?;
+        let mut not_after = known.not_after;
         let builder = ClientConfig::builder_with_details(provider.clone(), Arc::new(Time(clock.clone())));
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.clone())
+        let verifier = WebPkiServerVerifier::builder_with_provider(known.roots, provider.clone())
             .build()
             .map_err(|error| wrong(&error))?;
         let builder = versions(builder, &wrong)?.with_webpki_verifier(verifier);
@@ -221,6 +237,7 @@ impl ClientFiles {
         Ok(ClientTls {
             config: Arc::new(config),
             not_after,
+            more_from: known.next_from,
         })
     }
 }

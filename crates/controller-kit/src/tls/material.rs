@@ -82,12 +82,15 @@ fn named(name: &str) -> String {
 }
 
 impl TlsError {
-    /// Whether time alone may mend it.
-    pub(super) fn is_of_its_time(&self) -> bool {
-        let Self::Certificate { problem, .. } = self else {
-            return false;
-        };
-        matches!(problem, CertificateProblem::NotYetValid { .. })
+    /// When time alone mends it, if it does.
+    pub(super) fn counts_from(&self) -> Option<Timestamp> {
+        match self {
+            Self::Certificate {
+                problem: CertificateProblem::NotYetValid { not_before, .. },
+                ..
+            } => Some(*not_before),
+            _ => None,
+        }
     }
 }
 
@@ -143,13 +146,22 @@ pub(super) fn pair(
     Ok((Arc::new(certified), facts))
 }
 
+/// The authorities of a bundle that count now.
+#[derive(Debug)]
+pub(super) struct Authorities {
+    /// Those of which certificates are accepted.
+    pub roots: Arc<RootCertStore>,
+    /// Until when one of them at least counts.
+    pub not_after: Timestamp,
+    /// When the next one of the bundle begins to count, if one is still to come.
+    pub next_from: Option<Timestamp>,
+}
+
 /// Authorities, of which one at least is valid now: a bundle keeps the last one for a while when the next one comes.
-pub(super) fn authorities(
-    (file, pem): (&NamedFile, &[u8]),
-    now: Timestamp,
-) -> Result<(Arc<RootCertStore>, Timestamp), TlsError> {
+pub(super) fn authorities((file, pem): (&NamedFile, &[u8]), now: Timestamp) -> Result<Authorities, TlsError> {
     let mut store = RootCertStore::empty();
     let mut latest: Option<Timestamp> = None;
+    let mut next_from: Option<Timestamp> = None;
     let mut invalid = None;
     for certificate in certificates(file, pem)? {
         match facts(file, &certificate, now) {
@@ -162,7 +174,16 @@ pub(super) fn authorities(
             ) => return Err(error),
             // Whoever it vouches for is refused; the others of the bundle count.
             Err(error) => {
-                invalid = Some(error);
+                // One that is still to come is what the bundle waits for, wherever it stands among those that are over.
+                match error.counts_from() {
+                    Some(from) if next_from.is_none_or(|next| from < next) => {
+                        next_from = Some(from);
+                        invalid = Some(error);
+                    }
+                    Some(_) => {}
+                    None if next_from.is_none() => invalid = Some(error),
+                    None => {}
+                }
                 continue;
             }
         }
@@ -172,7 +193,11 @@ pub(super) fn authorities(
         })?;
     }
     match (latest, invalid) {
-        (Some(latest), _) => Ok((Arc::new(store), latest)),
+        (Some(not_after), _) => Ok(Authorities {
+            roots: Arc::new(store),
+            not_after,
+            next_from,
+        }),
         (None, Some(error)) => Err(error),
         (None, None) => Err(TlsError::NoCertificate { file: file.clone() }),
     }

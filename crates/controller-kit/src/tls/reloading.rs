@@ -28,6 +28,12 @@ const FRESH: Duration = Duration::from_secs(1);
 pub trait Material: Send + Sync + 'static {
     /// When it stops being valid, if ever.
     fn not_after(&self) -> Option<Timestamp>;
+
+    /// When more of what the same files hold begins to count, if anything is still to come: it is made again then. By
+    /// default nothing is.
+    fn more_from(&self) -> Option<Timestamp> {
+        None
+    }
 }
 
 type Contents<'a> = [(&'a NamedFile, &'a [u8])];
@@ -64,7 +70,10 @@ struct State<T> {
 
 /// What came of a look at files that have changed.
 enum News {
-    InForce { until: Option<Timestamp> },
+    InForce {
+        until: Option<Timestamp>,
+        more_from: Option<Timestamp>,
+    },
     Refused(TlsError),
 }
 
@@ -109,6 +118,7 @@ impl<T: Material> Reloading<T> {
     ) -> Result<Self, TlsError> {
         let read = Read::now(&files);
         let in_force = made(&build, &files, &read, clock.now())?;
+        tell_of_more(what, in_force.more_from());
         let state = State {
             in_force: Arc::new(in_force),
             seen: read.fingerprint(),
@@ -159,9 +169,10 @@ impl<T: Material> Reloading<T> {
         // Told here, where the subscriber of the process is.
         let what = self.inner.what;
         match news {
-            Some(News::InForce { until }) => {
+            Some(News::InForce { until, more_from }) => {
                 let until = until.map(tracing::field::display);
                 tracing::info!(what, until, "changed files are read and in force");
+                tell_of_more(what, more_from);
             }
             Some(News::Refused(error)) => {
                 tracing::warn!(
@@ -224,8 +235,12 @@ impl<T: Material> Inner<T> {
         let now = self.clock.now();
         {
             let state = self.state.lock();
-            let waits = state.problem.as_ref().is_some_and(TlsError::is_of_its_time);
-            if read.fingerprint() == state.seen && !waits {
+            let waits = state
+                .problem
+                .as_ref()
+                .is_some_and(|problem| problem.counts_from().is_some());
+            let more = state.in_force.more_from().is_some_and(|from| from <= now);
+            if read.fingerprint() == state.seen && !waits && !more {
                 return None;
             }
         }
@@ -243,10 +258,10 @@ impl<T: Material> Inner<T> {
         let is_new = std::mem::replace(&mut state.seen, fingerprint) != fingerprint;
         match result {
             Ok(material) => {
-                let until = material.not_after();
+                let (until, more_from) = (material.not_after(), material.more_from());
                 state.in_force = Arc::new(material);
                 state.problem = None;
-                Some(News::InForce { until })
+                Some(News::InForce { until, more_from })
             }
             Err(error) => {
                 state.problem = Some(error.clone());
@@ -256,6 +271,17 @@ impl<T: Material> Inner<T> {
                 })
             }
         }
+    }
+}
+
+/// A clock that is behind looks like an authority that comes early, and nothing else would say why its callers are refused.
+fn tell_of_more(what: &str, more_from: Option<Timestamp>) {
+    if let Some(from) = more_from {
+        tracing::warn!(
+            what,
+            %from,
+            "an authority of the bundle is not valid yet: it does not count now, and will from its time on"
+        );
     }
 }
 

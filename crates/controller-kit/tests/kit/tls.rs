@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use controller_kit::tls::{
-    CallerCertificate, CertificateFacts, ClientFiles, LOOK_EVERY, NamedFile, Reloading, ServerFiles, ServerTls,
-    TlsError, secret_text,
+    CallerCertificate, CertificateFacts, ClientFiles, ClientTls, LOOK_EVERY, NamedFile, Reloading, ServerFiles,
+    ServerTls, TlsError, secret_text,
 };
 use controller_kit::{Clock, Metrics};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, SanType, date_time_ymd};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::{CertificateError, ClientConnection, Error, ServerConnection};
 
 const FAILURES: &str = "failover_tls_reload_failures_total";
 const NOT_AFTER: &str = "failover_tls_certificate_not_after_timestamp_seconds";
@@ -22,7 +23,11 @@ struct Pair {
 }
 
 fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
-    let mut params = params(name, (2000, 3000));
+    authority_of(name, (2000, 3000))
+}
+
+fn authority_of(name: &str, years: (i32, i32)) -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = params(name, years);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
@@ -30,6 +35,7 @@ fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
 fn params(name: &str, (from, to): (i32, i32)) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
+    params.subject_alt_names = vec![SanType::DnsName(name.try_into().unwrap())];
     params.not_before = date_time_ymd(from, 1, 1);
     params.not_after = date_time_ymd(to, 1, 1);
     params
@@ -210,6 +216,126 @@ async fn a_certificate_that_comes_early_waits_for_its_time() {
     clock.jump(jiff::SignedDuration::from_hours(24 * 400));
     tls.look().await;
     assert_eq!(tls.problem(), None);
+}
+
+/// A handshake between the two ends as they are now. The server's name is `server`.
+fn shake_hands(client: &Reloading<ClientTls>, server: &Reloading<ServerTls>) -> Result<(), Error> {
+    let name = "server".try_into().unwrap();
+    let mut client = ClientConnection::new(client.in_force().config.clone(), name).unwrap();
+    let mut server = ServerConnection::new(server.in_force().config.clone()).unwrap();
+    while client.is_handshaking() || server.is_handshaking() {
+        let mut bytes = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut bytes).unwrap();
+        }
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            server.read_tls(&mut rest).unwrap();
+            server.process_new_packets()?;
+        }
+        let mut bytes = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut bytes).unwrap();
+        }
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            client.read_tls(&mut rest).unwrap();
+            client.process_new_packets()?;
+        }
+    }
+    Ok(())
+}
+
+// The next authority is often in the bundle before its time: it counts when that comes, though the file does not change
+// any more, and not before.
+#[tokio::test(start_paused = true)]
+async fn an_authority_that_comes_early_counts_from_its_time_on() {
+    let (old, next) = (authority("old"), authority_of("next", (2027, 2040)));
+    let clock = clock();
+    let mut of_next = mounted(&pair(&next, "server", (2020, 2040)));
+    let server = server(&of_next, &clock).unwrap();
+    for bundle in [old.pem() + &next.pem(), next.pem() + &old.pem()] {
+        let mount = Mount::new(&[("ca.crt", &bundle)]);
+        let files = ClientFiles {
+            authorities: NamedFile::new("--ca", mount.path("ca.crt")),
+            own: None,
+            protocols: &["h2"],
+        };
+        let clock = Clock::simulated("2026-12-31T23:59:59Z".parse().unwrap());
+        let client = files.load("test client", &clock).unwrap();
+        client.look().await;
+        assert_eq!(
+            shake_hands(&client, &server),
+            Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+        );
+        clock.jump(jiff::SignedDuration::from_secs(1));
+        client.look().await;
+        assert_eq!(shake_hands(&client, &server), Ok(()));
+        assert_eq!(client.problem(), None);
+    }
+
+    // The same for the authorities of callers.
+    let expired = authority_of("expired", (2001, 2002));
+    let one = pair(&old, "server", (2020, 2040));
+    let with = |callers: &str| {
+        [
+            ("tls.crt", one.certificate.clone()),
+            ("tls.key", one.key.clone()),
+            ("ca.crt", callers.to_owned()),
+        ]
+    };
+    let write = |mount: &mut Mount, callers: &str| {
+        let files = with(callers);
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, content)| (*name, content.as_str())).collect();
+        mount.write(&files);
+    };
+    write(&mut of_next, &old.pem());
+    symlink("..data/ca.crt", of_next.path("ca.crt")).unwrap();
+    let files = ServerFiles {
+        certificate: NamedFile::new("--cert", of_next.path("tls.crt")),
+        key: NamedFile::new("--key", of_next.path("tls.key")),
+        callers: Some((
+            NamedFile::new("--callers", of_next.path("ca.crt")),
+            CallerCertificate::Required,
+        )),
+        protocols: &["h2"],
+    };
+    let server = files.load("test server", &clock).unwrap();
+    let own = pair(&next, "caller", (2020, 2040));
+    let mount = Mount::new(&[
+        ("ca.crt", &old.pem()),
+        ("own.crt", &own.certificate),
+        ("own.key", &own.key),
+    ]);
+    let files = ClientFiles {
+        authorities: NamedFile::new("--ca", mount.path("ca.crt")),
+        own: Some((
+            NamedFile::new("--own", mount.path("own.crt")),
+            NamedFile::new("--own-key", mount.path("own.key")),
+        )),
+        protocols: &["h2"],
+    };
+    let client = files.load("test client", &clock).unwrap();
+    // One that is over does not hide that one is still to come.
+    for callers in [next.pem() + &expired.pem(), expired.pem() + &next.pem()] {
+        write(&mut of_next, &callers);
+        server.look().await;
+        let problem = server.problem().unwrap().to_string();
+        assert!(problem.contains("\"next\" is not valid yet"), "{problem}");
+    }
+    write(&mut of_next, &(next.pem() + &old.pem()));
+    server.look().await;
+    assert_eq!(server.problem(), None);
+    assert_eq!(
+        shake_hands(&client, &server),
+        Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
+    );
+    write(&mut of_next, &(next.pem() + &expired.pem()));
+    server.look().await;
+    clock.jump(jiff::SignedDuration::from_hours(24 * 365));
+    server.look().await;
+    assert_eq!(server.problem(), None);
+    assert_eq!(shake_hands(&client, &server), Ok(()));
 }
 
 #[tokio::test(start_paused = true)]
