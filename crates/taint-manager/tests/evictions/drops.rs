@@ -305,3 +305,39 @@ fn a_conflict_is_read_again() {
         assert_eq!(hold(&scene, "web").await, Some((HoldReason::Stay, true)));
     });
 }
+
+/// Of two orders for one binding the API server refuses one: the other is written all the same, and before it.
+#[test]
+fn an_order_that_is_refused_keeps_no_other_waiting() {
+    paused(async {
+        let (scene, _queue, manager) = scene().await;
+        scene.binding("api", &["m1", "m2"], json!({}));
+        scene.taint("m2", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(30).await;
+        let entries = scene.entries().await;
+        let keys = entries.into_iter().map(|entry| entry.published.unwrap().key.unwrap());
+        let keys: Vec<EntryKey> = keys.filter(|key| key.name == "api").collect();
+        assert_eq!(keys.len(), 2, "{keys:?}");
+        // Both are there when the next taint manager begins, which takes them in the order of the clusters.
+        manager.crash();
+        for key in &keys {
+            drop_entry(&scene, key).await;
+        }
+        let refusal = Effect::Error {
+            code: 422,
+            reason: "Invalid".into(),
+            message: "metadata.annotations: Too long".into(),
+        };
+        scene.plane.faults().inject_times(annotation_writes(), 0, 1, refusal);
+        let _manager = scene.manager("manager-1").await;
+        scene.until(200).await;
+        let told = scene.events("EvictionDropNotWritten").await;
+        assert!(told.len() == 1 && told[0].contains("Too long"), "{told:?}");
+        let items = stay(&scene, "default/api").await;
+        assert_eq!(
+            [&items[0]["cluster"], &items[1]["cluster"]],
+            [&json!("m2"), &json!("m1")],
+            "{items}"
+        );
+    });
+}

@@ -6,10 +6,11 @@
 //! on holding the entry, and a Warning says why. Items whose cause is over are removed, also those that an earlier
 //! process left; that is judged on live objects.
 
+mod complaints;
 mod orders;
 mod over;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,7 @@ use super::index::Stores;
 use super::judged_part::JudgedPart;
 use super::pending::Pace;
 use crate::objects::binding_reference;
+use complaints::Complaints;
 use orders::{Order, Orders};
 
 /// Annotations that are written at the same time; the pace is set elsewhere.
@@ -50,9 +52,20 @@ pub(crate) struct Drops {
     orders: Arc<Mutex<Orders>>,
     /// Bindings that have items of drops, as far as is known.
     marked: Arc<Mutex<BTreeSet<BindingKey>>>,
-    /// Orders of which people were told that they cannot be written, by the entry.
-    complained: Arc<Mutex<BTreeMap<EntryKey, Order>>>,
+    complaints: Arc<Mutex<Complaints>>,
     work: WorkQueue<BindingKey>,
+}
+
+/// What became of one order.
+enum Done {
+    /// It is written, and the queue knows. What is stored is another version now.
+    Written,
+    /// Somebody else wrote, or the binding is gone: it is to be read again.
+    Outdated,
+    /// It cannot be written until the binding changes.
+    Unreadable,
+    /// The API server does not take it; it may later.
+    Refused,
 }
 
 /// An order that is not written yet, or not told to be.
@@ -79,7 +92,7 @@ impl Drops {
             pace,
             orders: Arc::default(),
             marked: Arc::default(),
-            complained: Arc::default(),
+            complaints: Arc::default(),
         };
         for (key, binding) in drops.stores.bindings() {
             drops.binding_changed(&key, &binding);
@@ -94,7 +107,13 @@ impl Drops {
 
     /// Takes in a step of the watch.
     pub fn hear(&self, step: &Step) {
-        match self.orders.lock().hear(step) {
+        let heard = {
+            let mut orders = self.orders.lock();
+            let heard = orders.hear(step);
+            self.complaints.lock().keep(&orders);
+            heard
+        };
+        match heard {
             Ok(bindings) => bindings.into_iter().for_each(|binding| self.work.add(binding)),
             Err(error) => warn!("the queue tells of an order that cannot be understood: {error}"),
         }
@@ -109,7 +128,7 @@ impl Drops {
             self.marked.lock().remove(key);
         }
         // What could not be written may be written now.
-        if is_marked || self.complained.lock().keys().any(|entry| entry.binding == *key) {
+        if is_marked || self.complaints.lock().is_about(key) {
             self.work.add(key.clone());
         }
     }
@@ -136,25 +155,37 @@ impl Drops {
             return self.clean(key).await;
         }
         let Some(live) = self.read(key).await? else {
-            orders
-                .iter()
-                .for_each(|(entry, order)| self.orders.lock().done(entry, order));
+            orders.iter().for_each(|(entry, order)| self.over(entry, order));
             return Ok(Next::Done);
         };
+        let mut next = Next::Done;
         for (entry, order) in &orders {
             // What has left the cluster meanwhile, or is another binding, has nothing to be kept.
             let is_there = live.spec.target(&entry.cluster).is_some();
             if !is_there || live.metadata.uid.as_deref() != Some(&entry.binding_uid) {
-                self.orders.lock().done(entry, order);
+                self.over(entry, order);
                 continue;
             }
-            return self.write(&live, entry, order).await;
+            match self.write(&live, entry, order).await? {
+                // The next one of the same binding is written on what is stored now.
+                Done::Written => return Ok(Next::After(Duration::ZERO)),
+                Done::Outdated => return Ok(Next::After(AFTER_CONFLICT)),
+                // One that cannot be written keeps none of the others waiting.
+                Done::Unreadable => {}
+                Done::Refused => next = Next::After(AFTER_REFUSAL),
+            }
         }
-        Ok(Next::Done)
+        Ok(next)
     }
 
-    /// Writes one order; the next one of the same binding is written from what is stored then.
-    async fn write(&self, live: &Binding, entry: &EntryKey, order: &Order) -> Result<Next, DropError> {
+    /// There is nothing to be written for an order any more.
+    fn over(&self, entry: &EntryKey, order: &Order) {
+        self.orders.lock().done(entry, order);
+        self.complaints.lock().over(entry);
+    }
+
+    /// Writes one order and tells the queue.
+    async fn write(&self, live: &Binding, entry: &EntryKey, order: &Order) -> Result<Done, DropError> {
         let text = stay::text(live);
         let edit = match order.kind {
             OrderKind::Drop => stay_edit::add(
@@ -172,8 +203,7 @@ impl Drops {
             Ok(edit) => edit,
             Err(unreadable) => {
                 self.complain(entry, order, &unreadable.to_string());
-                // Another look follows when the binding changes.
-                return Ok(Next::Done);
+                return Ok(Done::Unreadable);
             }
         };
         let written_in = match self.send(live, &edit).await {
@@ -182,17 +212,16 @@ impl Drops {
                 self.say(entry, order);
                 now.metadata.resource_version.clone().unwrap_or_default()
             }
-            Ok(WriteOutcome::Conflict | WriteOutcome::Gone) => return Ok(Next::After(AFTER_CONFLICT)),
+            Ok(WriteOutcome::Conflict | WriteOutcome::Gone) => return Ok(Done::Outdated),
             Err(WriteError::Refused { source, .. }) => {
                 self.complain(entry, order, &format!("the API server refuses it: {source}"));
-                return Ok(Next::After(AFTER_REFUSAL));
+                return Ok(Done::Refused);
             }
             Err(error) => return Err(error.into()),
         };
         self.tell(entry, order, written_in).await?;
-        self.complained.lock().remove(entry);
-        self.orders.lock().done(entry, order);
-        Ok(Next::After(Duration::ZERO))
+        self.over(entry, order);
+        Ok(Done::Written)
     }
 
     async fn send(&self, read: &Binding, edit: &StayEdit) -> Result<WriteOutcome, WriteError> {
@@ -267,7 +296,7 @@ impl Drops {
     }
 
     fn complain(&self, entry: &EntryKey, order: &Order, why: &str) {
-        if self.complained.lock().insert(entry.clone(), order.clone()).as_ref() == Some(order) {
+        if !self.complaints.lock().is_first(entry, order) {
             return;
         }
         let (word, what) = match order.kind {
