@@ -20,6 +20,7 @@ use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::confirmations::{Confirmation, Confirmations};
 use super::judged_part::{JudgedPart, Keeper};
 use super::published::{Changed, PublishedSet, Resend};
 
@@ -121,22 +122,13 @@ impl Stores {
     }
 }
 
-/// What the queue asked to be confirmed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Confirmation {
-    /// Version of the binding as the evictor read it; empty: it is gone.
-    pub binding_version: String,
-    /// Version of the Cluster as the evictor read it; empty: it is gone.
-    pub cluster_version: String,
-}
-
 /// Stored state, and the published set that follows from it.
 pub(crate) struct Index {
     pub stores: Stores,
     switches: Switches,
     pub published: PublishedSet,
     recovering: BTreeMap<ClusterName, BTreeMap<TaintId, Recovering>>,
-    to_confirm: BTreeMap<EntryKey, Confirmation>,
+    to_confirm: Confirmations,
     /// How many pairs of binding and cluster have been judged so far.
     pub judged: u64,
 }
@@ -152,7 +144,7 @@ impl Index {
             switches,
             published: PublishedSet::default(),
             recovering: BTreeMap::new(),
-            to_confirm: BTreeMap::new(),
+            to_confirm: Confirmations::default(),
             judged: 0,
         };
         for cluster in index.stores.clusters.list() {
@@ -178,12 +170,7 @@ impl Index {
     pub fn binding_changed(&mut self, key: &BindingKey) -> Touched {
         let binding = self.stores.judged(key);
         let mut clusters: BTreeSet<ClusterName> = self.published.clusters_of(key).into_iter().collect();
-        clusters.extend(
-            self.to_confirm
-                .keys()
-                .filter(|asked| asked.binding == *key)
-                .map(|asked| asked.cluster.clone()),
-        );
+        clusters.extend(self.to_confirm.clusters_of(key).cloned());
         let on = binding.iter().flat_map(|binding| &binding.spec.clusters);
         clusters.extend(on.map(|target| ClusterName::from(target.name.as_str())));
         let mut touched = Touched::new();
@@ -296,14 +283,10 @@ impl Index {
         binding: Option<&Binding>,
         cluster: Option<&Cluster>,
     ) -> Vec<EntryKey> {
-        if self.to_confirm.is_empty() {
-            return Vec::new();
-        }
         let binding = binding.map(|b| &b.metadata);
         let cluster = cluster.map(|c| &c.metadata);
         self.to_confirm
-            .iter()
-            .filter(|(asked, _)| asked.cluster == *name && asked.binding == *key)
+            .of(name, key)
             .filter(|(asked, confirmation)| {
                 is_new_enough(binding, &asked.binding_uid, &confirmation.binding_version)
                     && is_new_enough(cluster, &asked.cluster_uid, &confirmation.cluster_version)
@@ -315,13 +298,7 @@ impl Index {
     /// A newer version of a Cluster may be what an answer waited for.
     fn confirm_on(&mut self, name: &ClusterName) -> Touched {
         let mut touched = Touched::new();
-        let asked: Vec<BindingKey> = self
-            .to_confirm
-            .keys()
-            .filter(|asked| asked.cluster == *name)
-            .map(|asked| asked.binding.clone())
-            .collect();
-        for key in asked {
+        for key in self.to_confirm.bindings_on(name) {
             let binding = self.stores.judged(&key);
             self.judge(name, &key, binding.as_ref(), &mut touched);
         }

@@ -6,6 +6,7 @@
 //! the queue), `pending` (what the queue holds, and the conditions that follow from it), `drops` (what operators ordered,
 //! written as `stay` on the binding), `switched_off` (what is not done because of a switch). Here is the wiring.
 
+mod confirmations;
 mod drops;
 mod index;
 mod judged_part;

@@ -16,7 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 use tracing::warn;
 
-use super::index::Confirmation;
+use super::confirmations::Confirmation;
 use super::{PRODUCER, Shared};
 use crate::link::Link;
 
