@@ -59,14 +59,17 @@ pub(crate) struct Page {
 }
 
 impl Lists {
-    /// The page that is asked for; `take` makes the snapshot of a first page.
+    /// The page that is asked for; `take` makes the snapshot of a first page. It looks through the whole queue, so nobody
+    /// waits for it who reads on in another list.
     pub(super) fn page(
         &self,
         request: &v1::ListEntriesRequest,
         epoch: &str,
         take: impl FnOnce(&v1::EntryFilter) -> Snapshot,
     ) -> Result<Page, Status> {
-        let page = self.snapshots.lock().page(request, epoch, take)?;
+        let filter = request.filter.clone().unwrap_or_default();
+        let first = request.page_token.is_empty().then(|| take(&filter));
+        let page = self.snapshots.lock().page(request, epoch, &filter, first)?;
         self.kept_one.notify_one();
         Ok(page)
     }
@@ -96,18 +99,18 @@ impl Snapshots {
         &mut self,
         request: &v1::ListEntriesRequest,
         epoch: &str,
-        take: impl FnOnce(&v1::EntryFilter) -> Snapshot,
+        filter: &v1::EntryFilter,
+        first: Option<Snapshot>,
     ) -> Result<Page, Status> {
-        let filter = request.filter.clone().unwrap_or_default();
         let (term, filter_hash) = (hash(epoch), hash(filter.encode_to_vec()));
         let size = match usize::try_from(request.page_size).unwrap_or(usize::MAX) {
             0 => DEFAULT_PAGE,
             size => size.min(LARGEST_PAGE),
         };
         self.forget_old();
-        let (id, snapshot, offset) = if request.page_token.is_empty() {
+        let (id, snapshot, offset) = if let Some(first) = first {
             self.next += 1;
-            (self.next, take(&filter), 0)
+            (self.next, first, 0)
         } else {
             let token: Token = read_token(&request.page_token)
                 .ok_or_else(|| Status::invalid_argument("page_token is none of this service's"))?;
@@ -242,6 +245,30 @@ mod tests {
             () = abandoned => {}
             () = lists.tidy() => {}
         }
+    }
+
+    #[test]
+    fn a_snapshot_is_taken_while_other_lists_can_be_read_on() {
+        let lists = Lists::default();
+        let entries = Arc::default();
+        let page = lists.page(&v1::ListEntriesRequest::default(), "q/1", |_| {
+            assert!(lists.snapshots.try_lock().is_some(), "nobody waits");
+            Snapshot {
+                entries,
+                as_of: Timestamp::UNIX_EPOCH,
+                revision: 1,
+            }
+        });
+        assert_eq!(page.unwrap().snapshot.revision, 1);
+        let nonsense = v1::ListEntriesRequest {
+            page_token: "x".into(),
+            ..v1::ListEntriesRequest::default()
+        };
+        let refused = lists.page(&nonsense, "q/1", |_| unreachable!("no later page takes one"));
+        assert_eq!(
+            refused.err().map(|status| status.code()),
+            Some(tonic::Code::InvalidArgument)
+        );
     }
 
     #[test]
