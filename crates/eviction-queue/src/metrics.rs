@@ -8,6 +8,7 @@ use controller_kit::metrics::Family;
 use failover_core::eviction::regime::Regime;
 
 use crate::shell::Shell;
+use crate::streams::StreamKind;
 
 const COLLECTOR: &str = "evictionQueue";
 
@@ -42,6 +43,10 @@ pub fn unregister(ctx: &Context) {
 
 fn families(shell: &Shell) -> Vec<Family> {
     let latencies = shell.latencies();
+    let streams = StreamKind::ALL.into_iter().fold(
+        Family::gauge("failover_queue_streams", "Streams that are open, by kind."),
+        |family, kind| family.with(&[("kind", kind.as_str())], number(shell.streams().open(kind))),
+    );
     shell.look(|queue, now| {
         let mut total = Family::gauge("evict_total", "Entries in the queue, by the cluster that they leave.");
         let mut kinds = Family::gauge(
@@ -112,6 +117,7 @@ fn families(shell: &Shell) -> Vec<Family> {
             .with(&[], verdict.evictions_per_second),
             Family::gauge("failover_queue_oldest_ready_seconds", "Age of the longest ready entry.").with(&[], oldest),
             Family::gauge("failover_queue_pauses", "Pauses in effect.").with(&[], number(status.pauses.len())),
+            streams,
         ]
     })
 }

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use futures::Stream;
 use parking_lot::Mutex;
+use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
+
+use crate::streams::Slot;
 
 /// Messages down a stream.
 pub type Down<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -43,17 +45,17 @@ struct Cut {
 pub struct DoesNotRead;
 
 impl<T: Send + 'static> Outlet<T> {
-    /// A way down with room for so many messages that are not read yet. The permit is given back when the far end is
+    /// A way down with room for so many messages that are not read yet. The slot is given back when the far end is
     /// gone.
     #[must_use]
-    pub fn new(room: usize, permit: OwnedSemaphorePermit) -> (Self, Down<T>) {
+    pub fn new(room: usize, slot: Slot) -> (Self, Down<T>) {
         let (sender, receiver) = mpsc::channel(room);
         let cut = Arc::new(Cut::default());
         let far = Far {
             receiver,
             cut: cut.clone(),
             over: false,
-            _permit: permit,
+            _slot: slot,
         };
         (Self { sender, cut }, Box::pin(futures::stream::unfold(far, Far::next)))
     }
@@ -88,7 +90,7 @@ struct Far<T> {
     receiver: mpsc::Receiver<Result<T, Status>>,
     cut: Arc<Cut>,
     over: bool,
-    _permit: OwnedSemaphorePermit,
+    _slot: Slot,
 }
 
 impl<T> Far<T> {
@@ -110,36 +112,37 @@ impl<T> Far<T> {
 mod tests {
     use super::*;
     use futures::StreamExt;
-    use tokio::sync::Semaphore;
     use tonic::Code;
 
-    async fn outlet(room: usize) -> (Outlet<u32>, Down<u32>, Arc<Semaphore>) {
-        let streams = Arc::new(Semaphore::new(1));
-        let permit = streams.clone().acquire_owned().await.unwrap();
-        let (outlet, down) = Outlet::new(room, permit);
+    use crate::streams::{StreamKind, Streams};
+
+    fn outlet(room: usize) -> (Outlet<u32>, Down<u32>, Streams) {
+        let streams = Streams::default();
+        let slot = streams.slot(StreamKind::Publish, "somebody".into()).unwrap();
+        let (outlet, down) = Outlet::new(room, slot);
         (outlet, down, streams)
     }
 
     #[tokio::test]
     async fn what_was_sent_comes_before_the_end() {
-        let (outlet, mut down, streams) = outlet(8).await;
+        let (outlet, mut down, streams) = outlet(8);
         outlet.send(1).unwrap();
         outlet.finish(Status::aborted("over"));
         assert_eq!(down.next().await.unwrap().unwrap(), 1);
         assert_eq!(down.next().await.unwrap().unwrap_err().code(), Code::Aborted);
-        assert!(down.next().await.is_none());
         assert_eq!(
-            streams.available_permits(),
-            0,
-            "the stream is there as long as somebody holds it"
+            streams.open(StreamKind::Publish),
+            1,
+            "the stream is there until its end is read"
         );
+        assert!(down.next().await.is_none());
         drop(down);
-        assert_eq!(streams.available_permits(), 1);
+        assert_eq!(streams.open(StreamKind::Publish), 0);
     }
 
     #[tokio::test]
     async fn who_does_not_read_is_cut_off_at_the_bound() {
-        let (outlet, mut down, _streams) = outlet(2).await;
+        let (outlet, mut down, _streams) = outlet(2);
         assert_eq!([outlet.send(1), outlet.send(2)], [Ok(()), Ok(())]);
         assert_eq!(outlet.send(3), Err(DoesNotRead));
         outlet.finish(Status::resource_exhausted("does not read"));
@@ -150,7 +153,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_is_gone_is_no_error() {
-        let (outlet, down, _streams) = outlet(1).await;
+        let (outlet, down, _streams) = outlet(1);
         drop(down);
         assert_eq!([outlet.send(1), outlet.send(2)], [Ok(()), Ok(())]);
     }

@@ -2,6 +2,7 @@
 
 mod admin;
 mod bounds;
+mod callers;
 mod inspection;
 mod lease;
 mod listing;

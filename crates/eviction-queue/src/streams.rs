@@ -1,5 +1,6 @@
 //! How many streams may be open at once, of each kind. A slot is taken before a stream is served and is free again when
-//! the far end is gone, read or not.
+//! the far end is gone, read or not. Who takes one and who gives it back is logged, so that whoever holds too many can be
+//! found.
 
 use std::sync::Arc;
 
@@ -43,6 +44,9 @@ pub enum StreamKind {
 }
 
 impl StreamKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Publish, Self::Lease, Self::WatchEntries];
+
     /// Name of the method.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -73,23 +77,53 @@ impl StreamKind {
     }
 }
 
+/// The slot of one stream; given back when it is dropped.
+#[derive(Debug)]
+pub struct Slot {
+    kind: StreamKind,
+    caller: Arc<str>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        tracing::info!(kind = self.kind.as_str(), caller = &*self.caller, "a stream was closed");
+    }
+}
+
 impl Streams {
-    /// A slot for one more stream.
+    /// A slot for one more stream of this caller.
     ///
     /// # Errors
     /// RESOURCE_EXHAUSTED when there is none.
-    pub fn slot(&self, kind: StreamKind) -> Result<OwnedSemaphorePermit, Status> {
-        let slots = match kind {
-            StreamKind::Publish => &self.publish,
-            StreamKind::Lease => &self.lease,
-            StreamKind::WatchEntries => &self.watch,
-        };
-        slots.clone().try_acquire_owned().map_err(|_| {
+    pub fn slot(&self, kind: StreamKind, caller: Arc<str>) -> Result<Slot, Status> {
+        let permit = self.slots(kind).clone().try_acquire_owned().map_err(|_| {
             Status::resource_exhausted(format!(
-                "{} streams of {} are open, which is the most: try again later, or find out who holds them",
+                "{} streams of {} are open, which is the most: try again later, or find out from the queue's log who \
+                 holds them",
                 kind.most(),
                 kind.as_str()
             ))
+        })?;
+        tracing::info!(kind = kind.as_str(), caller = &*caller, "a stream was opened");
+        Ok(Slot {
+            kind,
+            caller,
+            _permit: permit,
         })
+    }
+
+    /// How many streams of this kind are open.
+    #[must_use]
+    pub fn open(&self, kind: StreamKind) -> usize {
+        kind.most().saturating_sub(self.slots(kind).available_permits())
+    }
+
+    fn slots(&self, kind: StreamKind) -> &Arc<Semaphore> {
+        match kind {
+            StreamKind::Publish => &self.publish,
+            StreamKind::Lease => &self.lease,
+            StreamKind::WatchEntries => &self.watch,
+        }
     }
 }

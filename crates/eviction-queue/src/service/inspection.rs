@@ -13,7 +13,7 @@ use failover_core::eviction::regime::{Regime, RegimeVerdict};
 use tonic::{Request, Response, Status};
 
 use super::listing::{Snapshot, select};
-use super::refusal;
+use super::{callers, refusal};
 use crate::outlet::Down;
 use crate::server::Server;
 use crate::shell::Shell;
@@ -118,7 +118,8 @@ impl QueueInspection for Inspection {
         request: Request<v1::WatchEntriesRequest>,
     ) -> Result<Response<Self::WatchEntriesStream>, Status> {
         let shell = self.server.leader().await?;
-        let down = super::watching::serve(&shell, request.into_inner());
+        let caller = callers::name(&request);
+        let down = super::watching::serve(&shell, caller, request.into_inner());
         Ok(Response::new(counted(&shell, "WatchEntries", down)?))
     }
 

@@ -15,8 +15,12 @@ use crate::shell::{Shell, Way};
 use crate::streams::StreamKind;
 
 /// Serves the stream: credit and renewals come up, leases go down.
-pub(super) fn serve(shell: &Arc<Shell>, up: Streaming<v1::LeaseRequest>) -> Result<Down<v1::LeaseResponse>, Status> {
-    let slot = shell.streams().slot(StreamKind::Lease)?;
+pub(super) fn serve(
+    shell: &Arc<Shell>,
+    caller: Arc<str>,
+    up: Streaming<v1::LeaseRequest>,
+) -> Result<Down<v1::LeaseResponse>, Status> {
+    let slot = shell.streams().slot(StreamKind::Lease, caller)?;
     let (outlet, down) = Outlet::new(StreamKind::Lease.unread(), slot);
     let term = shell.clone();
     shell.tasks().spawn("stream of a consumer", async move {

@@ -20,9 +20,10 @@ use crate::streams::StreamKind;
 pub(super) fn serve(
     server: &Arc<Server>,
     shell: &Arc<Shell>,
+    caller: Arc<str>,
     up: Streaming<v1::PublishRequest>,
 ) -> Result<Down<v1::PublishResponse>, Status> {
-    let slot = shell.streams().slot(StreamKind::Publish)?;
+    let slot = shell.streams().slot(StreamKind::Publish, caller)?;
     let (outlet, down) = Outlet::new(StreamKind::Publish.unread(), slot);
     let (server, term) = (server.clone(), shell.clone());
     shell.tasks().spawn("stream of a producer", async move {

@@ -8,7 +8,7 @@ use eviction_queue_api::v1::eviction_queue_server::EvictionQueue;
 use failover_core::eviction::queue::{CompleteResult, Completion, Event, NoTargetRestsOn, OutcomeKind};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::refusal;
+use super::{callers, refusal};
 use crate::outlet::Down;
 use crate::server::Server;
 use crate::shell::Shell;
@@ -38,7 +38,8 @@ impl EvictionQueue for Queue {
         request: Request<Streaming<v1::PublishRequest>>,
     ) -> Result<Response<Self::PublishStream>, Status> {
         let shell = self.server.leader().await?;
-        let down = super::publish::serve(&self.server, &shell, request.into_inner())
+        let caller = callers::name(&request);
+        let down = super::publish::serve(&self.server, &shell, caller, request.into_inner())
             .inspect_err(|status| refusal::count(shell.metrics(), StreamKind::Publish.as_str(), status))?;
         Ok(Response::new(down))
     }
@@ -48,7 +49,8 @@ impl EvictionQueue for Queue {
         request: Request<Streaming<v1::LeaseRequest>>,
     ) -> Result<Response<Self::LeaseStream>, Status> {
         let shell = self.server.leader().await?;
-        let down = super::lease::serve(&shell, request.into_inner())
+        let caller = callers::name(&request);
+        let down = super::lease::serve(&shell, caller, request.into_inner())
             .inspect_err(|status| refusal::count(shell.metrics(), StreamKind::Lease.as_str(), status))?;
         Ok(Response::new(down))
     }

@@ -21,9 +21,10 @@ const AT_ONCE: usize = 500;
 /// Serves a watch.
 pub(super) fn serve(
     shell: &Arc<Shell>,
+    caller: Arc<str>,
     request: v1::WatchEntriesRequest,
 ) -> Result<Down<v1::WatchEntriesResponse>, Status> {
-    let slot = shell.streams().slot(StreamKind::WatchEntries)?;
+    let slot = shell.streams().slot(StreamKind::WatchEntries, caller)?;
     let (down, received) = mpsc::channel(StreamKind::WatchEntries.unread());
     let term = shell.clone();
     shell.tasks().spawn("watch of entries", async move {

@@ -45,10 +45,16 @@ fn one_stream_too_many_is_told_so_and_served_when_another_ends() {
             queue.metrics().value("failover_queue_refused_total", &labels),
             Some(1.0)
         );
+        let streams = |kind| queue.metrics().value("failover_queue_streams", &[("kind", kind)]);
+        let all_but = |by: u32| Some(f64::from(u32::try_from(MAX_WATCH_STREAMS).unwrap() - by));
+        assert_eq!((streams("WatchEntries"), streams("Lease")), (all_but(0), Some(0.0)));
         open.truncate(MAX_WATCH_STREAMS - 1);
         world.settle().await;
+        assert_eq!(streams("WatchEntries"), all_but(1));
         assert!(watch(&client).await.is_ok());
-        assert!(Consumer::connect(&client, 1).await.is_ok(), "another kind has its own");
+        let consumer = Consumer::connect(&client, 1).await;
+        assert!(consumer.is_ok(), "another kind has its own");
+        assert_eq!(streams("Lease"), Some(1.0));
     });
 }
 
