@@ -8,15 +8,12 @@ use eviction_queue_api::v1::queue_admin_server::QueueAdmin;
 use failover_core::eviction::queue::{OrderKind, OrderRefused, OrderRequest};
 use tonic::{Request, Response, Status};
 
-use super::refusal;
-use crate::access::Caller;
+use super::{callers, refusal};
 use crate::server::Server;
 use crate::shell::{Run, Shell};
 
 /// The longest reason that is taken. In bytes.
 const MAX_REASON_BYTES: usize = 256;
-/// As much of a caller's name is written down. In bytes.
-const MAX_CALLER_BYTES: usize = 256;
 
 /// The service for people who change the queue.
 #[derive(Clone, Debug)]
@@ -35,40 +32,62 @@ impl Admin {
 #[tonic::async_trait]
 impl QueueAdmin for Admin {
     async fn drop(&self, request: Request<v1::DropRequest>) -> Result<Response<v1::DropResponse>, Status> {
-        let shell = self.server.leader().await?;
-        let caller = caller(&request);
-        let request = request.into_inner();
-        let ask = Ask {
-            key: request.key,
-            reason: request.reason,
-            run: run(request.dry_run),
-        };
-        let entry = counted(&shell, "Drop", order(&shell, OrderKind::Drop, caller, ask))?;
+        let entry = self.order(OrderKind::Drop, request).await?;
         Ok(Response::new(v1::DropResponse { entry: Some(entry) }))
     }
 
     async fn undrop(&self, request: Request<v1::UndropRequest>) -> Result<Response<v1::UndropResponse>, Status> {
-        let shell = self.server.leader().await?;
-        let caller = caller(&request);
-        let request = request.into_inner();
-        let ask = Ask {
-            key: request.key,
-            reason: request.reason,
-            run: run(request.dry_run),
-        };
-        let entry = counted(&shell, "Undrop", order(&shell, OrderKind::Undrop, caller, ask))?;
+        let entry = self.order(OrderKind::Undrop, request).await?;
         Ok(Response::new(v1::UndropResponse { entry: Some(entry) }))
     }
 }
 
+impl Admin {
+    /// The entry as it is after the order.
+    async fn order(&self, kind: OrderKind, request: Request<impl Into<Ask>>) -> Result<v1::Entry, Status> {
+        let shell = self.server.leader().await?;
+        let caller = callers::name(&request);
+        order(&shell, kind, caller, request.into_inner().into())
+            .inspect_err(|status| refusal::count(shell.metrics(), method(kind), status))
+    }
+}
+
+/// What both orders say.
 struct Ask {
     key: Option<v1::EntryKey>,
     reason: String,
     run: Run,
 }
 
+impl From<v1::DropRequest> for Ask {
+    fn from(request: v1::DropRequest) -> Self {
+        Self {
+            key: request.key,
+            reason: request.reason,
+            run: run(request.dry_run),
+        }
+    }
+}
+
+impl From<v1::UndropRequest> for Ask {
+    fn from(request: v1::UndropRequest) -> Self {
+        Self {
+            key: request.key,
+            reason: request.reason,
+            run: run(request.dry_run),
+        }
+    }
+}
+
 fn run(dry_run: bool) -> Run {
     if dry_run { Run::Dry } else { Run::ForReal }
+}
+
+fn method(kind: OrderKind) -> &'static str {
+    match kind {
+        OrderKind::Drop => "Drop",
+        OrderKind::Undrop => "Undrop",
+    }
 }
 
 fn order(shell: &Shell, kind: OrderKind, caller: Arc<str>, ask: Ask) -> Result<v1::Entry, Status> {
@@ -107,17 +126,4 @@ fn order(shell: &Shell, kind: OrderKind, caller: Arc<str>, ask: Ask) -> Result<v
         }
     );
     Ok(to_entry(&plan.entry))
-}
-
-/// Who calls. Every request has it in its extensions.
-fn caller<T>(request: &Request<T>) -> Arc<str> {
-    let name = request
-        .extensions()
-        .get::<Caller>()
-        .map_or("somebody", |caller| caller.name.as_str());
-    name[..name.floor_char_boundary(MAX_CALLER_BYTES)].into()
-}
-
-fn counted<T>(shell: &Shell, method: &'static str, answer: Result<T, Status>) -> Result<T, Status> {
-    answer.inspect_err(|status| refusal::count(shell.metrics(), method, status))
 }
