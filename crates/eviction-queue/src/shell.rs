@@ -13,7 +13,7 @@ use controller_kit::{Clock, Context, Leadership, Metrics, Tasks};
 use eviction_queue_api::convert::{to_key, to_published, to_time};
 use eviction_queue_api::v1;
 use failover_core::eviction::queue::{
-    CompleteResult, Effect, EntryKey, Event, Leading, Moment, OrderPlan, OrderRefused, OrderRequest, Queue,
+    CompleteResult, Effect, EntryKey, Event, Leading, LeaseEnd, Moment, OrderPlan, OrderRefused, OrderRequest, Queue,
     QueueSettings, RecentOutcome, StreamId,
 };
 use jiff::SignedDuration;
@@ -421,16 +421,16 @@ impl Shell {
     fn finished(&self, inner: &mut Inner, outcome: &RecentOutcome) {
         tracing::info!(
             entry = %outcome.key,
-            outcome = outcome.outcome,
+            outcome = outcome.end.as_str(),
             reason = outcome.reason,
             message = outcome.message,
             "lease ended"
         );
-        let labels = [("outcome", outcome.outcome), ("reason", as_label(&outcome.reason))];
+        let labels = [("outcome", outcome.end.as_str()), ("reason", as_label(&outcome.reason))];
         self.metrics
             .counter("failover_queue_outcomes_total", &labels)
             .increment(1);
-        if outcome.outcome == "Evicted" {
+        if outcome.end == LeaseEnd::Evicted {
             let latency: SignedDuration = outcome.ended_at.duration_since(outcome.due_at);
             inner
                 .latencies

@@ -7,7 +7,7 @@ use eviction_queue_api::convert::{known, to_entry, to_key, to_template, to_time}
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::queue_inspection_server::QueueInspection;
 use failover_core::eviction::queue::{
-    Entry, LaneView, Moment, PauseScopeView, Place, Queue, RecentOutcome, State, Totals,
+    Entry, LaneView, LeaseEnd, Moment, PauseScopeView, Place, Queue, RecentOutcome, State, Totals,
 };
 use failover_core::eviction::regime::{Regime, RegimeVerdict};
 use tonic::{Request, Response, Status};
@@ -262,13 +262,14 @@ fn to_totals(totals: Totals) -> v1::Totals {
 }
 
 fn to_recent(outcome: &RecentOutcome) -> v1::RecentOutcome {
-    let kind = match outcome.outcome {
-        "Evicted" => v1::Outcome::Evicted,
-        "NotNeeded" => v1::Outcome::NotNeeded,
-        "NoTarget" => v1::Outcome::NoTarget,
-        "Failed" => v1::Outcome::Failed,
-        "Wait" => v1::Outcome::Wait,
-        _ => v1::Outcome::Unspecified,
+    let kind = match outcome.end {
+        LeaseEnd::Evicted => v1::Outcome::Evicted,
+        LeaseEnd::NotNeeded => v1::Outcome::NotNeeded,
+        LeaseEnd::NoTarget => v1::Outcome::NoTarget,
+        LeaseEnd::Failed => v1::Outcome::Failed,
+        LeaseEnd::Wait => v1::Outcome::Wait,
+        // It has no word for what nobody said; the reason tells it.
+        LeaseEnd::Lapsed => v1::Outcome::Unspecified,
     };
     v1::RecentOutcome {
         key: Some(to_key(&outcome.key)),

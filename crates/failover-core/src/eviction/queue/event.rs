@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::entry::{EntryKey, Published, WithdrawReason};
 use super::lease::LeaseId;
 use super::operator::OrderRequest;
-use super::outcome::RecentOutcome;
+use super::outcome::{LeaseEnd, RecentOutcome};
 use super::producer::ProducerEpoch;
 use super::view::{ClusterView, PauseView};
 
@@ -194,13 +194,7 @@ impl OutcomeKind {
     /// One word in CamelCase.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Evicted => "Evicted",
-            Self::NotNeeded { .. } => "NotNeeded",
-            Self::NoTarget { .. } => "NoTarget",
-            Self::Failed => "Failed",
-            Self::Wait { .. } => "Wait",
-        }
+        LeaseEnd::from(self).as_str()
     }
 }
 

@@ -43,7 +43,7 @@ pub use lease::LeaseId;
 pub use listing::LaneEntries;
 pub use model::Queue;
 pub use operator::{OperatorOrder, OrderKind, OrderPlan, OrderRefused, OrderRequest};
-pub use outcome::{ClusterStats, RecentOutcome};
+pub use outcome::{ClusterStats, LeaseEnd, RecentOutcome};
 pub use producer::{EpochCheck, ProducerEpoch};
 pub use settings::{BackOff, QueueSettings};
 pub use view::{ClusterView, PauseScopeView, PauseView};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::entry::{EntryKey, TemplateRef};
+use super::event::OutcomeKind;
 
 /// What became of one lease.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +16,8 @@ pub struct RecentOutcome {
     pub key: Arc<EntryKey>,
     /// Its template.
     pub template: TemplateRef,
-    /// Evicted, NotNeeded, NoTarget, Failed, Wait, or Lapsed.
-    pub outcome: &'static str,
+    /// How it ended.
+    pub end: LeaseEnd,
     /// One word in CamelCase.
     pub reason: String,
     /// A sentence.
@@ -31,8 +32,49 @@ pub struct RecentOutcome {
     pub consumer: Arc<str>,
 }
 
-/// Outcome word of a lease that nobody completed.
-pub(super) const LAPSED: &str = "Lapsed";
+/// How a lease ended: by what its consumer said, or by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseEnd {
+    /// The binding was written.
+    Evicted,
+    /// The live state showed no cause.
+    NotNeeded,
+    /// No cluster could take the workload.
+    NoTarget,
+    /// Reading or writing failed.
+    Failed,
+    /// Not yet.
+    Wait,
+    /// Nobody completed it.
+    Lapsed,
+}
+
+impl LeaseEnd {
+    /// One word in CamelCase.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Evicted => "Evicted",
+            Self::NotNeeded => "NotNeeded",
+            Self::NoTarget => "NoTarget",
+            Self::Failed => "Failed",
+            Self::Wait => "Wait",
+            Self::Lapsed => "Lapsed",
+        }
+    }
+}
+
+impl From<&OutcomeKind> for LeaseEnd {
+    fn from(outcome: &OutcomeKind) -> Self {
+        match outcome {
+            OutcomeKind::Evicted => Self::Evicted,
+            OutcomeKind::NotNeeded { .. } => Self::NotNeeded,
+            OutcomeKind::NoTarget { .. } => Self::NoTarget,
+            OutcomeKind::Failed => Self::Failed,
+            OutcomeKind::Wait { .. } => Self::Wait,
+        }
+    }
+}
 
 const RATE_WINDOW: Duration = Duration::from_secs(60);
 const SUCCESS_WINDOW: Duration = Duration::from_secs(600);

@@ -7,7 +7,7 @@ use crate::eviction::queue::changes::Removed;
 use crate::eviction::queue::entry::{Aftermath, Entry, EntryKey};
 use crate::eviction::queue::event::{CompleteResult, Completion, Effect, Moment, OutcomeKind, StreamId};
 use crate::eviction::queue::lease::{Lease, LeaseId};
-use crate::eviction::queue::outcome::RecentOutcome;
+use crate::eviction::queue::outcome::{LeaseEnd, RecentOutcome};
 
 impl Queue {
     /// Prolongs leases. They belong to the stream on which that was asked: a consumer whose stream broke renews on its
@@ -82,7 +82,7 @@ impl Queue {
         } else {
             self.bucket.give_back(id);
         }
-        self.finished(&lease, outcome.as_str(), reason, message.clone(), now);
+        self.finished(&lease, LeaseEnd::from(&outcome), reason, message.clone(), now);
         self.effects.push(Effect::Completed(CompleteResult::Accepted));
         if outcome == OutcomeKind::Evicted {
             if let Some((key, _)) = self.entries.get_key_value(&lease.key) {
@@ -173,24 +173,17 @@ impl Queue {
         }
     }
 
-    pub(super) fn finished(
-        &mut self,
-        lease: &Lease,
-        outcome: &'static str,
-        reason: String,
-        message: String,
-        now: Moment,
-    ) {
+    pub(super) fn finished(&mut self, lease: &Lease, end: LeaseEnd, reason: String, message: String, now: Moment) {
         let stats = self.stats.entry(lease.key.cluster.clone()).or_default();
-        match outcome {
-            "Evicted" => stats.evicted(now.elapsed),
-            "Failed" => stats.missed(now.elapsed),
-            _ => {}
+        match end {
+            LeaseEnd::Evicted => stats.evicted(now.elapsed),
+            LeaseEnd::Failed => stats.missed(now.elapsed),
+            LeaseEnd::NotNeeded | LeaseEnd::NoTarget | LeaseEnd::Wait | LeaseEnd::Lapsed => {}
         }
         let recent = RecentOutcome {
             key: lease.key.clone(),
             template: lease.published.template.clone(),
-            outcome,
+            end,
             reason,
             message,
             due_at: lease.published.due_at,

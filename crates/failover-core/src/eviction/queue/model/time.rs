@@ -4,7 +4,7 @@ use super::{LAPSED_KEPT, Queue};
 use crate::eviction::queue::changes::Removed;
 use crate::eviction::queue::event::Moment;
 use crate::eviction::queue::lease::LeaseId;
-use crate::eviction::queue::outcome::LAPSED;
+use crate::eviction::queue::outcome::LeaseEnd;
 use crate::eviction::queue::producer::Link;
 
 impl Queue {
@@ -49,8 +49,8 @@ impl Queue {
         self.lapsed.push_back((id, lease.key.clone()));
         self.finished(
             &lease,
-            LAPSED,
-            LAPSED.to_owned(),
+            LeaseEnd::Lapsed,
+            LeaseEnd::Lapsed.as_str().to_owned(),
             format!(
                 "consumer {} did not complete the lease in time",
                 lease.consumer_identity

@@ -157,7 +157,7 @@ fn a_lapsed_lease_keeps_its_token_and_gives_its_entry_back() {
         matches!(sim.only().state, State::Leased(id) if id != lease),
         "and is leased again, by a token of its own"
     );
-    assert_eq!(sim.queue.recent().next().unwrap().outcome, "Lapsed");
+    assert_eq!(sim.queue.recent().next().unwrap().end, LeaseEnd::Lapsed);
     let key = sim.only().key().clone();
     let completion = Completion {
         outcome: OutcomeKind::Failed,
