@@ -18,7 +18,8 @@ pub enum KnownBy {
 /// Who makes a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Who it is, for people: a certificate's name, the user of a token, or `local`.
+    /// Who it is, for people: the name of its certificate that gives the right (all of them, with commas, where
+    /// everybody has it), the user of its token, or `local`.
     pub name: String,
     /// How that is known.
     pub known_by: KnownBy,

@@ -125,7 +125,7 @@ pub fn decide(policy: &Policy, callable: Option<Callable>, seen: &Seen) -> Decis
     let shown = seen.certificate.as_ref().filter(|_| certificates.is_some());
     let Callable::ByThoseWith(need) = callable else {
         return Decision::Admit(match shown {
-            Some(names) => by_certificate(names),
+            Some(names) => by_certificate(names, None),
             None => Caller::new("anybody", KnownBy::Nothing),
         });
     };
@@ -143,7 +143,7 @@ pub fn decide(policy: &Policy, callable: Option<Callable>, seen: &Seen) -> Decis
     };
     let roles = role_names.roles_of(names);
     if roles.iter().any(|role| role.covers(need.role)) {
-        return Decision::Admit(by_certificate(names));
+        return Decision::Admit(by_certificate(names, role_names.giver(need.role, names)));
     }
     Decision::Refuse(Refusal::Certificate {
         names: names.clone(),
@@ -152,8 +152,14 @@ pub fn decide(policy: &Policy, callable: Option<Callable>, seen: &Seen) -> Decis
     })
 }
 
-fn by_certificate(names: &[String]) -> Caller {
-    let name = names.first().map_or("a certificate without a name", String::as_str);
+/// What a caller does is put down to the name that gives it the right: the others say nothing of that, and may be
+/// anybody's. Where no name of its own does, to all that it has.
+fn by_certificate(names: &[String], giver: Option<&str>) -> Caller {
+    let name = match (giver, names) {
+        (Some(giver), _) => giver.to_owned(),
+        (None, []) => "a certificate without a name".to_owned(),
+        (None, names) => names.join(", "),
+    };
     Caller::new(name, KnownBy::Certificate)
 }
 

@@ -70,6 +70,31 @@ fn certificates_have_roles(#[case] name: &str, #[case] may: &[&str]) {
     }
 }
 
+// The common name says nothing when a URI gave the right: what is done stands under the name that may do it.
+#[rstest]
+#[case(&["alice", "spiffe://fleet/ops"], DROP, "spiffe://fleet/ops")]
+#[case(&["reader", "spiffe://fleet/ops"], DROP, "spiffe://fleet/ops")]
+#[case(&["reader", "spiffe://fleet/ops"], STATUS, "reader")]
+#[case(&["alice", "spiffe://fleet/ops"], STATUS, "spiffe://fleet/ops")]
+#[case(&["alice", "producer"], PUBLISH, "producer")]
+// Everybody may lease.
+#[case(&["alice", "spiffe://fleet/a"], LEASE, "alice, spiffe://fleet/a")]
+#[case(&["*", "alice"], LEASE, "*, alice")]
+#[case(&["alice", "consumer"], LEASE, "consumer")]
+#[case(&["alice", "spiffe://fleet/a"], HEALTH, "alice, spiffe://fleet/a")]
+fn the_caller_is_the_name_that_gives_the_right(#[case] has: &[&str], #[case] path: &str, #[case] expected: &str) {
+    let policy = Policy::Credentials {
+        certificates: Some(
+            roles()
+                .with(Role::Admin, ["spiffe://fleet/ops"])
+                .with(Role::Consumer, ["*"]),
+        ),
+        tokens: Tokens::Ignored,
+    };
+    let decision = decide(&policy, callable(path), &seen(has, Token::None));
+    assert_eq!(decision, Decision::Admit(Caller::new(expected, KnownBy::Certificate)));
+}
+
 #[test]
 fn on_loopback_everybody_may_everything_that_there_is() {
     for path in [STATUS, PUBLISH, DROP, HEALTH] {

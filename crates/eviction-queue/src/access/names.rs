@@ -41,6 +41,22 @@ impl RoleNames {
         Role::ALL.into_iter().filter(listed).collect()
     }
 
+    /// The first of these names that is listed with a role that covers this one; nothing when no name gives it, as when
+    /// everybody has it.
+    #[must_use]
+    pub fn giver<'a>(&self, role: Role, names: &'a [String]) -> Option<&'a str> {
+        let gives = |name: &&String| {
+            Role::ALL
+                .into_iter()
+                .any(|of| of.covers(role) && self.of(of).contains(*name))
+        };
+        names
+            .iter()
+            .filter(|name| *name != EVERYBODY)
+            .find(gives)
+            .map(String::as_str)
+    }
+
     fn of(&self, role: Role) -> &BTreeSet<String> {
         match role {
             Role::Producer => &self.producers,
@@ -82,6 +98,28 @@ mod tests {
         );
         assert_eq!(roles(&["*.example.org", "Manager", "manager.", ""]), []);
         assert_eq!(roles(&["*"]), [], "a certificate cannot call itself everybody");
+    }
+
+    #[test]
+    fn the_name_that_gives_a_role() {
+        let names = RoleNames::default()
+            .with(Role::Admin, ["spiffe://fleet/ops", "*"])
+            .with(Role::Reader, ["somebody"]);
+        let has = ["somebody", "spiffe://fleet/ops"].map(String::from);
+        assert_eq!(names.giver(Role::Admin, &has), Some("spiffe://fleet/ops"));
+        assert_eq!(names.giver(Role::Reader, &has), Some("somebody"), "the first of two");
+        assert_eq!(
+            names.giver(Role::Reader, &has[1..]),
+            Some("spiffe://fleet/ops"),
+            "by what covers it"
+        );
+        assert_eq!(names.giver(Role::Admin, &has[..1]), None, "it is everybody's");
+        assert_eq!(
+            names.giver(Role::Admin, &["*".to_owned()]),
+            None,
+            "nobody is called everybody"
+        );
+        assert_eq!(names.giver(Role::Producer, &has), None);
     }
 
     #[test]
