@@ -9,6 +9,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use jiff::Timestamp;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::Status;
 
@@ -29,6 +30,10 @@ const LOOK_AGAIN_EVERY: Duration = YES_COUNTS_FOR;
 
 /// How long it takes until a question about the token of an open stream is asked again when it had no answer.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// How long a stream goes on without an answer about its token. Far more than a restart of the API server takes, and an
+/// end to the rights of a token that nobody judges any more.
+const WITHOUT_ANSWER_FOR: Duration = Duration::from_secs(300);
 
 const REFUSED: &str = "failover_queue_calls_refused_total";
 
@@ -182,23 +187,32 @@ impl Gate {
 
     /// Looks again and again whether the caller of a stream still has the right to it, until the stream is over.
     ///
-    /// While the API server cannot be asked about a token the stream goes on: its own Lease is there as well, so that a
-    /// queue that cannot ask does not lead for longer than its renew deadline, and only a leader has streams.
+    /// While the API server cannot be asked about a token the stream goes on for [`WITHOUT_ANSWER_FOR`]. A queue that
+    /// cannot reach it at all does not lead for as long; but it may also be reviews alone that are slow or refused.
     fn look_again(&self, right: Right, path: &str, (cut, over): (Cut, CancellationToken)) {
         let (path, clock) = (path.to_owned(), self.clock.clone());
         let (metrics, shutdown) = (self.metrics.clone(), self.tasks.shutdown().clone());
         let looking = async move {
-            let mut wait = LOOK_AGAIN_EVERY;
+            let (mut wait, mut known_at) = (LOOK_AGAIN_EVERY, Instant::now());
             loop {
                 tokio::time::sleep(wait).await;
                 let status = match right.still_there(&clock).await {
                     Ok(()) => {
-                        wait = LOOK_AGAIN_EVERY;
+                        (wait, known_at) = (LOOK_AGAIN_EVERY, Instant::now());
                         continue;
                     }
-                    Err(Lost::Unknown) => {
+                    Err(Lost::Unknown(_)) if known_at.elapsed() < WITHOUT_ANSWER_FOR => {
                         wait = ASK_AGAIN_AFTER;
                         continue;
+                    }
+                    Err(Lost::Unknown(refusal)) => {
+                        let told = refusal.status(&path);
+                        let seconds = known_at.elapsed().as_secs();
+                        let told = format!(
+                            "not known for {seconds} seconds whether the stream may go on: {}",
+                            told.message()
+                        );
+                        Status::unavailable(told)
                     }
                     Err(Lost::Refused(refusal)) => refusal.status(&path),
                     Err(Lost::Over(status)) => status,
@@ -235,7 +249,7 @@ enum Right {
 /// Why a right is not there.
 enum Lost {
     /// Nobody could be asked.
-    Unknown,
+    Unknown(Refusal),
     /// The API server says no.
     Refused(Refusal),
     /// Its time is over.
@@ -248,7 +262,7 @@ impl Right {
             Self::Certificate(not_after) => over(*not_after, clock).map_err(Lost::Over),
             Self::Token { reviews, token, need } => match reviews.ask(token, *need, Age::New).await {
                 Ok(_) => Ok(()),
-                Err(Refusal::CannotAsk { .. }) => Err(Lost::Unknown),
+                Err(refusal @ Refusal::CannotAsk { .. }) => Err(Lost::Unknown(refusal)),
                 Err(refusal) => Err(Lost::Refused(refusal)),
             },
         }

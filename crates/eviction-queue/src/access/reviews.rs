@@ -19,7 +19,8 @@ use super::caller::{Caller, KnownBy};
 use super::decision::Refusal;
 use super::method::Need;
 
-/// Questions to the API server at once: whatever is sent to the queue, the API server is asked no faster than it answers.
+/// Questions to the API server at once, for new calls and as many again for open streams: whatever is sent to the queue,
+/// the API server is asked no faster than it answers.
 const AT_ONCE: usize = 8;
 
 /// How long a call waits for its turn and for both answers.
@@ -34,15 +35,21 @@ pub(super) struct Reviews {
     /// Of this process only: a dump of its memory shows no hash that can be looked up anywhere.
     key: hmac::Key,
     answers: Mutex<Answers>,
-    turns: Semaphore,
+    turns: Turns,
+}
+
+/// Streams have turns of their own: a crowd of callers, which anybody can make, does not keep the end of a right unseen.
+struct Turns {
+    calls: Semaphore,
+    streams: Semaphore,
 }
 
 /// Whether an answer of a moment ago will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
-    /// It will.
+    /// It will, for a new call.
     AMomentOld,
-    /// It will not: the API server is asked.
+    /// It will not, for a stream that is open: the API server is asked.
     New,
 }
 
@@ -58,7 +65,10 @@ impl Reviews {
             client,
             key,
             answers: Mutex::default(),
-            turns: Semaphore::new(AT_ONCE),
+            turns: Turns {
+                calls: Semaphore::new(AT_ONCE),
+                streams: Semaphore::new(AT_ONCE),
+            },
         })
     }
 
@@ -70,8 +80,12 @@ impl Reviews {
         {
             return answer;
         }
+        let turns = match age {
+            Age::AMomentOld => &self.turns.calls,
+            Age::New => &self.turns.streams,
+        };
         let asked = async {
-            let _turn = self.turns.acquire().await;
+            let _turn = turns.acquire().await;
             // Somebody may have asked the same while this one waited.
             if age == Age::AMomentOld
                 && let Some(answer) = self.answers.lock().get(&question, Instant::now())

@@ -14,4 +14,5 @@ mod expiry;
 mod rotation;
 mod scene;
 mod secrets;
+mod strangers;
 mod tokens;

@@ -12,21 +12,23 @@ use kube_sandbox::{Authorization, Effect, FaultId, Match, Verb};
 use serde_json::{Value, json};
 use test_bench::{Bench, paused};
 use tonic::Code;
+use tonic::transport::Channel;
 
 use crate::calls::{Call, count, entries, publish, status, watch};
 
 const RBAC: &str = include_str!("../../../../charts/control-plane/rbac/eviction-queue.yaml");
 const MANAGER: &str = "system:serviceaccount:karmada-system:taint-manager";
 
-struct World {
-    bench: Bench,
+/// A queue that knows its callers by tokens, and the API server that judges them.
+pub struct World {
+    pub bench: Bench,
     network: MemoryNetwork,
     folder: tempfile::TempDir,
 }
 
 impl World {
     /// With the chart's roles, and alice a reader by them.
-    fn new() -> Self {
+    pub fn new() -> Self {
         let bench = Bench::new(&[]);
         let objects: Vec<Value> = serde_saphyr::from_multiple(RBAC).unwrap();
         for object in objects {
@@ -63,25 +65,29 @@ impl World {
         }));
     }
 
-    fn give(&self, token: &str, user: &str) {
+    pub fn give(&self, token: &str, user: &str) {
         let (token, user) = (token.to_owned(), user.to_owned());
         self.bench.plane().set_access(|access| {
             access.tokens.insert(token, user);
         });
     }
 
-    fn take(&self, token: &str) {
+    pub fn take(&self, token: &str) {
         self.bench.plane().set_access(|access| {
             access.tokens.remove(token);
         });
     }
 
-    async fn queue(&self, identity: &str) -> Running {
+    pub async fn queue(&self, identity: &str) -> Running {
+        self.queue_with(identity, AccessFlags::default()).await
+    }
+
+    pub async fn queue_with(&self, identity: &str, access: AccessFlags) -> Running {
         let flags = Flags {
             transport: Transport::Memory(self.network.clone()),
             access: AccessFlags {
                 queue_token_auth: true,
-                ..AccessFlags::default()
+                ..access
             },
             ..Flags::default()
         };
@@ -96,7 +102,7 @@ impl World {
         running
     }
 
-    fn client(&self, token: &str) -> QueueClient {
+    pub fn client(&self, token: &str) -> QueueClient {
         let file = self.folder.path().join(token);
         std::fs::write(&file, token).unwrap();
         let flags = ConnectionFlags {
@@ -106,8 +112,21 @@ impl World {
         self.anonymous().secured(flags.security(&Clock::system()))
     }
 
-    fn anonymous(&self) -> QueueClient {
+    pub fn anonymous(&self) -> QueueClient {
         QueueClient::by_lease(self.bench.client(), "karmada-system", "test").through(self.network.clone())
+    }
+
+    /// A connection of its own, as a probe of health has it.
+    pub async fn channel(&self) -> Channel {
+        let address = self.anonymous().address().await.unwrap();
+        let network = self.network.clone();
+        tonic::transport::Endpoint::from_static("http://memory")
+            .connect_with_connector(tower::service_fn(move |_: tonic::transport::Uri| {
+                let dialled = network.dial(&address).map(hyper_util::rt::TokioIo::new);
+                async move { dialled }
+            }))
+            .await
+            .unwrap()
     }
 
     fn reviews(&self) -> (u64, u64) {
@@ -118,7 +137,7 @@ impl World {
         (count("tokenreviews"), count("subjectaccessreviews"))
     }
 
-    fn no_reviews(&self, effect: Effect) -> FaultId {
+    pub fn no_reviews(&self, effect: Effect) -> FaultId {
         let about = Match::any().resource("tokenreviews");
         self.bench.plane().faults().inject(about, effect)
     }
@@ -395,16 +414,7 @@ fn health_needs_no_right() {
     paused(async {
         let world = World::new();
         let _queue = world.queue("q").await;
-        let address = world.anonymous().address().await.unwrap();
-        let network = world.network.clone();
-        let endpoint = tonic::transport::Endpoint::from_static("http://memory");
-        let channel = endpoint
-            .connect_with_connector(tower::service_fn(move |_: tonic::transport::Uri| {
-                let dialled = network.dial(&address).map(hyper_util::rt::TokioIo::new);
-                async move { dialled }
-            }))
-            .await
-            .unwrap();
+        let channel = world.channel().await;
         let request = tonic_health::pb::HealthCheckRequest {
             service: "karmada.failover.evictionqueue.v1.QueueInspection".into(),
         };
