@@ -147,6 +147,9 @@ impl Gate {
             }
             _ => (None, None),
         };
+        if let Some(Callable::ByThoseWith(_)) = callable {
+            peer.welcome.give();
+        }
         let held = Held {
             _stream: stream,
             _looked_at: looked_at,

@@ -28,22 +28,44 @@ pub struct Connection<IO> {
     wire: Wire<IO>,
     peer: Peer,
     silence: Option<Silence>,
+    stranger: Option<Patience>,
     ends: Option<Pin<Box<Sleep>>>,
     _place: OwnedSemaphorePermit,
 }
 
 /// What is still to come before the caller counts as one that speaks.
 struct Silence {
-    until: Pin<Box<Sleep>>,
+    patience: Patience,
     bytes: usize,
+}
+
+/// How long something is waited for, and what counts the connections for which that was in vain.
+pub(super) struct Patience {
+    until: Pin<Box<Sleep>>,
     broken_off: Counter,
+}
+
+impl Patience {
+    /// From now on.
+    pub fn of(time: Duration, broken_off: Counter) -> Self {
+        let until = Box::pin(tokio::time::sleep(time));
+        Self { until, broken_off }
+    }
+
+    fn ends(&mut self, cx: &mut Context<'_>) -> bool {
+        let ends = self.until.as_mut().poll(cx).is_ready();
+        if ends {
+            self.broken_off.increment(1);
+        }
+        ends
+    }
 }
 
 impl<IO> Connection<IO> {
     pub(super) fn new(
         wire: Wire<IO>,
         peer: Peer,
-        (may_be_silent_for, broken_off): (Duration, Counter),
+        (silence, stranger): (Patience, Patience),
         ends_after: Option<Duration>,
         place: OwnedSemaphorePermit,
     ) -> Self {
@@ -51,10 +73,10 @@ impl<IO> Connection<IO> {
             wire,
             peer,
             silence: Some(Silence {
-                until: Box::pin(tokio::time::sleep(may_be_silent_for)),
+                patience: silence,
                 bytes: PREFACE_BYTES,
-                broken_off,
             }),
+            stranger: Some(stranger),
             ends: ends_after.map(|after| Box::pin(tokio::time::sleep(after))),
             _place: place,
         }
@@ -64,15 +86,22 @@ impl<IO> Connection<IO> {
         if let Some(ends) = &mut self.ends
             && ends.as_mut().poll(cx).is_ready()
         {
-            self.ends = None;
-            self.silence = None;
+            (self.ends, self.silence, self.stranger) = (None, None, None);
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         if let Some(silence) = &mut self.silence
-            && silence.until.as_mut().poll(cx).is_ready()
+            && silence.patience.ends(cx)
         {
-            silence.broken_off.increment(1);
-            self.silence = None;
+            (self.silence, self.stranger) = (None, None);
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if self.peer.welcome.is_given() {
+            self.stranger = None;
+        }
+        if let Some(stranger) = &mut self.stranger
+            && stranger.ends(cx)
+        {
+            self.stranger = None;
             return Err(io::ErrorKind::TimedOut.into());
         }
         Ok(())

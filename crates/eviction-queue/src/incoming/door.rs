@@ -18,11 +18,14 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use super::MAX_CALLS_A_CONNECTION;
-use super::connection::{Connection, Wire};
+use super::connection::{Connection, Patience, Wire};
 use super::handshakes::Handshakes;
-use super::peer::{Certified, Peer, Place};
+use super::peer::{Certified, Peer, Place, Welcome};
 use crate::access::Complaints;
 
+/// How long a connection keeps its place before the first of its calls that not everybody may make is let in. Probes of
+/// health take a moment; whoever only holds the connection takes the place of others.
+const STRANGER_FOR: Duration = Duration::from_secs(30);
 /// Connections that have no place and are told so, at once.
 const STANDING: usize = 32;
 /// How long they have to hear it.
@@ -89,7 +92,7 @@ impl Door {
     pub fn new(tls: Option<Reloading<ServerTls>>, limits: Limits, tasks: &Tasks, metrics: &Metrics) -> Arc<Self> {
         metrics.describe(
             REFUSED,
-            "Connections to the eviction queue that were refused or broken off before the first call, by reason.",
+            "Connections to the eviction queue that were refused, or broken off before a call of theirs was let in, by reason.",
         );
         let seats = Arc::new(Semaphore::new(limits.connections));
         let free = seats.clone();
@@ -185,10 +188,13 @@ impl Door {
             certificate,
             place: taken.place,
             streams: Some(Arc::new(Semaphore::new(MAX_CALLS_A_CONNECTION))),
+            welcome: Welcome::default(),
         };
-        let silent = self.metrics.counter(REFUSED, &[("reason", "Silent")]);
+        let counted = |reason| self.metrics.counter(REFUSED, &[("reason", reason)]);
+        let silence = Patience::of(self.limits.handshake, counted("Silent"));
+        let stranger = Patience::of(STRANGER_FOR, counted("NoAdmittedCall"));
         let ends_after = matches!(taken.place, Place::Standing { .. }).then_some(STANDING_FOR);
-        Connection::new(wire, peer, (self.limits.handshake, silent), ends_after, taken.permit)
+        Connection::new(wire, peer, (silence, stranger), ends_after, taken.permit)
     }
 
     async fn shake_hands<IO>(&self, io: IO, tls: &Reloading<ServerTls>, taken: Taken) -> Option<Connection<IO>>

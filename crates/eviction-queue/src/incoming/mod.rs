@@ -11,7 +11,7 @@ mod peer;
 
 pub use self::connection::Connection;
 pub use self::door::{Door, Limits, Remote};
-pub use self::peer::{Certified, Peer, Place};
+pub use self::peer::{Certified, Peer, Place, Welcome};
 
 /// Calls of one connection at once: a controller has three streams and some questions.
 pub const MAX_CALLS_A_CONNECTION: usize = 256;

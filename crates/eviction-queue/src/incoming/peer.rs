@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
@@ -17,6 +18,25 @@ pub struct Peer {
     pub place: Place,
     /// What is left of the calls that it may make at once.
     pub streams: Option<Arc<Semaphore>>,
+    /// Whether it keeps its place.
+    pub welcome: Welcome,
+}
+
+/// Whether the other end has shown that it may do something here that not everybody may. Clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Welcome(Arc<AtomicBool>);
+
+impl Welcome {
+    /// It has.
+    pub fn give(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// What a client certificate said in the handshake.

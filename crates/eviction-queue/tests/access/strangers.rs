@@ -3,12 +3,15 @@
 
 use std::time::Duration;
 
+use eviction_queue::access::AccessFlags;
 use kube_sandbox::{Effect, Match};
 use test_bench::paused;
 use tokio::time::Instant;
 use tonic::Code;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
 
-use crate::calls::{count, entries, publish, status};
+use crate::calls::{count, entries, publish, status, watch};
 use crate::tokens::World;
 
 // A crowd of made up tokens, and an API server that is slower than they come: the token that was taken away is seen all
@@ -86,5 +89,54 @@ fn a_stream_that_nobody_judges_ends() {
             world.bench.plane().faults().remove(fault);
             assert_eq!(count(&world.client("alice-token")).await, 3, "nothing is lost");
         }
+    });
+}
+
+// Anybody may have a connection and ask for health on it. Whoever does nothing else does not keep the place.
+#[test]
+fn a_stranger_does_not_keep_a_place() {
+    paused(async {
+        let world = World::new();
+        let access = AccessFlags {
+            queue_max_connections: 2,
+            ..AccessFlags::default()
+        };
+        let queue = world.queue_with("q", access).await;
+        let alice = world.client("alice-token");
+        let mut watching = watch(&alice).await.unwrap();
+        let mut health = HealthClient::new(world.channel().await);
+        let mut held = health.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
+        let manager = world.client("manager-token");
+        assert_eq!(status(&manager).await.unwrap_err().code(), Code::ResourceExhausted);
+
+        tokio::time::sleep(Duration::from_secs(15)).await;
+        // A question that everybody may ask does not count.
+        health.check(HealthCheckRequest::default()).await.unwrap();
+        let ended = async {
+            loop {
+                match held.message().await {
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => return,
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(16), ended).await.unwrap();
+        let refused = ("reason", "NoAdmittedCall");
+        let counted = queue
+            .metrics()
+            .value("failover_queue_connections_refused_total", &[refused]);
+        assert_eq!(counted, Some(1.0));
+        let publishing = publish(&manager, entries(2)).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(120)).await;
+        publishing.upsert(entries(4));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(count(&alice).await, 4);
+        while let Ok(message) = tokio::time::timeout(Duration::from_secs(1), watching.message()).await {
+            message.unwrap().unwrap();
+        }
+        let counted = queue
+            .metrics()
+            .value("failover_queue_connections_refused_total", &[refused]);
+        assert_eq!(counted, Some(1.0), "who may do something keeps the place");
     });
 }
