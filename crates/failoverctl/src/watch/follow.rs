@@ -5,7 +5,7 @@
 //! entries of a new leader are not all there are: its producers tell it within moments. So what it does not name counts
 //! as gone only when the entry's producer has told its whole set.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::watch_entries_response::Message;
@@ -233,6 +233,13 @@ impl Follow {
     #[must_use]
     pub fn unnamed(&self) -> usize {
         self.known.values().filter(|known| known.named == Named::NotYet).count()
+    }
+
+    /// Those who published these and have not told their whole set since, by name.
+    #[must_use]
+    pub fn silent_producers(&self) -> BTreeSet<&str> {
+        let unnamed = self.known.values().filter(|known| known.named == Named::NotYet);
+        unnamed.map(|known| known.entry.producer.as_str()).collect()
     }
 
     /// The entries that match.

@@ -1,5 +1,7 @@
 //! How much is left of what is waited for, and when it is expected to be gone. Pure.
 
+use std::collections::BTreeSet;
+
 use eviction_queue_api::v1;
 use jiff::{SignedDuration, Timestamp};
 
@@ -117,6 +119,19 @@ impl Left {
         }
         parts.join("; ")
     }
+}
+
+/// Entries that only a former leader named, for somebody who waits: as long as their producers are silent, nobody knows
+/// whether they still have to leave.
+#[must_use]
+pub fn unsure(count: usize, silent: &BTreeSet<&str>) -> String {
+    let silent: Vec<&str> = silent.iter().copied().collect();
+    let have = if silent.len() == 1 { "has" } else { "have" };
+    format!(
+        "{} of the former leader may be gone: {} {have} not told the new leader yet; who runs: failoverctl status",
+        entries(count as u64),
+        silent.join(" and ")
+    )
 }
 
 /// Why an empty queue does not mean that nothing has to leave.

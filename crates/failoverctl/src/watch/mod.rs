@@ -15,7 +15,7 @@ use controller_kit::durations::format_duration;
 use tokio::time::timeout;
 
 pub use follow::{Beginning, Follow, Step, Synced};
-pub use left::Left;
+pub use left::{Left, unsure};
 pub use lines::Lines;
 pub use what::{Event, QueueChange, happened};
 
@@ -28,7 +28,8 @@ use watcher::{End, Watcher};
 /// Watches the queue that `find` leads to, until Ctrl-C, until nobody reads, or until it is empty where that is asked.
 ///
 /// # Errors
-/// The queue is not found at the beginning, or not for as long as `--timeout`; entries are left after `--within`.
+/// The queue is not found at the beginning, or not for as long as `--timeout`; with `--until-empty`, it ended in another
+/// way: after `--within`, by Ctrl-C, or because nobody reads.
 pub async fn watch(
     find: impl AsyncFn() -> Result<Queue, Failure>,
     args: &WatchArgs,
@@ -44,6 +45,9 @@ pub async fn watch(
     };
     watcher.clear_progress();
     match ended {
+        None | Some(Ok(End::NobodyReads)) if args.until_empty => {
+            return Err(not_empty("the watch was stopped before no entry matched any more"));
+        }
         None => console.note("stopped watching; the queue goes on without a watcher\n"),
         Some(Ok(End::Empty)) => console.note("no entry of the eviction queue matches any more\n"),
         Some(Ok(End::NobodyReads)) => {}
@@ -55,11 +59,19 @@ pub async fn watch(
 async fn in_time(within: Option<Duration>, run: impl Future<Output = Result<End, Failure>>) -> Result<End, Failure> {
     let Some(within) = within else { return run.await };
     timeout(within, run).await.unwrap_or_else(|_| {
-        Err(Failure::new(
-            ExitStatus::TimedOut,
-            "the eviction queue did not become empty",
-            format!("entries that match were left after {}", format_duration(within)),
-            "see which and why: failoverctl queue list; or wait longer: --within",
-        ))
+        Err(not_empty(&format!(
+            "entries that match were left after {}",
+            format_duration(within)
+        )))
     })
+}
+
+/// `--until-empty` has not come to its end: a script must not take that for an empty queue.
+fn not_empty(why: &str) -> Failure {
+    Failure::new(
+        ExitStatus::TimedOut,
+        "the eviction queue did not become empty",
+        why,
+        "see which and why: failoverctl queue list; or wait longer: --within",
+    )
 }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tonic::{Code, Streaming};
 
 use super::follow::{Beginning, Follow, Synced};
-use super::left::Left;
+use super::left::{Left, unsure};
 use super::lines::Lines;
 use super::what::QueueChange;
 use crate::cli::{Cli, WatchArgs};
@@ -204,7 +204,11 @@ impl<'a> Watcher<'a> {
         };
         let gone = self.follow.told_by(&status);
         self.print(&gone)?;
-        if !self.args.until_empty || self.follow.unnamed() > 0 {
+        if !self.args.until_empty {
+            return Ok(());
+        }
+        if self.follow.unnamed() > 0 {
+            self.progress(unsure(self.follow.unnamed(), &self.follow.silent_producers()));
             return Ok(());
         }
         let left = Left::of(self.follow.matching());

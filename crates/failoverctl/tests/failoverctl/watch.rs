@@ -12,7 +12,7 @@ use failoverctl::entry::EntryView;
 use failoverctl::failure::{ExitStatus, Failure};
 use failoverctl::output::{Colour, Format};
 use failoverctl::run::{Answer, answer};
-use failoverctl::watch::{Beginning, Follow, Left, Lines, QueueChange, Synced};
+use failoverctl::watch::{Beginning, Follow, Left, Lines, QueueChange, Synced, unsure};
 use insta::assert_snapshot;
 use rstest::rstest;
 
@@ -281,6 +281,7 @@ fn a_new_leader_names_what_its_producers_tell_it() {
         "what happened before that is not seen yet"
     );
     assert_eq!(follow.unnamed(), 1);
+    assert_snapshot!(unsure(follow.unnamed(), &follow.silent_producers()), @"1 entry of the former leader may be gone: taintManager has not told the new leader yet; who runs: failoverctl status");
     assert_eq!(events(&follow.told_by(&status(true, 1))), ["left default/a"]);
     assert_eq!(follow.unnamed(), 0);
 }
@@ -421,6 +422,34 @@ async fn a_change_of_leader_is_survived() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_wait_after_a_change_of_leader_waits_for() {
+    tokio::time::timeout(LIMIT, async {
+        let world = World::new(&[]);
+        let first = world.start_queue_as("queue-1").await;
+        let published = world.publish(vec![world.entry()]).await;
+        let script = async {
+            world.console.wait_for("Ctrl-C ends").await;
+            drop(published);
+            first.stop().await;
+            world.console.wait_for("looking for its leader").await;
+            let second = world.start_queue_as("queue-2").await;
+            // The producer does not come back.
+            world
+                .console
+                .wait_for("taintManager has not told the new leader yet")
+                .await;
+            world.console.interrupt();
+            second
+        };
+        let (ended, second) = tokio::join!(watching(&world, &["--until-empty", "--timeout", "5m"]), script);
+        assert_eq!(ended.unwrap_err().status(), ExitStatus::TimedOut);
+        second.stop().await;
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_queue_that_stays_away_is_given_up() {
     tokio::time::timeout(LIMIT, async {
         let world = World::new(&[]);
@@ -464,6 +493,14 @@ async fn until_it_is_empty() {
         assert_eq!(late.status(), ExitStatus::TimedOut);
         assert_snapshot!(late.to_string(), @r"
         the eviction queue did not become empty: entries that match were left after 1m
+          next: see which and why: failoverctl queue list; or wait longer: --within
+        ");
+        // A script must not take an end by hand for an empty queue.
+        world.console.interrupt();
+        let stopped = watching(&world, &["--until-empty"]).await.unwrap_err();
+        assert_eq!(stopped.status(), ExitStatus::TimedOut);
+        assert_snapshot!(stopped.to_string(), @r"
+        the eviction queue did not become empty: the watch was stopped before no entry matched any more
           next: see which and why: failoverctl queue list; or wait longer: --within
         ");
         let script = async {
