@@ -73,11 +73,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn nothing() -> Self {
-        Self {
-            text: String::new(),
-            status: ExitStatus::Fine,
-        }
+    fn nothing(status: ExitStatus) -> Self {
+        let text = String::new();
+        Self { text, status }
     }
 }
 
@@ -186,7 +184,7 @@ async fn about_queue(
 ) -> Result<Answer, Failure> {
     if let QueueCommand::Watch(args) = command {
         watch::watch(find, args, cli, around).await?;
-        return Ok(Answer::nothing());
+        return Ok(Answer::nothing(ExitStatus::Fine));
     }
     let wanted = match command {
         QueueCommand::Drop(args) => Some(order::Wanted::from(args)),
@@ -208,7 +206,9 @@ async fn about_queue(
             QueueCommand::Show(args) => finish(&entries::show(&mut queue, args).await?, cli, around),
             QueueCommand::Recent(args) => finish(&entries::recent(&mut queue, args).await?, cli, around),
             // Answered above.
-            QueueCommand::Watch(_) | QueueCommand::Drop(_) | QueueCommand::Undrop(_) => Ok(Answer::nothing()),
+            QueueCommand::Watch(_) | QueueCommand::Drop(_) | QueueCommand::Undrop(_) => {
+                Ok(Answer::nothing(ExitStatus::Fine))
+            }
         }
     })
     .await
@@ -228,7 +228,8 @@ fn came<R: Report>(came: Came<R>, cli: &Cli, around: &Surroundings) -> Result<An
         Came::To(report) => finish(&report, cli, around),
         Came::Nothing => {
             around.console.note("nothing was changed\n");
-            Ok(Answer::nothing())
+            // What follows in a script counts on the change.
+            Ok(Answer::nothing(ExitStatus::Problem))
         }
     }
 }

@@ -74,26 +74,23 @@ pub async fn order(
     require_consent(around.console.as_ref(), wanted.change, &what)?;
     plan::check_reason(wanted)?;
     let found = queue.list(&filter(wanted.which), 0).await?.entries;
-    if found.is_empty() && wanted.which.binding.is_some() {
-        return Err(Failure::new(
-            ExitStatus::Problem,
-            format!("cannot {what}"),
-            format!("the eviction queue at {} has no entry for it", queue.address()),
-            format!("nothing makes it leave; see why: failoverctl explain binding {about}"),
-        ));
+    if found.is_empty() {
+        let others = others(queue, wanted.which).await?;
+        return Err(plan::no_entry(&what, queue.address(), wanted.which, others));
     }
     let plan = plan(
         wanted.verb,
         found.iter().map(|entry| (key(entry), EntryView::of(entry))),
     );
     let plan = if wanted.which.all { plan.of_many() } else { plan };
-    if plan.ordered.is_empty() && wanted.which.binding.is_some() && wanted.verb == Verb::Undrop {
-        return Err(plan::nothing_to_take_back(&what, &plan));
+    if let (true, Verb::Undrop, Some(binding)) = (plan.ordered.is_empty(), wanted.verb, &wanted.which.binding) {
+        return Err(plan::nothing_to_take_back(&what, binding, &plan));
     }
     let orders = Orders {
         verb: wanted.verb,
         reason: wanted.reason,
         console: around.console.as_ref(),
+        among: plan.ordered.len(),
     };
     let mut result = report::begin(wanted, &plan, target);
     let rehearsed = if wanted.change.dry_run {
@@ -111,9 +108,22 @@ pub async fn order(
     if agreed(&around.console, wanted.change, &announcement).await == Go::Not {
         return Ok(Came::Nothing);
     }
-    result.dry_run = false;
     result.take(orders.all(queue, &plan.ordered, Really::Do).await?);
     Ok(Came::To(result))
+}
+
+/// Clusters that have entries which may be meant, when those that were asked for do not exist.
+async fn others(queue: &mut Queue, which: &WhichEntries) -> Result<Vec<String>, Failure> {
+    if let Some(binding) = &which.binding {
+        let entries = queue.list(&binding_filter(binding, None), 0).await?.entries;
+        return Ok(entries.iter().map(|entry| key(entry).cluster).collect());
+    }
+    let is_used = |lane: &v1::Lane| {
+        let totals = lane.totals.unwrap_or_default();
+        totals.waiting + totals.ready + totals.leased + totals.held > 0
+    };
+    let lanes = queue.lanes().await?.into_iter().filter(is_used);
+    Ok(lanes.map(|lane| lane.cluster).collect())
 }
 
 fn filter(which: &WhichEntries) -> v1::EntryFilter {
@@ -138,6 +148,8 @@ struct Orders<'a> {
     verb: Verb,
     reason: &'a str,
     console: &'a dyn Console,
+    /// How many entries are ordered in all.
+    among: usize,
 }
 
 /// What became of the orders.
@@ -150,14 +162,17 @@ pub(super) struct Sent {
 }
 
 impl Orders<'_> {
-    /// Orders it for each, until the queue does not answer any more or Ctrl-C; what is left then is told.
+    /// Orders it for each, until the queue does not answer any more or Ctrl-C; what is left then is told. The first goes
+    /// alone: what the queue has against the caller or the order it says there, while nothing else is under way.
     ///
     /// # Errors
     /// Nothing was done.
     async fn all(&self, queue: &Queue, entries: &[(v1::EntryKey, EntryView)], really: Really) -> Result<Sent, Failure> {
-        let mut answers = futures::stream::iter(entries)
-            .map(|(key, _)| self.one(queue.clone(), key, really))
-            .buffered(AT_ONCE);
+        let (first, others) = entries.split_at(entries.len().min(1));
+        let send = |(key, _): &'_ (v1::EntryKey, EntryView)| self.one(queue.clone(), key.clone(), really);
+        let first = futures::stream::iter(first).map(send).buffered(1);
+        let others = futures::stream::iter(others).map(send).buffered(AT_ONCE);
+        let mut answers = first.chain(others);
         let mut interrupted = self.console.interrupted();
         let mut sent = Sent::default();
         for (number, (_, entry)) in entries.iter().enumerate() {
@@ -165,7 +180,8 @@ impl Orders<'_> {
                 biased;
                 () = &mut interrupted => {
                     self.console.note("stopped; what was done stays done\n");
-                    sent.rest(&entries[number..], "stopped before its turn was over");
+                    let under_way = if number == 0 { 1 } else { AT_ONCE };
+                    sent.rest(&entries[number..], under_way, "stopped before its turn was over");
                     break;
                 }
                 answer = answers.next() => answer,
@@ -173,14 +189,17 @@ impl Orders<'_> {
             match answer {
                 Some(Ok(Some(now))) => sent.done.push(EntryView::of(&now)),
                 Some(Ok(None)) | None => sent.failed.push(Skipped::of(entry, "it left the queue meanwhile")),
-                Some(Err(failure)) if sent.done.is_empty() => return Err(failure),
                 Some(Err(failure)) => {
+                    let is_about_it_alone = failure.status() == ExitStatus::Problem && self.among > 1;
+                    if number == 0 && !is_about_it_alone {
+                        return Err(failure);
+                    }
                     let why = failure.one_line();
+                    sent.failed.push(Skipped::of(entry, &why));
                     if matches!(failure.status(), ExitStatus::Unreachable | ExitStatus::TimedOut) {
-                        sent.rest(&entries[number..], &why);
+                        sent.rest(&entries[number + 1..], AT_ONCE - 1, &why);
                         break;
                     }
-                    sent.failed.push(Skipped::of(entry, &why));
                 }
             }
             if (number + 1) % SAID_EVERY == 0 {
@@ -191,9 +210,9 @@ impl Orders<'_> {
         Ok(sent)
     }
 
-    async fn one(&self, mut queue: Queue, key: &v1::EntryKey, really: Really) -> Result<Option<v1::Entry>, Failure> {
+    async fn one(&self, mut queue: Queue, key: v1::EntryKey, really: Really) -> Result<Option<v1::Entry>, Failure> {
         let order = Order {
-            key: key.clone(),
+            key,
             reason: self.reason.to_owned(),
             really,
         };
@@ -205,8 +224,12 @@ impl Orders<'_> {
 }
 
 impl Sent {
-    fn rest(&mut self, entries: &[(v1::EntryKey, EntryView)], why: &str) {
-        self.failed
-            .extend(entries.iter().map(|(_, entry)| Skipped::of(entry, why)));
+    /// Those whose answer nobody waited for; the first `under_way` of them were sent.
+    fn rest(&mut self, entries: &[(v1::EntryKey, EntryView)], under_way: usize, why: &str) {
+        let may_be_done = format!("{why}; it was under way and may be done");
+        let (sent, not_sent) = entries.split_at(under_way.min(entries.len()));
+        let sent = sent.iter().map(|(_, entry)| Skipped::of(entry, &may_be_done));
+        let not_sent = not_sent.iter().map(|(_, entry)| Skipped::of(entry, why));
+        self.failed.extend(sent.chain(not_sent));
     }
 }

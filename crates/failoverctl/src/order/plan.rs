@@ -1,5 +1,6 @@
 //! Which entries an order is about, and which not. Pure.
 
+use api_types::BindingKey;
 use eviction_queue_api::v1;
 use jiff::Timestamp;
 
@@ -92,7 +93,8 @@ fn why_not(verb: Verb, entry: &EntryView) -> Option<String> {
 /// What it is about, as on the command line.
 pub(super) fn about(which: &WhichEntries) -> String {
     match (&which.binding, &which.cluster) {
-        (Some(binding), _) => binding.to_string(),
+        (Some(binding), Some(cluster)) => format!("{binding} on {cluster}"),
+        (Some(binding), None) => binding.to_string(),
         (None, cluster) => format!("all of cluster {}", cluster.as_deref().unwrap_or_default()),
     }
 }
@@ -117,17 +119,49 @@ pub(super) fn check_reason(wanted: &Wanted<'_>) -> Result<(), Failure> {
     }
 }
 
+/// Nothing that was asked for is in the queue at `address`; `others` are the clusters that have entries which may be meant.
+pub(super) fn no_entry(what: &str, address: &str, which: &WhichEntries, others: Vec<String>) -> Failure {
+    let cluster = which.cluster.as_deref().unwrap_or_default();
+    let (why, next) = match &which.binding {
+        Some(binding) if others.is_empty() => (
+            "no entry for it".to_owned(),
+            format!("nothing makes it leave; see why: failoverctl explain binding {binding}"),
+        ),
+        Some(binding) => (
+            format!("no entry for it on {cluster}"),
+            format!(
+                "it has to leave {}: give that as --cluster; see: failoverctl queue show {binding}",
+                others.join(" and ")
+            ),
+        ),
+        None if others.is_empty() => (
+            format!("no entry of cluster {cluster}, and none of any other"),
+            "nothing to do; what would make a workload leave: failoverctl status".to_owned(),
+        ),
+        None => (
+            format!("no entry of cluster {cluster}"),
+            crate::control_plane::others(cluster, "clusters", others),
+        ),
+    };
+    let why = format!("the eviction queue at {address} has {why}");
+    Failure::new(ExitStatus::Problem, format!("cannot {what}"), why, next)
+}
+
 /// There are entries of the binding, and no drop to take back.
-pub(super) fn nothing_to_take_back(what: &str, plan: &Plan) -> Failure {
+pub(super) fn nothing_to_take_back(what: &str, binding: &BindingKey, plan: &Plan) -> Failure {
     let why: Vec<String> = plan
         .skipped
         .iter()
         .map(|skipped| format!("on {}, {}", skipped.cluster, skipped.why))
         .collect();
     let next = if plan.skipped.iter().all(|skipped| skipped.why == NOT_DROPPED) {
-        "nothing to do; what keeps it, if anything: failoverctl queue show"
+        format!("nothing to do; what keeps it, if anything: failoverctl queue show {binding}")
     } else {
-        "what a person wrote into the annotation is a person's to take out: kubectl edit the binding"
+        let edit = match &binding.namespace {
+            Some(namespace) => format!("resourcebinding {} -n {namespace}", binding.name),
+            None => format!("clusterresourcebinding {}", binding.name),
+        };
+        format!("what a person wrote into the annotation is a person's to take out: kubectl edit {edit}")
     };
     Failure::new(ExitStatus::Problem, format!("cannot {what}"), why.join("; "), next)
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::plan::{Plan, Verb};
 use super::{Sent, Wanted};
-use crate::change::command;
+use crate::change::{command, entries};
 use crate::cli::Target;
 use crate::entry::EntryView;
 use crate::failure::ExitStatus;
@@ -46,7 +46,8 @@ pub struct OrderResult {
     pub dry_run: bool,
     /// The entries as they are now; of a dry run, as they would be.
     pub entries: Vec<EntryView>,
-    /// Those that were left as they are, because they are as wanted or it cannot be done to them.
+    /// Those that were left as they are: they are as wanted already, or a person's annotation keeps them. Of a whole
+    /// cluster, `undrop` passes over those that were not dropped.
     pub skipped: Vec<Skipped>,
     /// Those to which it should have been done and was not.
     pub failed: Vec<Skipped>,
@@ -57,11 +58,11 @@ pub struct OrderResult {
     about: String,
 }
 
-/// Nothing is done yet.
+/// The result of an order of which nothing is done yet.
 pub(super) fn begin(wanted: &Wanted<'_>, plan: &Plan, target: &Target) -> OrderResult {
     OrderResult {
         verb: wanted.verb.word(),
-        dry_run: true,
+        dry_run: wanted.change.dry_run,
         entries: Vec::new(),
         skipped: plan.skipped.clone(),
         failed: Vec::new(),
@@ -121,6 +122,11 @@ impl OrderResult {
             ("stay", "may leave")
         };
         match (self.verb, self.dry_run) {
+            (_, _) if count == 0 && !self.failed.is_empty() => format!(
+                "None of {} of {} is known to be changed:",
+                entries(self.failed.len() as u64),
+                self.about
+            ),
             (verb, _) if count == 0 => format!(
                 "Nothing was changed: the queue has nothing to {verb} of {}.",
                 self.about

@@ -110,6 +110,11 @@ async fn one_workload_is_kept() {
 
     let told = order(filled(), Some("n\n"), &NGINX).await;
     assert_eq!((told.text(), told.orders.len()), ("", 0));
+    assert_eq!(
+        told.ended.as_ref().unwrap().status,
+        ExitStatus::Problem,
+        "what was wanted is not done"
+    );
     assert_snapshot!(told.notes, @r"
     This keeps default/nginx-deployment on member1, because: member1 is being repaired
     It is Ready, due 1m ago: taint cluster.karmada.io/not-ready:NoExecute, added at 2026-01-31T11:59:00Z, is not tolerated
@@ -155,13 +160,113 @@ async fn all_of_a_cluster_are_kept() {
     Undo: failoverctl --queue-address QUEUE queue undrop default/shop-deployment --cluster member1
     ");
     assert_eq!(told.orders.len(), 3, "what stays already is left alone");
-    let told = order(
-        filled(),
-        None,
-        &["drop", "-c", "member9", "--all", "--reason", "x", "--yes"],
-    )
-    .await;
-    assert_snapshot!(told.text(), @"Nothing was changed: the queue has nothing to drop of cluster member9.");
+}
+
+/// A real run that had nothing to do is no dry run.
+#[tokio::test]
+async fn all_is_as_wanted_already() {
+    let queue = FixedQueue {
+        entries: vec![dropped("a")],
+        ..FixedQueue::default()
+    };
+    let told = order(queue.clone(), None, &ALL).await;
+    assert_snapshot!(told.text(), @r"
+    Nothing was changed: the queue has nothing to drop of cluster member1.
+    BINDING    CLUSTER  STATE      WHY
+    default/a  member1  as before  it stays already: dropped by alice: it is being repaired
+    ");
+    let told = order(queue, None, &[&ALL[..], &["-o", "json"]].concat()).await;
+    let document: serde_json::Value = serde_json::from_str(told.text()).unwrap();
+    assert_eq!(document["dryRun"], false);
+}
+
+/// A name that nobody has keeps nothing, and its author believes that it does.
+#[tokio::test]
+async fn a_cluster_that_nothing_leaves() {
+    let lane = |cluster: &str, held| v1::Lane {
+        cluster: cluster.to_owned(),
+        totals: Some(v1::Totals {
+            held,
+            ..v1::Totals::default()
+        }),
+        ..v1::Lane::default()
+    };
+    let queue = FixedQueue {
+        lanes: vec![lane("member1", 5), lane("member2", 0)],
+        ..filled()
+    };
+    let typo = ["drop", "-c", "membr1", "--all", "--reason", "x", "--yes"];
+    let told = order(queue, None, &typo).await;
+    assert_eq!(told.failure().status(), ExitStatus::Problem);
+    assert_snapshot!(told.failure().to_string(), @r"
+    cannot drop all of cluster membr1: the eviction queue at QUEUE has no entry of cluster membr1
+      next: choose one of those that there are: member1
+    ");
+    let told = order(FixedQueue::default(), None, &typo).await;
+    assert_eq!(told.failure().status(), ExitStatus::Problem);
+    assert_snapshot!(told.failure().to_string(), @r"
+    cannot drop all of cluster membr1: the eviction queue at QUEUE has no entry of cluster membr1, and none of any other
+      next: nothing to do; what would make a workload leave: failoverctl status
+    ");
+    let elsewhere = [
+        "drop",
+        "default/nginx-deployment",
+        "-c",
+        "member2",
+        "--reason",
+        "x",
+        "--yes",
+    ];
+    let told = order(filled(), None, &elsewhere).await;
+    assert_snapshot!(told.failure().to_string(), @r"
+    cannot drop default/nginx-deployment on member2: the eviction queue at QUEUE has no entry for it on member2
+      next: it has to leave member1: give that as --cluster; see: failoverctl queue show default/nginx-deployment
+    ");
+}
+
+/// What the queue has against one entry is no reason to stop, or to hide what was done to the others.
+#[tokio::test]
+async fn one_of_many_is_refused() {
+    for refused in ["app-0", "app-2"] {
+        let queue = FixedQueue {
+            refused: vec![refused.to_owned()],
+            ..many(4)
+        };
+        let told = order(queue, None, &ALL).await;
+        assert_eq!(told.ended.as_ref().unwrap().status, ExitStatus::Problem);
+        assert_eq!(told.orders.len(), 3, "{:?}", told.orders);
+        let text = told.text();
+        assert!(text.starts_with("Dropped: 3 workloads stay.\n"), "{text}");
+        let failed: Vec<&str> = text.lines().filter(|line| line.contains("FAILED")).collect();
+        assert_eq!(failed.len(), 1, "{text}");
+        assert!(
+            failed[0].contains(refused) && failed[0].contains("a person's annotation keeps it"),
+            "{text}"
+        );
+    }
+    let queue = FixedQueue {
+        refused: vec!["app-0".to_owned(), "app-1".to_owned()],
+        ..many(2)
+    };
+    let told = order(queue, None, &ALL).await;
+    assert_snapshot!(told.text(), @r"
+    None of 2 entries of cluster member1 is known to be changed:
+    BINDING        CLUSTER  STATE   WHY
+    default/app-0  member1  FAILED  cannot give an order to the eviction queue at QUEUE: a person's annotation keeps it
+    default/app-1  member1  FAILED  cannot give an order to the eviction queue at QUEUE: a person's annotation keeps it
+    ");
+}
+
+/// The first order goes alone: when it fails nothing else was sent.
+#[tokio::test]
+async fn a_queue_that_does_not_lead_any_more() {
+    let queue = FixedQueue {
+        takes_orders: Some(0),
+        ..many(40)
+    };
+    let told = order(queue, None, &ALL).await;
+    assert_eq!(told.failure().status(), ExitStatus::Unreachable);
+    assert_eq!(told.orders.len(), 0);
 }
 
 fn many(count: usize) -> FixedQueue {
@@ -298,12 +403,12 @@ async fn what_cannot_be_ordered_is_said() {
     let told = order(filled(), None, &["undrop", "default/nginx-deployment", "--yes"]).await;
     assert_snapshot!(told.failure().to_string(), @r"
     cannot undrop default/nginx-deployment: on member1, it was not dropped
-      next: nothing to do; what keeps it, if anything: failoverctl queue show
+      next: nothing to do; what keeps it, if anything: failoverctl queue show default/nginx-deployment
     ");
     let told = order(filled(), None, &["undrop", "default/cache-deployment", "--yes"]).await;
     assert_snapshot!(told.failure().to_string(), @r"
     cannot undrop default/cache-deployment: on member1, a person's annotation failover.karmada.io/stay on the binding keeps it, no drop: annotation: stays whatever the cause
-      next: what a person wrote into the annotation is a person's to take out: kubectl edit the binding
+      next: what a person wrote into the annotation is a person's to take out: kubectl edit resourcebinding cache-deployment -n default
     ");
     for wrong in [
         &["drop", "--all", "--reason", "x"][..],

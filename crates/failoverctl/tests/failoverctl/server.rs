@@ -29,6 +29,8 @@ pub struct FixedQueue {
     pub page: usize,
     /// Orders fail with this.
     pub order_refusal: Option<Status>,
+    /// Orders about bindings of these names are refused, and no others.
+    pub refused: Vec<String>,
     /// So many orders are carried out; after that it does not lead any more.
     pub takes_orders: Option<usize>,
     /// The orders that were carried out: verb, binding and reason.
@@ -87,6 +89,9 @@ impl FixedQueue {
             return Err(refusal.clone());
         }
         let key = key.unwrap();
+        if self.refused.contains(&key.name) {
+            return Err(Status::failed_precondition("a person's annotation keeps it"));
+        }
         let entry = self.entries.iter().find(|entry| Self::key(entry) == key);
         let entry = entry.ok_or_else(|| Status::not_found("no such entry"))?;
         if !dry_run {
