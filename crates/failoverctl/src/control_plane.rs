@@ -1,5 +1,7 @@
 //! What is asked of the API server by several commands: reads only.
 
+use std::ops::ControlFlow;
+
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::policy::{Policy, PolicyKind};
@@ -10,7 +12,7 @@ use controller_kit::{RequiredKind, connect, require_kinds};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Namespace};
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
-use kube::api::{Api, ListParams};
+use kube::api::{Api, ListParams, ObjectList};
 use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 
@@ -93,26 +95,20 @@ impl ControlPlane {
         Ok(clusters)
     }
 
+    /// The names of the Clusters; nothing when we may not ask, or the server does not serve them.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn cluster_names(&self) -> Result<Option<Vec<String>>, Failure> {
+        names(&Api::<Cluster>::all(self.client.clone()), "clusters").await
+    }
+
     /// The namespaces of the control plane; nothing when we may not ask.
     ///
     /// # Errors
     /// The server does not answer.
     pub async fn namespaces(&self) -> Result<Option<Vec<String>>, Failure> {
-        let api = Api::<Namespace>::all(self.client.clone());
-        let mut params = ListParams::default().limit(PAGE);
-        let mut names = Vec::new();
-        loop {
-            let page = match api.list_metadata(&params).await {
-                Ok(page) => page,
-                Err(error) if api_errors::is_denied(&error) => return Ok(None),
-                Err(error) => return Err(Failure::of_api("cannot list namespaces", &error)),
-            };
-            names.extend(page.items.into_iter().filter_map(|item| item.metadata.name));
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => params = params.continue_token(&token),
-                None => return Ok(Some(names)),
-            }
-        }
+        names(&Api::<Namespace>::all(self.client.clone()), "namespaces").await
     }
 
     /// Asks whether the server has ClusterTaintPolicies.
@@ -160,32 +156,30 @@ impl ControlPlane {
         let mut found = None;
         for kind in [PolicyKind::Namespaced, PolicyKind::Cluster] {
             let api = Api::<Policy>::all_with(self.client.clone(), &kind);
-            let mut params = ListParams::default().limit(PAGE);
-            loop {
-                let page = match api.list(&params).await {
-                    Ok(page) => page,
-                    Err(error) if api_errors::is_denied(&error) || api_errors::is_not_found(&error) => break,
-                    Err(error) => {
-                        let kind = Policy::plural(&kind);
-                        return Err(Failure::of_api(&format!("cannot list {kind}"), &error));
+            let opted_in = |policy: &Policy| {
+                let failover = policy.spec.failover.as_ref();
+                failover.is_some_and(|failover| failover.cluster.is_some())
+            };
+            let read = each_page(
+                ListParams::default(),
+                async |params| api.list(params).await,
+                |policies| {
+                    for policy in &policies {
+                        found = Some(opted_in(policy));
+                        if found == Some(true) {
+                            return ControlFlow::Break(());
+                        }
                     }
-                };
-                let opted_in = |policy: &Policy| {
-                    policy
-                        .spec
-                        .failover
-                        .as_ref()
-                        .is_some_and(|failover| failover.cluster.is_some())
-                };
-                if page.items.iter().any(opted_in) {
-                    return Ok(Some(true));
-                }
-                if !page.items.is_empty() {
-                    found = Some(false);
-                }
-                match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                    Some(token) => params = params.continue_token(&token),
-                    None => break,
+                    ControlFlow::Continue(())
+                },
+            );
+            match read.await {
+                Ok(()) if found == Some(true) => break,
+                Ok(()) => {}
+                Err(error) if api_errors::is_denied(&error) || api_errors::is_not_found(&error) => {}
+                Err(error) => {
+                    let kind = Policy::plural(&kind);
+                    return Err(Failure::of_api(&format!("cannot list {kind}"), &error));
                 }
             }
         }
@@ -381,19 +375,9 @@ async fn pages<K>(api: &Api<K>, params: ListParams, wanted: impl Fn(&K) -> bool,
 where
     K: Clone + DeserializeOwned + std::fmt::Debug,
 {
-    let mut params = params.limit(PAGE);
-    let mut items = Vec::new();
-    loop {
-        let page = api
-            .list(&params)
-            .await
-            .map_err(|error| Failure::of_api(&format!("cannot list {what}"), &error))?;
-        items.extend(page.items.into_iter().filter(&wanted));
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => params = params.continue_token(&token),
-            None => return Ok(items),
-        }
-    }
+    collected(api, params, wanted)
+        .await
+        .map_err(|error| Failure::of_api(&format!("cannot list {what}"), &error))
 }
 
 /// All objects of a kind that only some commands need.
@@ -404,20 +388,63 @@ pub(crate) async fn all_of<K>(api: &Api<K>, kind: &str, what: &str, needed: &str
 where
     K: Clone + DeserializeOwned + std::fmt::Debug,
 {
-    let mut params = ListParams::default().limit(PAGE);
+    let read = collected(api, ListParams::default(), |_| true).await;
+    read.map_err(|error| {
+        if api_errors::is_not_found(&error) {
+            Failure::kind_not_served(kind)
+        } else {
+            Failure::of_api_needing(&format!("cannot list {what}"), &error, needed)
+        }
+    })
+}
+
+/// The names of all objects of a kind; nothing when we may not ask, or the server does not serve it.
+async fn names<K>(api: &Api<K>, what: &str) -> Result<Option<Vec<String>>, Failure>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
+    let mut names = Vec::new();
+    let read = each_page(
+        ListParams::default(),
+        async |params| api.list_metadata(params).await,
+        |page| {
+            names.extend(page.into_iter().filter_map(|item| item.metadata.name));
+            ControlFlow::Continue(())
+        },
+    );
+    match read.await {
+        Ok(()) => Ok(Some(names)),
+        Err(error) if api_errors::is_denied(&error) || api_errors::is_not_found(&error) => Ok(None),
+        Err(error) => Err(Failure::of_api(&format!("cannot list {what}"), &error)),
+    }
+}
+
+async fn collected<K>(api: &Api<K>, params: ListParams, wanted: impl Fn(&K) -> bool) -> kube::Result<Vec<K>>
+where
+    K: Clone + DeserializeOwned + std::fmt::Debug,
+{
     let mut items = Vec::new();
+    let take = |page: Vec<K>| {
+        items.extend(page.into_iter().filter(&wanted));
+        ControlFlow::Continue(())
+    };
+    each_page(params, async |params| api.list(params).await, take).await?;
+    Ok(items)
+}
+
+/// Reads a list page by page, until `take` has enough.
+async fn each_page<T: Clone>(
+    params: ListParams,
+    ask: impl AsyncFn(&ListParams) -> kube::Result<ObjectList<T>>,
+    mut take: impl FnMut(Vec<T>) -> ControlFlow<()>,
+) -> kube::Result<()> {
+    let mut params = params.limit(PAGE);
     loop {
-        let page = api.list(&params).await.map_err(|error| {
-            if api_errors::is_not_found(&error) {
-                Failure::kind_not_served(kind)
-            } else {
-                Failure::of_api_needing(&format!("cannot list {what}"), &error, needed)
-            }
-        })?;
-        items.extend(page.items);
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => params = params.continue_token(&token),
-            None => return Ok(items),
+        let page = ask(&params).await?;
+        let next = page.metadata.continue_.filter(|token| !token.is_empty());
+        match (take(page.items), next) {
+            (ControlFlow::Continue(()), Some(token)) => params = params.continue_token(&token),
+            _ => return Ok(()),
         }
     }
 }

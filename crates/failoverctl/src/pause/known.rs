@@ -14,11 +14,8 @@ use crate::failure::{ExitStatus, Failure};
 pub(super) async fn check(control_plane: &ControlPlane, spec: &FailoverPauseSpec) -> Result<(), Failure> {
     match spec.scope {
         PauseScope::Clusters => {
-            let known = match control_plane.clusters().await {
-                Ok(clusters) => clusters.iter().map(|c| c.cluster_name().to_string()).collect(),
-                Err(_) => return Ok(()),
-            };
-            all_known("Cluster", "clusters", &spec.clusters, known)
+            let known = control_plane.cluster_names().await?;
+            known.map_or(Ok(()), |known| all_known("Cluster", "clusters", &spec.clusters, known))
         }
         PauseScope::Namespaces => match control_plane.namespaces().await? {
             Some(mut known) => {

@@ -11,7 +11,7 @@ mod view;
 mod wanted;
 
 pub use holding::{Effect, Holding};
-pub use report::{PauseChange, PauseLine, PauseList, Resumption};
+pub use report::{PauseAndWhy, PauseChange, PauseLine, PauseList, Resumption};
 pub use view::PauseObject;
 
 use api_types::failover::FailoverPause;
@@ -124,16 +124,23 @@ pub async fn resume(
     let now = around.clock.now();
     let pauses = Pauses::of(control_plane);
     let there = pauses.all().await?;
-    let ending = chosen(&there, args)?;
+    let mut ending = Vec::new();
+    for pause in chosen(&there, args)? {
+        let way_back = way_back(control_plane, &pause, target, now).await;
+        ending.push(Ending { pause, way_back });
+    }
     let told = match queue {
         Ok(mut queue) => queue.status().await,
         Err(failure) => Err(failure),
     };
-    let mut resumption = report::resumption(&ending, &told, target);
+    let resumption = Resumption {
+        dry_run: args.change.dry_run,
+        ..report::resumption(&ending, &told)
+    };
     if ending.is_empty() {
         return Ok(Came::To(resumption));
     }
-    for pause in &ending {
+    for Ending { pause, .. } in &ending {
         pauses.delete(pause, DryRun::Yes).await?;
     }
     if args.change.dry_run {
@@ -142,11 +149,65 @@ pub async fn resume(
     if agreed(&around.console, &args.change, &resumption.announcement(now)).await == Go::Not {
         return Ok(Came::Nothing);
     }
-    for pause in &ending {
-        pauses.delete(pause, DryRun::No).await?;
+    let (ended, failed) = end(&pauses, ending).await?;
+    Ok(Came::To(Resumption {
+        failed,
+        ..report::resumption(&ended, &told)
+    }))
+}
+
+/// A pause that is to end, with the command that makes it again, or why there is none.
+struct Ending {
+    pause: FailoverPause,
+    way_back: Result<String, String>,
+}
+
+/// Ends each, until the server does not let us: those that ended, and those that did not.
+///
+/// # Errors
+/// None ended.
+async fn end(pauses: &Pauses, ending: Vec<Ending>) -> Result<(Vec<Ending>, Vec<PauseAndWhy>), Failure> {
+    let mut ended = Vec::new();
+    let mut failed = Vec::new();
+    let mut first = None;
+    let mut no_way: Option<Failure> = None;
+    for one in ending {
+        let result = match &no_way {
+            Some(failure) => Err(failure.clone()),
+            None => pauses.delete(&one.pause, DryRun::No).await,
+        };
+        let Err(failure) = result else {
+            ended.push(one);
+            continue;
+        };
+        failed.push(PauseAndWhy::of(&one.pause, &failure.one_line()));
+        if matches!(failure.status(), ExitStatus::Unreachable | ExitStatus::TimedOut) {
+            no_way = Some(failure.clone());
+        }
+        first.get_or_insert(failure);
     }
-    resumption.dry_run = false;
-    Ok(Came::To(resumption))
+    match first {
+        Some(failure) if ended.is_empty() => Err(failure),
+        _ => Ok((ended, failed)),
+    }
+}
+
+/// The command that makes a pause again, or why it would be refused.
+async fn way_back(
+    control_plane: &ControlPlane,
+    pause: &FailoverPause,
+    target: &Target,
+    now: Timestamp,
+) -> Result<String, String> {
+    let object = PauseObject::of(pause);
+    if object.until.is_some_and(|until| until.0 <= now) {
+        return Err("it was over already".to_owned());
+    }
+    match known::check(control_plane, &pause.spec).await {
+        Err(failure) if failure.status() == ExitStatus::Problem => Err(failure.one_line()),
+        // Where nobody can say, the command is the better answer.
+        Ok(()) | Err(_) => Ok(command(target, &object.as_args())),
+    }
 }
 
 /// Those that are to end.

@@ -5,10 +5,10 @@ use eviction_queue_api::v1;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::Ending;
 use super::holding::{Effect, Holding};
 use super::view::PauseObject;
-use crate::change::{command, entries};
-use crate::cli::Target;
+use crate::change::entries;
 use crate::entries::fields;
 use crate::failure::{ExitStatus, Failure};
 use crate::output::{At, Colour, Grid, Report, Tone, View, Width, relative};
@@ -112,26 +112,52 @@ pub struct Resumption {
     /// Why the queue did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_error: Option<String>,
+    /// Those that should have been ended and were not.
+    pub failed: Vec<PauseAndWhy>,
     /// The commands that take it back.
     pub undo: Vec<String>,
+    /// Those of `pauses` that could not be made again.
+    pub without_undo: Vec<PauseAndWhy>,
 }
 
-/// What would be ended.
-pub(super) fn resumption(
-    ending: &[FailoverPause],
-    told: &Result<v1::GetStatusResponse, Failure>,
-    target: &Target,
-) -> Resumption {
-    let undo = ending
-        .iter()
-        .map(|pause| command(target, &PauseObject::of(pause).as_args()))
-        .collect();
-    Resumption {
-        dry_run: true,
-        pauses: ending.iter().map(|pause| PauseLine::of(pause, told)).collect(),
-        queue_error: told.as_ref().err().map(Failure::one_line),
-        undo,
+/// A pause, and a reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PauseAndWhy {
+    /// Its name.
+    pub name: String,
+    /// The reason.
+    pub why: String,
+}
+
+impl PauseAndWhy {
+    /// This pause.
+    #[must_use]
+    pub fn of(pause: &FailoverPause, why: &str) -> Self {
+        Self {
+            name: pause.metadata.name.clone().unwrap_or_default(),
+            why: why.to_owned(),
+        }
     }
+}
+
+/// What was ended.
+pub(super) fn resumption(ending: &[Ending], told: &Result<v1::GetStatusResponse, Failure>) -> Resumption {
+    let mut resumption = Resumption {
+        dry_run: false,
+        pauses: Vec::new(),
+        queue_error: told.as_ref().err().map(Failure::one_line),
+        failed: Vec::new(),
+        undo: Vec::new(),
+        without_undo: Vec::new(),
+    };
+    for Ending { pause, way_back } in ending {
+        resumption.pauses.push(PauseLine::of(pause, told));
+        match way_back {
+            Ok(command) => resumption.undo.push(command.clone()),
+            Err(why) => resumption.without_undo.push(PauseAndWhy::of(pause, why)),
+        }
+    }
+    resumption
 }
 
 impl Resumption {
@@ -182,7 +208,11 @@ impl Report for Resumption {
             lines.push(format!("{word}{} ({}){held}", object.what_stops(), object.name));
         }
         if !self.dry_run {
+            let failed = self.failed.iter();
+            lines.extend(failed.map(|failed| format!("FAILED: {} still stands: {}", failed.name, failed.why)));
             lines.extend(self.undo.iter().map(|undo| format!("Undo: {undo}")));
+            let without = self.without_undo.iter();
+            lines.extend(without.map(|pause| format!("No undo of {}: {}", pause.name, pause.why)));
         }
         lines.join("\n")
     }
@@ -195,7 +225,11 @@ impl Report for Resumption {
     }
 
     fn status(&self) -> ExitStatus {
-        ExitStatus::Fine
+        if self.failed.is_empty() {
+            ExitStatus::Fine
+        } else {
+            ExitStatus::Problem
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use failoverctl::failure::ExitStatus;
 use insta::assert_snapshot;
+use kube_sandbox::{Effect, Match, Verb};
 use serde_json::json;
 
 use crate::live::{LIMIT, World};
@@ -47,7 +48,7 @@ async fn a_pause_from_its_beginning_to_its_end() {
 
         world.console.will_answer("n\n");
         let declined = world.ask(&args).await;
-        assert_eq!((declined.text.as_str(), declined.status), ("", ExitStatus::Fine));
+        assert_eq!((declined.text.as_str(), declined.status), ("", ExitStatus::Problem));
         assert_eq!(paused(&world), [""; 0]);
         assert_snapshot!(world.console.notes(), @r"
         This stops evictions from cluster member1 until 2026-01-31T14:00:00Z (in 2h), by FailoverPause repair: it's being repaired
@@ -134,6 +135,89 @@ async fn the_undo_of_a_resume_makes_the_same_pause() {
         ];
         world.ask(&words).await;
         assert_eq!(world.sandbox.list("failover.karmada.io/v1alpha1", "FailoverPause")[0]["spec"], before);
+    })
+    .await
+    .unwrap();
+}
+
+fn pause(name: &str, spec: serde_json::Value) -> serde_json::Value {
+    json!({
+        "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": name}, "spec": spec,
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_of_two_pauses_does_not_end() {
+    tokio::time::timeout(LIMIT, async {
+        let world = World::new(&[]);
+        for name in ["a", "b"] {
+            world.put(pause(name, json!({"scope": "All", "reason": "x"})));
+        }
+        // Both dry runs and the first deletion go through.
+        let broken = Effect::Error {
+            code: 403,
+            reason: "Forbidden".to_owned(),
+            message: "no".to_owned(),
+        };
+        let deletions = Match::any().verb(Verb::Delete).resource("failoverpauses");
+        let faults = world.sandbox.faults();
+        faults.inject_times(deletions, 3, 1, broken);
+        let told = world.ask(&["resume", "--all", "--yes"]).await;
+        assert_eq!(told.status, ExitStatus::Problem);
+        assert_snapshot!(told.text, @r"
+        Resumed: all evictions (a)
+        FAILED: b still stands: cannot end FailoverPause b: the API server refuses: HTTP 403: no
+        Undo: failoverctl pause --name a --scope all --reason x
+        ");
+        assert_eq!(paused(&world), ["b"]);
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_undo_is_printed_that_would_be_refused() {
+    tokio::time::timeout(LIMIT, async {
+        let world = World::new(&[]);
+        let gone = json!({"scope": "Clusters", "clusters": ["gone"], "reason": "x"});
+        world.put(pause("gone", gone));
+        let over = json!({"scope": "All", "reason": "x", "until": "2026-01-30T00:00:00Z"});
+        world.put(pause("over", over));
+        let told = world.ask(&["resume", "--all", "--yes"]).await;
+        assert_eq!(told.status, ExitStatus::Fine);
+        assert_snapshot!(told.text, @r"
+        Resumed: evictions from cluster gone (gone)
+        Resumed: all evictions (over)
+        No undo of gone: cannot pause evictions of Cluster gone: there is no such Cluster, so that would stop nothing
+        No undo of over: it was over already
+        ");
+        assert_eq!(paused(&world), [""; 0]);
+    })
+    .await
+    .unwrap();
+}
+
+/// Who may not look is not held up; a server that does not answer is another matter.
+#[tokio::test(start_paused = true)]
+async fn clusters_that_cannot_be_looked_at() {
+    tokio::time::timeout(LIMIT, async {
+        let world = World::new(&[]);
+        let lists = || Match::any().verb(Verb::List).resource("clusters");
+        let refusal = |code, reason: &str| Effect::Error {
+            code,
+            reason: reason.to_owned(),
+            message: "no".to_owned(),
+        };
+        let args = ["pause", "-c", "member9", "--reason", "x", "--yes", "--name", "p"];
+        let broken = world.sandbox.faults().inject(lists(), refusal(500, "InternalError"));
+        let failure = world.try_ask(&args).await.unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Unreachable, "{failure}");
+        assert!(failure.to_string().starts_with("cannot list clusters: "), "{failure}");
+        assert_eq!(paused(&world), [""; 0]);
+        world.sandbox.faults().remove(broken);
+        world.sandbox.faults().inject(lists(), refusal(403, "Forbidden"));
+        world.ask(&args).await;
+        assert_eq!(paused(&world), ["p"]);
     })
     .await
     .unwrap();
