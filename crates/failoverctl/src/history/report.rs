@@ -1,5 +1,7 @@
 //! The moves as a report. Pure.
 
+use std::collections::BTreeSet;
+
 use api_types::BindingKey;
 use api_types::failover::FailoverRecord;
 use jiff::Timestamp;
@@ -23,7 +25,16 @@ pub struct MoveHistory {
     /// Whether any record exists that was looked at, whether it matches or not.
     #[serde(skip)]
     any: bool,
+    /// The only namespace whose records were looked at.
+    #[serde(skip)]
+    pub(super) looked_in: Option<String>,
+    /// Of a binding without a record: bindings with records that may be meant.
+    #[serde(skip)]
+    pub(super) meant: Vec<String>,
 }
+
+/// How many bindings are proposed.
+const PROPOSALS: usize = 5;
 
 /// Where replicas run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -114,7 +125,26 @@ pub fn history(records: &[FailoverRecord], args: &HistoryArgs, now: Timestamp) -
         total,
         records: wanted.into_iter().map(RecordView::of).collect(),
         any: !records.is_empty(),
+        looked_in: None,
+        meant: Vec::new(),
     }
+}
+
+/// Bindings with records that somebody may have meant who wrote this one: of another namespace, or by the template's name.
+pub(super) fn similar(records: &[FailoverRecord], wanted: &BindingKey) -> Vec<String> {
+    let begins = format!("{}-", wanted.name);
+    let may_be_meant = |record: &&FailoverRecord| {
+        let name = &record.spec.binding.name;
+        *name == wanted.name || name.starts_with(&begins) || record.spec.resource.name == wanted.name
+    };
+    let similar: BTreeSet<String> = records
+        .iter()
+        .filter(may_be_meant)
+        .map(binding_of)
+        .filter(|binding| binding != wanted)
+        .map(|binding| binding.to_string())
+        .collect();
+    similar.into_iter().take(PROPOSALS).collect()
 }
 
 fn matches(record: &FailoverRecord, args: &HistoryArgs, now: Timestamp) -> bool {
@@ -228,8 +258,14 @@ impl Report for MoveHistory {
 
     fn text(&self, view: &View) -> String {
         if self.records.is_empty() {
-            return if self.any {
-                "No FailoverRecord matches.".to_owned()
+            let meant = match &self.meant[..] {
+                [] => String::new(),
+                meant => format!(" Did you mean {}?", meant.join(" or ")),
+            };
+            return if self.any || !self.meant.is_empty() {
+                format!("No FailoverRecord matches.{meant}")
+            } else if let Some(namespace) = &self.looked_in {
+                format!("There is no FailoverRecord in namespace {namespace}.")
             } else {
                 "There is no FailoverRecord. Records are kept for --record-retention (7 days), and none is made where the \
                  taint manager runs with --failover-records=false."

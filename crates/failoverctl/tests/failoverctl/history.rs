@@ -91,6 +91,17 @@ async fn nothing_to_tell() {
     assert_snapshot!(world.ask(&["history", "-c", "member9"]).await.text, @"No FailoverRecord matches.");
 }
 
+/// What exists elsewhere is not denied, and what may be meant is named.
+#[tokio::test(start_paused = true)]
+async fn nothing_of_this_name_or_in_this_namespace() {
+    let world = world();
+    let told = async |args: &[&str]| world.ask(&[&["history"], args].concat()).await.text;
+    assert_snapshot!(told(&["-n", "default2"]).await, @"There is no FailoverRecord in namespace default2.");
+    assert_snapshot!(told(&["web"]).await, @"No FailoverRecord matches. Did you mean shop/web?");
+    assert_snapshot!(told(&["default/role"]).await, @"No FailoverRecord matches. Did you mean role?");
+    assert_snapshot!(told(&["shop/other"]).await, @"No FailoverRecord matches.");
+}
+
 /// More than one page of the API server.
 #[tokio::test(start_paused = true)]
 async fn many_moves() {
