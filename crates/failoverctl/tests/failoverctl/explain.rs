@@ -106,6 +106,19 @@ fn held_for_want_of_a_place() {
     assert_snapshot!(show(&report, Format::Table));
 }
 
+/// The dry run here knows less than the evictor did.
+#[test]
+fn the_evictor_found_no_place_where_the_dry_run_does() {
+    let message = "no room on 2 clusters";
+    let entry = held("nginx-deployment", v1::HoldReason::NoTarget, message);
+    let report = explained(&Gathered {
+        queue: queue(busy(), vec![EntryView::of(&entry)]),
+        ..ready()
+    });
+    let text = show(&report, Format::Table);
+    assert_snapshot!(text.lines().last().unwrap(), @"default/nginx-deployment has to leave member1 but is held: NoTarget: no room on 2 clusters; the evictor's word counts: it asks again by itself, with its own --plugins and --pre-eviction-check; the dry run here assumes their defaults, regards no free room, and finds member2:3.");
+}
+
 #[test]
 fn nothing_is_released() {
     let status = v1::GetStatusResponse {

@@ -3,6 +3,7 @@
 use api_types::work::task as task_words;
 use jiff::Timestamp;
 
+use super::places::Search;
 use super::report::{ClusterRow, ExplainReport, Role};
 use super::tasks::TaskView;
 use crate::controllers::Severity;
@@ -80,10 +81,25 @@ impl Facts<'_> {
                     HoldReason::NoTarget | HoldReason::ProducerGone | HoldReason::Unknown => Severity::Problem,
                 };
                 let summary = format!("{binding} has to leave {cluster} but is held: {}", entry.why());
-                Conclusion::new(Some(severity), summary, hold.remedy())
+                let change = self.other_than_evictor(cluster, hold.reason);
+                Conclusion::new(Some(severity), summary, change.as_deref().unwrap_or(hold.remedy()))
             }
             (State::Ready | State::Held | State::Unknown, _) => self.ready(entry),
         })
+    }
+
+    /// The evictor found no place, and the dry run here does: what the dry run does not know.
+    fn other_than_evictor(&self, leaving: &str, held: HoldReason) -> Option<String> {
+        if held != HoldReason::NoTarget {
+            return None;
+        }
+        let of_it = |search: &&Search| search.leaving.as_deref() == Some(leaving) && search.fits;
+        let search = self.report.searches.iter().find(of_it)?;
+        Some(format!(
+            "the evictor's word counts: it asks again by itself, with its own --plugins and --pre-eviction-check; the \
+             dry run here assumes their defaults, regards no free room, and finds {}",
+            search.result.join(", ")
+        ))
     }
 
     fn ready(&self, entry: &EntryView) -> Conclusion {
