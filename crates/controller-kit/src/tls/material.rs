@@ -175,14 +175,13 @@ pub(super) fn authorities((file, pem): (&NamedFile, &[u8]), now: Timestamp) -> R
             // Whoever it vouches for is refused; the others of the bundle count.
             Err(error) => {
                 // One that is still to come is what the bundle waits for, wherever it stands among those that are over.
-                match error.counts_from() {
-                    Some(from) if next_from.is_none_or(|next| from < next) => {
-                        next_from = Some(from);
-                        invalid = Some(error);
-                    }
-                    Some(_) => {}
-                    None if next_from.is_none() => invalid = Some(error),
-                    None => {}
+                let from = error.counts_from();
+                let is_next = from.is_some_and(|from| next_from.is_none_or(|next| from < next));
+                if is_next {
+                    next_from = from;
+                }
+                if is_next || next_from.is_none() {
+                    invalid = Some(error);
                 }
                 continue;
             }
