@@ -2,7 +2,8 @@
 //!
 //! Guarantee: right before the write the Cluster and the binding were read live and judged, with nothing waited for in
 //! between; before those reads the queue had confirmed the lease and led; and the lease is in force by this process's
-//! own clock, and was not revoked, when the write is sent. What is attached to the binding has its mirror tasks by then.
+//! own clock, and was not revoked, when the write is sent. What is attached to the binding, read live before the two, has
+//! its mirror tasks by then.
 //! A conflict, and a mirror that was written, go back to the beginning.
 
 use std::collections::BTreeMap;
@@ -16,13 +17,13 @@ use controller_kit::{Context, Store, api_errors};
 use failover_core::eviction::Switches;
 use failover_core::eviction::queue::{Completion, OutcomeKind};
 use failover_core::eviction::recheck::Live;
-use failover_core::graceful::mirrors::RELIED_ON_FOR;
+use failover_core::graceful::mirrors::{RELIED_ON_FOR, needed};
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use kube::Api;
 use scheduler_filters::{Fleet, PreEvictionCheck, Schedulers};
 use tokio::time::Instant;
 
-use super::attached::{Attached, Seen};
+use super::attached::Attached;
 use super::fence::Fence;
 use super::judge::{Basis, Decision, Eviction, judge};
 use super::lease::{Lease, Over, Term};
@@ -94,10 +95,9 @@ fn lease_over(over: &Over) -> Done {
 impl Bench {
     /// Works on a lease.
     pub async fn work(&self, lease: &Lease, term: &mut Term) -> Done {
-        let mut seen = Seen::default();
         let mut failed = false;
         for _ in 0..TRIES {
-            match self.attempt(lease, term, &mut seen).await {
+            match self.attempt(lease, term).await {
                 Ok(done) => return done,
                 Err(Again::Changed) => {}
                 // A server that is unwell is asked twice; then the queue's back-off is kinder to it.
@@ -112,11 +112,16 @@ impl Bench {
     }
 
     /// One try; nothing comes of it when somebody else wrote the binding meanwhile, or mirrors had to be written first.
-    async fn attempt(&self, lease: &Lease, term: &mut Term, seen: &mut Seen) -> Result<Done, Again> {
+    async fn attempt(&self, lease: &Lease, term: &mut Term) -> Result<Done, Again> {
         let key = &lease.entry.key;
         if let Err(over) = term.usable_until().await {
             return Ok(lease_over(&over));
         }
+        // Before what is judged, so that nothing is waited for between that and the write.
+        let attached = match self.attached.read(&key.binding).await {
+            Ok(attached) => attached,
+            Err(why) => return Ok(Done::failed("ReadFailed", why)),
+        };
         if let Err(fenced) = self.fence.check(&lease.queue_epoch).await {
             return Ok(Done::failed("Fenced", fenced.to_string()));
         }
@@ -138,15 +143,15 @@ impl Bench {
             Ok(until) => until,
             Err(over) => return Ok(lease_over(&over)),
         };
-        match self.mirror(lease, seen, until).await {
+        match self.mirror(lease, &attached, until).await {
             Ok(Mirrors::AreThere) => {}
             Ok(Mirrors::Changed) => return Err(Again::Changed),
             Err(why) => return Ok(Done::failed("MirrorFailed", why)),
         }
-        let until = if self.attached.has_any(&key.binding) {
-            until.min(Instant::now() + RELIED_ON_FOR.unsigned_abs())
-        } else {
+        let until = if attached.is_empty() {
             until
+        } else {
+            until.min(Instant::now() + RELIED_ON_FOR.unsigned_abs())
         };
         let task = plan::task(&binding, &key.cluster, &eviction, self.ctx.clock.now());
         match self.writer.evict(&binding, &task, until).await {
@@ -171,18 +176,17 @@ impl Bench {
 
     /// Sees to the mirrors on what is attached to the binding. One that had to be written took time, in which anything may
     /// have happened to the binding and its cluster.
-    async fn mirror(&self, lease: &Lease, seen: &mut Seen, until: Instant) -> Result<Mirrors, String> {
+    async fn mirror(&self, lease: &Lease, attached: &[Arc<Binding>], until: Instant) -> Result<Mirrors, String> {
         let key = &lease.entry.key;
         let now = self.ctx.clock.now();
-        let missing = self.attached.without_mirror(&key.binding, &key.cluster, seen, now);
-        if missing.is_empty() {
-            return Ok(Mirrors::AreThere);
+        let mut mirrors = Mirrors::AreThere;
+        for attached in attached {
+            if let Some(mirror) = needed(attached, &key.binding, &key.cluster, now) {
+                self.writer.mirror(attached, &mirror, until).await?;
+                mirrors = Mirrors::Changed;
+            }
         }
-        for (attached, mirror) in missing {
-            let newest = self.writer.mirror(&attached, &mirror, until).await?;
-            seen.take_in(attached.key(), newest);
-        }
-        Ok(Mirrors::Changed)
+        Ok(mirrors)
     }
 
     async fn written(

@@ -78,35 +78,27 @@ impl Writer {
         self.find_out(read, task, until, why).await
     }
 
-    /// Writes a mirror task on an attached binding, before `until` or not at all. Says which version is the newest that is
-    /// known then: as written, or as somebody else wrote it meanwhile; none when the binding is gone.
+    /// Writes a mirror task on an attached binding, before `until` or not at all. Whether it is there, or somebody else
+    /// wrote the binding meanwhile, shows when the binding is read again.
     ///
     /// # Errors
-    /// Why neither could be had.
-    pub async fn mirror(
-        &self,
-        read: &Binding,
-        mirror: &GracefulEvictionTask,
-        until: Instant,
-    ) -> Result<Option<Binding>, String> {
+    /// Why it is not there, and will not be by trying again at once.
+    pub async fn mirror(&self, read: &Binding, mirror: &GracefulEvictionTask, until: Instant) -> Result<(), String> {
         let key = read.key();
         let told = |why: String| format!("cannot write the mirror task on {key}, which it needs: {why}");
-        let late = || told("the API server did not answer before the lease ended".to_owned());
-        let written = timeout_at(until, self.bindings.mirror(read, mirror));
-        match written.await.map_err(|_| late())? {
-            Ok(WriteOutcome::Written(now)) => {
+        match timeout_at(until, self.bindings.mirror(read, mirror)).await {
+            Ok(Ok(WriteOutcome::Written(_))) => {
                 info!(binding = %key, cluster = mirror.from_cluster, "mirror task written");
                 self.ctx.metrics.counter("evictor_mirrors_total", &[]).increment(1);
-                return Ok(Some(*now));
+                Ok(())
             }
-            Ok(WriteOutcome::Gone) => return Ok(None),
-            Err(error @ WriteError::Refused { .. }) => return Err(told(error.to_string())),
-            // What somebody else wrote, or what may have been written without an answer, shows in what is read now.
-            Ok(WriteOutcome::Conflict | WriteOutcome::NotNeeded) | Err(WriteError::Unknown { .. }) => {}
+            Ok(
+                Ok(WriteOutcome::Gone | WriteOutcome::Conflict | WriteOutcome::NotNeeded)
+                | Err(WriteError::Unknown { .. }),
+            ) => Ok(()),
+            Ok(Err(error @ WriteError::Refused { .. })) => Err(told(error.to_string())),
+            Err(_) => Err(told("the API server did not answer before the lease ended".to_owned())),
         }
-        let api = binding_writer::api(&self.ctx.client, &key);
-        let now = timeout_at(until, api.get_opt(&key.name)).await.map_err(|_| late())?;
-        now.map_err(|error| told(api_errors::one_line(&error)))
     }
 
     /// After a write with unknown result: what is stored now.

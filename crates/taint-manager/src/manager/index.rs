@@ -12,7 +12,7 @@ use api_types::work::{Binding, BindingKind};
 use api_types::{BindingKey, ClusterName};
 use binding_writer::{binding_key, object_key};
 use controller_kit::informer::Stopped;
-use controller_kit::{Change, Changes, Context, Informer, ObjectKey, Scope, Store};
+use controller_kit::{Change, Changes, Context, Informer, ObjectKey, Store};
 use failover_core::eviction::Switches;
 use failover_core::eviction::desired_entry::{Wanted, wanted, withdraw_reason};
 use failover_core::eviction::queue::{EntryKey, Published, at_least_as_new};
@@ -21,7 +21,7 @@ use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::confirmations::{Confirmation, Confirmations};
-use super::judged_part::{JudgedPart, Keeper};
+use super::judged_part::{self, JudgedPart};
 use super::published::{Changed, PublishedSet, Resend};
 
 const BY_CLUSTER: &str = "taint-manager/spec.clusters";
@@ -43,16 +43,10 @@ pub(crate) struct Streams {
 
 impl Informers {
     pub fn of(ctx: &Context) -> Self {
-        let keeper = Arc::new(Keeper::default());
-        let bindings = BindingKind::ALL.map(|kind| {
-            let keeper = keeper.clone();
-            let keep = move |binding: Binding| keeper.keep(binding);
-            let informer = ctx.informers.keeping(Scope::all(), &kind, keep);
-            informer.index(BY_CLUSTER, |binding: &JudgedPart| {
-                binding.clusters().map(str::to_owned).collect()
-            });
-            informer
-        });
+        let bindings = judged_part::informers(ctx);
+        for informer in &bindings {
+            informer.index(BY_CLUSTER, |binding| binding.clusters().map(str::to_owned).collect());
+        }
         Self {
             clusters: ctx.informers.of::<Cluster>(),
             bindings,

@@ -2,7 +2,8 @@
 //! thousand of them, and most of each is of no interest here.
 //!
 //! Guarantee: [`judged`](JudgedPart::judged) gives a binding on which [`failover_core::eviction::desired_entry::wanted`]
-//! says what it says on the whole one. It is not for writing: what is not kept is missing in it.
+//! says what it says on the whole one. It is not for writing: what is not kept is missing in it. Beside it the owners of
+//! an attached binding are kept, by which the evictor finds it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -13,8 +14,10 @@ use api_types::placement::Placement;
 use api_types::policy::{ClusterFailoverBehavior, FailoverBehavior};
 use api_types::work::condition::EVICTION_PENDING;
 use api_types::work::{
-    Binding, GracefulEvictionTask, ObjectReference, ResourceBindingSpec, SchedulePriority, TargetCluster,
+    Binding, BindingKind, GracefulEvictionTask, ObjectReference, ResourceBindingSpec, SchedulePriority, TargetCluster,
 };
+use controller_kit::{Context, Informer, Scope};
+use failover_core::graceful::mirrors::owner_labels;
 use k8s_openapi::api::core::v1::Toleration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use parking_lot::Mutex;
@@ -32,6 +35,8 @@ pub(crate) struct JudgedPart {
     priority: Option<i32>,
     clusters: Box<[(Arc<str>, i32)]>,
     tasks: Box<[Arc<str>]>,
+    /// Empty, and without an allocation, for all that are not attached.
+    owners: Box<[Arc<str>]>,
     rules: Arc<Rules>,
     pending: Option<Box<PendingSaid>>,
 }
@@ -74,10 +79,25 @@ impl PendingSaid {
     }
 }
 
+/// The informers that keep this part of both kinds of binding: one of each in the process, whoever asks.
+pub(crate) fn informers(ctx: &Context) -> [Informer<JudgedPart>; 2] {
+    let keeper = Arc::new(Keeper::default());
+    BindingKind::ALL.map(|kind| {
+        let keeper = keeper.clone();
+        let keep = move |binding: Binding| keeper.keep(binding);
+        ctx.informers.keeping(Scope::all(), &kind, keep)
+    })
+}
+
 impl JudgedPart {
     /// The clusters that the binding is on.
     pub fn clusters(&self) -> impl Iterator<Item = &str> {
         self.clusters.iter().map(|(name, _)| &**name)
+    }
+
+    /// The labels of the bindings that need this one's object, as [`owner_labels`] has them; none where it is not attached.
+    pub fn owners(&self) -> impl Iterator<Item = &str> {
+        self.owners.iter().map(|label| &**label)
     }
 
     /// The annotation `failover.karmada.io/stay` as it is written; absent is empty.
@@ -152,6 +172,7 @@ impl Keeper {
     /// The kept part.
     pub fn keep(&self, binding: Binding) -> JudgedPart {
         let pending = PendingSaid::of(&binding).map(Box::new);
+        let owners = owner_labels(&binding);
         let Binding { metadata, spec, .. } = binding;
         let mut texts = self.texts.lock();
         let mut common = |text: &str| texts.get(text, || Arc::from(text));
@@ -173,6 +194,7 @@ impl Keeper {
             priority: spec.schedule_priority.map(|priority| priority.priority),
             clusters: clusters.map(|target| (common(&target.name), target.replicas)).collect(),
             tasks: tasks.map(|task| common(&task.from_cluster)).collect(),
+            owners: owners.iter().map(|label| common(label)).collect(),
             rules: self.rules(
                 spec.placement.map(|placement| placement.cluster_tolerations),
                 spec.failover.and_then(|failover| failover.cluster),

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
 use failover_core::eviction::desired_entry::wanted;
@@ -46,17 +48,20 @@ fn binding() -> impl Strategy<Value = Value> {
         ]),
         one_of(vec![json!(null), json!("2026-02-01T00:00:00Z")]),
         one_of(vec![json!(null), json!({"priority": 9})]),
+        one_of(vec![json!({"a": "b"}), json!({"a": "b", "resourcebinding.karmada.io/depended-by-x": "id"})]),
+        one_of(vec![json!([]), json!([{"namespace": "n", "name": "web"}, {"name": "role"}])]),
     )
-        .prop_map(|(clusters, tasks, placement, failover, annotations, deleted, priority)| {
+        .prop_map(|(clusters, tasks, placement, failover, annotations, deleted, priority, labels, owners)| {
             json!({
                 "metadata": {
                     "namespace": "n", "name": "b", "uid": "u", "resourceVersion": "12", "generation": 3,
-                    "annotations": annotations, "deletionTimestamp": deleted, "labels": {"a": "b"},
+                    "annotations": annotations, "deletionTimestamp": deleted, "labels": labels,
                 },
                 "spec": {
                     "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "n", "name": "w", "uid": "x"},
                     "clusters": clusters, "gracefulEvictionTasks": tasks, "placement": placement,
                     "failover": failover, "schedulePriority": priority, "replicas": 2,
+                    "requiredBy": owners,
                 },
                 "status": {"conditions": [{
                     "type": "EvictionPending", "status": "True", "reason": "Ready", "message": "m",
@@ -78,6 +83,7 @@ proptest! {
         let kept = Keeper::default().keep(whole.clone());
         prop_assert_eq!(judge(&kept.judged(&whole.key())), judge(&whole));
         prop_assert_eq!(kept.pending().cloned(), PendingSaid::of(&whole));
+        prop_assert_eq!(kept.owners().map(str::to_owned).collect::<BTreeSet<_>>(), owner_labels(&whole));
     }
 }
 

@@ -9,7 +9,7 @@
 mod confirmations;
 mod drops;
 mod index;
-mod judged_part;
+pub(crate) mod judged_part;
 mod pending;
 mod publish;
 mod published;

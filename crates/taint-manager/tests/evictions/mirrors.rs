@@ -196,6 +196,85 @@ fn no_mirror_where_the_object_is_placed_by_itself() {
     });
 }
 
+fn the_read() -> Match {
+    Match::default()
+        .verb(Verb::Get)
+        .resource("resourcebindings")
+        .name("c-configmap")
+        .client(CLIENT)
+}
+
+/// Most bindings are attached to nothing: none is kept whole to find the few that are.
+#[test]
+fn no_binding_is_kept_whole() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        owners(&scene, &["web"]).await;
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        for kind in ["resourcebindings", "clusterresourcebindings"] {
+            let kind = format!("{kind}.work.karmada.io");
+            let kept = |kind: &str| {
+                let labels = [("kind", kind), ("member", "")];
+                manager.metrics().value("failover_informer_synced", &labels)
+            };
+            assert_eq!(kept(&format!("{kind} JudgedPart")), Some(1.0));
+            assert_eq!(kept(&kind), None);
+        }
+    });
+}
+
+/// What is not known to be there is not relied on: the owner stays until what it needs can be read.
+#[test]
+fn an_owner_whose_needs_cannot_be_read_stays() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        owners(&scene, &["web"]).await;
+        let broken = Effect::Error {
+            code: 403,
+            reason: "Forbidden".into(),
+            message: "not for you".into(),
+        };
+        scene.plane.faults().inject_times(the_read(), 0, 2, broken);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(22).await;
+        assert_eq!(scene.spec_writes().len(), 0);
+        let entries = scene.entries().await;
+        let why = "cannot read default/c-configmap, which it needs: ";
+        assert!(entries[0].last_outcome.contains(why), "{entries:?}");
+        scene.until(60).await;
+        let failed = [("outcome", "Failed"), ("reason", "ReadFailed")];
+        assert_eq!(manager.metrics().value("evictor_leases_total", &failed), Some(2.0));
+        assert!(scene.task("default/web", "m1").await.is_some() && mirrored(&scene).await);
+    });
+}
+
+/// The informers still know an attached binding that is gone: the owner leaves without a mirror on it.
+#[test]
+fn what_is_gone_is_not_waited_for() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        owners(&scene, &["web"]).await;
+        let gone = Effect::Error {
+            code: 404,
+            reason: "NotFound".into(),
+            message: "it is gone".into(),
+        };
+        scene.plane.faults().inject_times(the_read(), 0, 1, gone);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(22).await;
+        assert!(scene.task("default/web", "m1").await.is_some());
+        assert_eq!(scene.spec_writes().len(), 1);
+    });
+}
+
 fn the_mirror() -> Match {
     Match::default()
         .verb(Verb::Patch)
