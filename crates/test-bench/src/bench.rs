@@ -57,13 +57,13 @@ impl Bench {
     pub fn with_housekeeping(members: &[&str], housekeeping: Housekeeping) -> Self {
         let clock = Clock::simulated(STARTED);
         let now = now_of(&clock);
-        Self::timed(members, housekeeping, clock, now)
+        Self::timed(members, housekeeping, clock, &now)
     }
 
     /// The same where the runtime is one of several, each on a machine of its own: `now` is the time of all of them, and
     /// `clock` shows it here.
     #[must_use]
-    pub fn timed(members: &[&str], housekeeping: Housekeeping, clock: Clock, now: Now) -> Self {
+    pub fn timed(members: &[&str], housekeeping: Housekeeping, clock: Clock, now: &Now) -> Self {
         let started = now();
         let plane = Sandbox::new(SandboxOptions {
             housekeeping,

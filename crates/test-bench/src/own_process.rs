@@ -5,9 +5,10 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kube_sandbox::Served;
+use tokio::time::Instant;
 
 use crate::Program;
 

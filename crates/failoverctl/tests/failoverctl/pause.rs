@@ -140,7 +140,7 @@ async fn the_undo_of_a_resume_makes_the_same_pause() {
     .unwrap();
 }
 
-fn pause(name: &str, spec: serde_json::Value) -> serde_json::Value {
+fn pause(name: &str, spec: &serde_json::Value) -> serde_json::Value {
     json!({
         "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": name}, "spec": spec,
     })
@@ -151,7 +151,7 @@ async fn one_of_two_pauses_does_not_end() {
     tokio::time::timeout(LIMIT, async {
         let world = World::new(&[]);
         for name in ["a", "b"] {
-            world.put(pause(name, json!({"scope": "All", "reason": "x"})));
+            world.put(pause(name, &json!({"scope": "All", "reason": "x"})));
         }
         // Both dry runs and the first deletion go through.
         let broken = Effect::Error {
@@ -180,9 +180,9 @@ async fn no_undo_is_printed_that_would_be_refused() {
     tokio::time::timeout(LIMIT, async {
         let world = World::new(&[]);
         let gone = json!({"scope": "Clusters", "clusters": ["gone"], "reason": "x"});
-        world.put(pause("gone", gone));
+        world.put(pause("gone", &gone));
         let over = json!({"scope": "All", "reason": "x", "until": "2026-01-30T00:00:00Z"});
-        world.put(pause("over", over));
+        world.put(pause("over", &over));
         let told = world.ask(&["resume", "--all", "--yes"]).await;
         assert_eq!(told.status, ExitStatus::Fine);
         assert_snapshot!(told.text, @r"

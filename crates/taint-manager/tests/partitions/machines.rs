@@ -52,7 +52,8 @@ pub fn on_machines<F: Future<Output = ()> + 'static>(
     let shared: Rc<OnceCell<Rc<Scene>>> = Rc::default();
     let slot = shared.clone();
     simulation.client(WATCHER, async move {
-        let bench = Bench::timed(&[], Housekeeping::default(), clock(), Arc::new(now));
+        let time: kube_sandbox::Now = Arc::new(now);
+        let bench = Bench::timed(&[], Housekeeping::default(), clock(), &time);
         bench.rules.set(|settings| settings.write_delay = TURN_TO_WRITE);
         let scene = Rc::new(Scene::on(bench, &["m1", "m2", "m3", "m4"]));
         reach_queues(&scene.network, plans);

@@ -167,8 +167,13 @@ impl Stage {
 
     pub async fn an_operator_pauses(&self) -> anyhow::Result<()> {
         say("an operator pauses everything, and nothing leaves any more");
-        self.failoverctl
-            .run(&["pause", "--scope=all", "--reason=looking into it", "--name=look", "--yes"])?;
+        self.failoverctl.run(&[
+            "pause",
+            "--scope=all",
+            "--reason=looking into it",
+            "--name=look",
+            "--yes",
+        ])?;
         let status = self.failoverctl.json(&["status"])?;
         ensure!(status["regime"]["name"] == "Paused", "{status:#}");
         // What had been released a moment before may be on its way.

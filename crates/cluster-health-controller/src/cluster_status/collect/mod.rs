@@ -20,8 +20,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tracing::debug;
 
-use pods::SlimPod;
 pub(crate) use failover_core::quantity::as_number as quantity_as_number;
+use pods::SlimPod;
 
 /// APIs that no CRD announces (an aggregated server, an upgrade) are found after this time.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(300);
