@@ -1,5 +1,6 @@
 //! Flags of the evictor alone: on what an eviction waits, and whose plugins are asked.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
@@ -53,8 +54,14 @@ impl EvictorFlags {
     pub(crate) fn schedulers(&self, known: Schedulers, registry: &Registry) -> Result<Schedulers, Vec<String>> {
         let mut schedulers = known;
         let mut problems = Vec::new();
+        let mut named = BTreeSet::new();
         for value in &self.scheduler_plugins {
             match read(value, registry) {
+                Ok((name, _)) if !named.insert(name) => {
+                    problems.push(format!(
+                        "--scheduler-plugins={value}: {name} is named twice; give one list"
+                    ));
+                }
                 Ok((name, plugins)) => schedulers = schedulers.with(name, plugins),
                 Err(problem) => problems.push(format!("--scheduler-plugins={value}: {problem}")),
             }
@@ -125,6 +132,16 @@ mod tests {
             shown.contains("ClusterEviction") && shown.contains("\"mine\""),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn a_scheduler_is_named_once() {
+        let flags = parse(&["--scheduler-plugins=mine=*;mine=APIEnablement"]);
+        let problems = flags
+            .schedulers(Schedulers::default(), &Registry::builtin())
+            .unwrap_err();
+        let expected = "--scheduler-plugins=mine=APIEnablement: mine is named twice; give one list";
+        assert_eq!(problems, [expected]);
     }
 
     #[test]
