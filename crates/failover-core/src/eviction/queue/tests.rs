@@ -1,7 +1,9 @@
 //! The queue under a simulated clock of whole milliseconds, without sockets.
 
+mod leases;
 mod lifecycle;
 mod operator;
+mod pauses;
 mod producers;
 mod properties;
 mod rate;
@@ -250,5 +252,21 @@ impl Sim {
 
     fn names(&self) -> Vec<&str> {
         self.evicted.iter().map(|(_, key)| key.binding.name.as_str()).collect()
+    }
+}
+
+fn pause(scope: PauseScopeView, until: Option<u64>) -> Event {
+    Event::PauseSeen(PauseView {
+        name: "p".into(),
+        scope,
+        reason: "freeze".into(),
+        until: until.map(at),
+    })
+}
+
+fn held(sim: &Sim) -> Option<HoldReason> {
+    match sim.only().state {
+        State::Held { reason, .. } => Some(reason),
+        _ => None,
     }
 }
