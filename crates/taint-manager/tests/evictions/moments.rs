@@ -1,4 +1,4 @@
-//! Somebody dies, or sleeps past its time, at every moment of a run in which ten workloads leave a cluster: with streams
+//! Somebody dies, or sleeps past its time, at moments all through a run in which ten workloads leave a cluster: with streams
 //! and leases open, in the middle of a snapshot, of a renewal, of a hand-over.
 
 use std::collections::BTreeMap;
