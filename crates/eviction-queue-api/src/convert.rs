@@ -291,6 +291,8 @@ pub fn to_withdraw_reason(reason: WithdrawReason) -> v1::WithdrawReason {
         WithdrawReason::Leaving => v1::WithdrawReason::Leaving,
         WithdrawReason::Replaced => v1::WithdrawReason::Replaced,
         WithdrawReason::SwitchedOff => v1::WithdrawReason::SwitchedOff,
+        WithdrawReason::ApplicationRecovered => v1::WithdrawReason::ApplicationRecovered,
+        WithdrawReason::ClusterNotReady => v1::WithdrawReason::ClusterNotReady,
     }
 }
 
@@ -305,6 +307,8 @@ pub fn from_withdraw_reason(reason: v1::WithdrawReason) -> WithdrawReason {
         v1::WithdrawReason::Leaving => WithdrawReason::Leaving,
         v1::WithdrawReason::Replaced => WithdrawReason::Replaced,
         v1::WithdrawReason::SwitchedOff => WithdrawReason::SwitchedOff,
+        v1::WithdrawReason::ApplicationRecovered => WithdrawReason::ApplicationRecovered,
+        v1::WithdrawReason::ClusterNotReady => WithdrawReason::ClusterNotReady,
     }
 }
 

@@ -2,6 +2,7 @@
 //! numbers comes out. No async, no client, no clock, no randomness.
 
 pub mod affinity;
+pub mod application;
 pub mod cluster_health;
 pub mod eviction;
 pub mod graceful;

@@ -134,6 +134,14 @@ fn why(removed: Removed) -> (v1::RemovedReason, &'static str) {
             WithdrawReason::Leaving => (v1::RemovedReason::Leaving, "the copy leaves the cluster already"),
             WithdrawReason::Replaced => (v1::RemovedReason::Replaced, "another cause is due earlier"),
             WithdrawReason::SwitchedOff => (v1::RemovedReason::SwitchedOff, "a switch is off"),
+            WithdrawReason::ApplicationRecovered => (
+                v1::RemovedReason::ApplicationRecovered,
+                "the application does not fail any more",
+            ),
+            WithdrawReason::ClusterNotReady => (
+                v1::RemovedReason::ClusterNotReady,
+                "the cluster is not Ready, so that nobody knows how the application is",
+            ),
         },
     }
 }

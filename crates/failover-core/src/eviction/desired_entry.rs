@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::queue::{BindingVersions, EntryKey, HoldReason, ProducerHold, Published, TemplateRef, WithdrawReason};
-use super::{Cause, NotAffected, Switches, Verdict, stay, verdict};
+use super::{Affected, Cause, CauseKind, NotAffected, Switches, Verdict, stay, verdict};
 use crate::taint_policy::{Recovering, TaintId};
 use api_types::cluster::Cluster;
 use api_types::work::Binding;
@@ -22,8 +22,10 @@ pub enum Wanted {
 pub enum Nothing {
     /// The binding is gone, or is being deleted, or is not on the cluster.
     BindingGone,
-    /// The Cluster is gone, or shows no cause.
+    /// The Cluster is gone, or shows no cause; of an application: it does not fail.
     NoCause,
+    /// The cluster is not Ready, so that nobody knows how the application is.
+    ClusterNotReady,
     /// The cluster is in the tasks already.
     Leaving,
     /// The binding tolerates what stands on the cluster.
@@ -40,20 +42,37 @@ pub fn wanted(
     recovering: &BTreeMap<TaintId, Recovering>,
     switches: &Switches,
 ) -> Wanted {
+    entry_of(binding, cluster, |binding, cluster| {
+        match verdict(binding, cluster, switches) {
+            Verdict::Affected(affected) => {
+                let hold = hold(binding, cluster, &affected.cause, recovering);
+                Ok((affected, hold))
+            }
+            Verdict::NotAffected(reason) => Err(nothing(&reason)),
+        }
+    })
+}
+
+/// The entry of a pair, whatever the cause: what `judge` says of it, with all that the queue has to know.
+pub(crate) fn entry_of(
+    binding: Option<&Binding>,
+    cluster: Option<&Cluster>,
+    judge: impl FnOnce(&Binding, &Cluster) -> Result<(Affected, Option<ProducerHold>), Nothing>,
+) -> Wanted {
     let Some((binding, binding_uid)) = binding.and_then(|b| Some((b, b.metadata.uid.clone()?))) else {
         return Wanted::Nothing(Nothing::BindingGone);
     };
     let Some((cluster, cluster_uid)) = cluster.and_then(|c| Some((c, c.metadata.uid.clone()?))) else {
         return Wanted::Nothing(Nothing::NoCause);
     };
-    let affected = match verdict(binding, cluster, switches) {
-        Verdict::Affected(affected) => affected,
-        Verdict::NotAffected(reason) => return Wanted::Nothing(nothing(&reason)),
+    let (affected, hold) = match judge(binding, cluster) {
+        Ok(judged) => judged,
+        Err(nothing) => return Wanted::Nothing(nothing),
     };
     let name = cluster.cluster_name();
     let spec = &binding.spec;
     Wanted::Entry(Box::new(Published {
-        hold: hold(binding, cluster, &affected.cause, recovering),
+        hold,
         reason: affected.reason(),
         key: EntryKey {
             cause: affected.cause,
@@ -98,18 +117,22 @@ fn hold(
     cause: &Cause,
     recovering: &BTreeMap<TaintId, Recovering>,
 ) -> Option<ProducerHold> {
+    by_stay(binding, cluster, cause).or_else(|| {
+        Some(ProducerHold {
+            reason: HoldReason::Recovering,
+            message: recovering.get(&cause.taint()?)?.to_string(),
+            by_drop: false,
+        })
+    })
+}
+
+/// The hold by the annotation `stay`.
+pub(crate) fn by_stay(binding: &Binding, cluster: &Cluster, cause: &Cause) -> Option<ProducerHold> {
     let stay = stay::stays(binding, &cluster.cluster_name(), cause);
-    if let Some(message) = stay.reason() {
-        return Some(ProducerHold {
-            reason: HoldReason::Stay,
-            message,
-            by_drop: stay.by_drop(),
-        });
-    }
     Some(ProducerHold {
-        reason: HoldReason::Recovering,
-        message: recovering.get(&cause.taint()?)?.to_string(),
-        by_drop: false,
+        reason: HoldReason::Stay,
+        message: stay.reason()?,
+        by_drop: stay.by_drop(),
     })
 }
 
@@ -124,17 +147,21 @@ pub fn withdraw_reason(key: &EntryKey, instead: &Wanted, cluster: Option<&Cluste
         Wanted::Nothing(Nothing::Leaving) => WithdrawReason::Leaving,
         Wanted::Nothing(Nothing::SwitchedOff) => WithdrawReason::SwitchedOff,
         // Something else that is tolerated stays behind: what this entry rests on may be gone all the same.
-        Wanted::Nothing(Nothing::Tolerated) if cluster.is_some_and(|c| stands(&key.cause, c)) => {
+        Wanted::Nothing(Nothing::Tolerated) if cluster.is_some_and(|c| may_stand(&key.cause, c)) => {
             WithdrawReason::Tolerated
         }
+        Wanted::Nothing(Nothing::NoCause) if cluster.is_some() && key.cause.kind() == CauseKind::Application => {
+            WithdrawReason::ApplicationRecovered
+        }
+        Wanted::Nothing(Nothing::ClusterNotReady) => WithdrawReason::ClusterNotReady,
         Wanted::Nothing(Nothing::Tolerated | Nothing::NoCause) => WithdrawReason::ClusterRecovered,
     }
 }
 
-fn stands(cause: &Cause, cluster: &Cluster) -> bool {
-    cause
-        .taint()
-        .is_some_and(|id| cluster.spec.taints.iter().any(|taint| TaintId::of(taint) == id))
+/// Whether what an entry rests on is still there. An application that need not leave any more may go on failing.
+fn may_stand(cause: &Cause, cluster: &Cluster) -> bool {
+    let has = |id: TaintId| cluster.spec.taints.iter().any(|taint| TaintId::of(taint) == id);
+    cause.kind() == CauseKind::Application || cause.taint().is_some_and(has)
 }
 
 /// Whether two versions of an entry say the same to the queue. The versions of the objects do not count: they change

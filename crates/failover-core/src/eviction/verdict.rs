@@ -103,6 +103,32 @@ pub enum Why {
     },
     /// The Cluster is being deleted.
     ClusterDeleted,
+    /// The application is unhealthy for longer than `spec.failover.application` allows.
+    Unhealthy(DueBy),
+}
+
+/// Which of the rules of `spec.failover.application` lets a copy go last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DueBy {
+    /// `decisionConditions.tolerationSeconds`.
+    Toleration {
+        /// Seconds since it is unhealthy.
+        seconds: i64,
+    },
+    /// The same, counted from the time at which the cluster became Ready.
+    ClusterReady {
+        /// Seconds.
+        seconds: i64,
+        /// Since when it is Ready.
+        since: Timestamp,
+    },
+    /// `preConditions.delaySeconds`.
+    Delay {
+        /// Seconds.
+        seconds: i64,
+        /// When a status of it was first collected.
+        at: Timestamp,
+    },
 }
 
 /// Why a binding is not affected.
@@ -268,8 +294,21 @@ impl Affected {
                 "taint {key}:{effect}, added at {added_at}: spec.failover.cluster moves the workload after {seconds} s, at {due_at}"
             ),
             (Cause::Deletion { at }, _) => format!("the Cluster is being deleted since {at}"),
+            (Cause::Application { since }, Why::Unhealthy(by)) => match by {
+                DueBy::Toleration { seconds } => {
+                    format!("the application is unhealthy since {since}, tolerated for {seconds} s, until {due_at}")
+                }
+                DueBy::ClusterReady { seconds, since: ready } => format!(
+                    "the application is unhealthy since {since}, tolerated for {seconds} s since the cluster is Ready, \
+                     {ready}, until {due_at}"
+                ),
+                DueBy::Delay { seconds, at } => format!(
+                    "the application is unhealthy since {since}, and spec.failover.application lets it go {seconds} s \
+                     after its status was first collected at {at}, at {due_at}"
+                ),
+            },
             (Cause::Application { since }, _) => format!("the application is unhealthy since {since}"),
-            (Cause::Taint { key, effect, added_at }, Why::ClusterDeleted) => {
+            (Cause::Taint { key, effect, added_at }, Why::ClusterDeleted | Why::Unhealthy(_)) => {
                 format!("taint {key}:{effect}, added at {added_at}")
             }
         }

@@ -12,6 +12,7 @@ pub mod kinds;
 pub mod mirrors;
 pub mod placed;
 pub mod plugins;
+pub mod preserved;
 pub mod record;
 pub mod report;
 

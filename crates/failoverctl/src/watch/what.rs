@@ -72,8 +72,8 @@ pub struct QueueChange {
     pub cluster: String,
     /// Why.
     pub why: String,
-    /// Of what left: Evicted, ClusterRecovered, Tolerated, BindingGone, Leaving, Replaced, SwitchedOff, Withdrawn,
-    /// ProducerGone, or Unseen (while the queue was not reached).
+    /// Of what left: Evicted, ClusterRecovered, ApplicationRecovered, ClusterNotReady, Tolerated, BindingGone, Leaving,
+    /// Replaced, SwitchedOff, Withdrawn, ProducerGone, or Unseen (while the queue was not reached).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<&'static str>,
     /// Position of the change in the queue's term; 0: it is no change of the queue's own.
@@ -136,6 +136,8 @@ fn removed_word(reason: v1::RemovedReason) -> &'static str {
         v1::RemovedReason::SwitchedOff => "SwitchedOff",
         v1::RemovedReason::Withdrawn => "Withdrawn",
         v1::RemovedReason::ProducerGone => "ProducerGone",
+        v1::RemovedReason::ApplicationRecovered => "ApplicationRecovered",
+        v1::RemovedReason::ClusterNotReady => "ClusterNotReady",
         v1::RemovedReason::Unspecified => "Unknown",
     }
 }

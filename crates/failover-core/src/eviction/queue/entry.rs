@@ -242,6 +242,10 @@ pub enum WithdrawReason {
     Replaced,
     /// A switch is off.
     SwitchedOff,
+    /// The application does not fail any more.
+    ApplicationRecovered,
+    /// The cluster is not Ready, so that nobody knows how the application is.
+    ClusterNotReady,
 }
 
 /// What the last lease left behind.

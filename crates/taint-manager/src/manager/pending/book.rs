@@ -245,6 +245,8 @@ fn abandoned(reason: v1::RemovedReason) -> Option<&'static str> {
         v1::RemovedReason::SwitchedOff => Some("SwitchedOff"),
         v1::RemovedReason::Withdrawn => Some("Withdrawn"),
         v1::RemovedReason::ProducerGone => Some("ProducerGone"),
+        v1::RemovedReason::ApplicationRecovered => Some("ApplicationRecovered"),
+        v1::RemovedReason::ClusterNotReady => Some("ClusterNotReady"),
         v1::RemovedReason::Unspecified
         | v1::RemovedReason::Evicted
         | v1::RemovedReason::Leaving

@@ -87,6 +87,8 @@ fn a_life_is_told_step_by_step() {
 #[case(v1::RemovedReason::Tolerated, Some("Tolerated"))]
 #[case(v1::RemovedReason::BindingGone, Some("BindingGone"))]
 #[case(v1::RemovedReason::ProducerGone, Some("ProducerGone"))]
+#[case(v1::RemovedReason::ApplicationRecovered, Some("ApplicationRecovered"))]
+#[case(v1::RemovedReason::ClusterNotReady, Some("ClusterNotReady"))]
 #[case(v1::RemovedReason::Replaced, None)]
 #[case(v1::RemovedReason::Leaving, None)]
 fn what_left_without_an_eviction_was_abandoned(#[case] reason: v1::RemovedReason, #[case] expected: Option<&str>) {
