@@ -1,5 +1,5 @@
 //! The eviction queue's gRPC API: generated types, their translation into the types of `failover-core`, the descriptor
-//! set for reflection, and a client that finds the leader and follows it.
+//! set for reflection, a client that finds the leader and follows it, and the producers' side of the protocol.
 //!
 //! The definition, with every field's unit, is `proto/failover/evictionqueue/v1/eviction_queue.proto`.
 
@@ -7,17 +7,22 @@ mod channel;
 pub mod client;
 pub mod convert;
 mod dial;
+mod link;
 pub mod memory;
 mod problem;
+pub mod producer;
 mod security;
 pub mod status;
+mod way;
 
 pub use channel::Channel;
 pub use client::{ClientError, QueueClient};
+pub use link::Link;
 pub use problem::ConnectionProblem;
 /// A time as the messages have it.
 pub use prost_types::Timestamp;
 pub use security::{ConnectionFlags, Security};
+pub use way::{QueueConnector, QueueFlags};
 
 /// Generated from `karmada.failover.evictionqueue.v1`.
 pub mod v1 {

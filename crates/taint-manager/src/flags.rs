@@ -2,8 +2,8 @@
 
 use api_types::policy::PurgeMode;
 use clap::{ArgAction, Args, ValueEnum};
-use controller_kit::{Clock, FeatureGates, Gate};
-use eviction_queue_api::ConnectionFlags;
+use controller_kit::{FeatureGates, Gate};
+use eviction_queue_api::QueueFlags;
 use failover_core::eviction::{NoExecuteEviction, Switches};
 use scheduler_filters::PreEvictionCheck;
 
@@ -86,13 +86,9 @@ pub struct Flags {
     )]
     pub failover_records: bool,
 
-    /// Where the eviction queue is. Unset: where its Lease says.
-    #[arg(long, env = "KARMADA_FAILOVER_EVICTION_QUEUE_ADDRESS", value_name = "HOST:PORT")]
-    pub eviction_queue_address: Option<String>,
-
-    /// How the eviction queue is called.
+    /// Where the eviction queue is, and how it is called.
     #[command(flatten)]
-    pub queue: ConnectionFlags,
+    pub queue: QueueFlags,
 
     /// On what an eviction waits, and whose plugins are asked.
     #[command(flatten)]
@@ -148,8 +144,7 @@ impl Default for Flags {
             eviction_workers: 8,
             pre_eviction_check: PreCheck::Affinity,
             failover_records: true,
-            eviction_queue_address: None,
-            queue: ConnectionFlags::default(),
+            queue: QueueFlags::default(),
             evictor: EvictorFlags::default(),
             old: OldFlags::default(),
         }
@@ -183,8 +178,7 @@ impl Flags {
 
     /// What makes no sense; the process does not start with it.
     pub(crate) fn problems(&self) -> Vec<String> {
-        // Flags are judged before there is a process with a clock of its own.
-        self.queue.problems(&Clock::system())
+        self.queue.problems()
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {

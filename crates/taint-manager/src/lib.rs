@@ -15,22 +15,16 @@
 mod evictor;
 mod evictor_flags;
 mod flags;
-mod link;
 mod manager;
 mod objects;
 mod text;
 
-use std::sync::Arc;
-
-use controller_kit::{Context, Controller};
-use eviction_queue_api::QueueClient;
+use controller_kit::Controller;
+use eviction_queue_api::QueueConnector;
 use scheduler_filters::{Registry, Schedulers};
 
 pub use evictor_flags::EvictorFlags;
 pub use flags::{DefaultPurgeMode, Flags, OldFlags, PreCheck};
-
-/// Makes the client by which a controller reaches the queue.
-pub type QueueConnector = Arc<dyn Fn(&Context) -> QueueClient + Send + Sync>;
 
 /// What the controllers are given from outside.
 #[derive(Clone)]
@@ -47,16 +41,8 @@ impl Wiring {
     /// As the flags say: the queue at a fixed address or by its Lease, schedulers with the default plugins.
     #[must_use]
     pub fn by_flags(flags: &Flags) -> Self {
-        let (address, connection) = (flags.eviction_queue_address.clone(), flags.queue.clone());
         Self {
-            queue: Arc::new(move |ctx| {
-                let client = match &address {
-                    Some(address) => QueueClient::at(address.clone()),
-                    None => QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity),
-                };
-                let security = connection.security(&ctx.clock).shown_in(&ctx.metrics);
-                client.secured(security.watched_by(&ctx.tasks))
-            }),
+            queue: flags.queue.connector(),
             schedulers: Schedulers::default(),
             registry: Registry::builtin(),
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use controller_kit::{Clock, Controller, KitFlags, Process, Running};
 use eviction_queue::access::AccessFlags;
-use eviction_queue_api::ConnectionFlags;
+use eviction_queue_api::{ConnectionFlags, QueueFlags};
 use kube_sandbox::{Sandbox, SandboxOptions};
 use test_bench::{Authority, Of};
 
@@ -89,11 +89,14 @@ impl Scene {
     async fn manager(&self, name: &str) -> Running {
         let (certificate, key) = self.issue(name);
         let flags = taint_manager::Flags {
-            queue: ConnectionFlags {
-                queue_ca_file: Some(self.ca()),
-                queue_client_cert_file: Some(certificate),
-                queue_client_key_file: Some(key),
-                ..ConnectionFlags::default()
+            queue: QueueFlags {
+                connection: ConnectionFlags {
+                    queue_ca_file: Some(self.ca()),
+                    queue_client_cert_file: Some(certificate),
+                    queue_client_key_file: Some(key),
+                    ..ConnectionFlags::default()
+                },
+                ..QueueFlags::default()
             },
             ..taint_manager::Flags::default()
         };

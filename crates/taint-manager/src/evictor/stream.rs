@@ -11,7 +11,7 @@ use eviction_queue_api::status::Advice;
 use eviction_queue_api::v1::{
     CompleteRequest, LeaseCredit, LeaseHello, LeaseRenewal, LeaseRequest, Outcome, lease_request, lease_response,
 };
-use eviction_queue_api::{QueueClient, convert};
+use eviction_queue_api::{Link, QueueClient, convert};
 use failover_core::eviction::queue::{Completion, NoTargetRestsOn, OutcomeKind};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -23,7 +23,6 @@ use tracing::{debug, warn};
 
 use super::lease::{Keeper, Lease, term};
 use super::work::{Bench, Done};
-use crate::link::Link;
 
 /// How long the queue may take to accept a stream.
 const ACCEPT_WITHIN: Duration = Duration::from_secs(10);

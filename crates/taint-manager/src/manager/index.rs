@@ -13,16 +13,13 @@ use api_types::{BindingKey, ClusterName};
 use binding_writer::{binding_key, object_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Changes, Context, Informer, ObjectKey, Store};
+use eviction_queue_api::producer::{Changed, Ledger, Pair, Producer};
 use failover_core::eviction::Switches;
-use failover_core::eviction::desired_entry::{Wanted, wanted, withdraw_reason};
-use failover_core::eviction::queue::{EntryKey, Published, at_least_as_new};
+use failover_core::eviction::desired_entry::{wanted, withdraw_reason};
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use k8s_openapi::api::core::v1::Taint;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::confirmations::{Confirmation, Confirmations};
 use super::judged_part::{self, JudgedPart};
-use super::published::{Changed, PublishedSet, Resend};
 
 const BY_CLUSTER: &str = "taint-manager/spec.clusters";
 
@@ -120,9 +117,8 @@ impl Stores {
 pub(crate) struct Index {
     pub stores: Stores,
     switches: Switches,
-    pub published: PublishedSet,
+    pub ledger: Ledger,
     recovering: BTreeMap<ClusterName, BTreeMap<TaintId, Recovering>>,
-    to_confirm: Confirmations,
     /// How many pairs of binding and cluster have been judged so far.
     pub judged: u64,
 }
@@ -136,9 +132,8 @@ impl Index {
         let mut index = Self {
             stores,
             switches,
-            published: PublishedSet::default(),
+            ledger: Ledger::default(),
             recovering: BTreeMap::new(),
-            to_confirm: Confirmations::default(),
             judged: 0,
         };
         for cluster in index.stores.clusters.list() {
@@ -163,8 +158,7 @@ impl Index {
     /// A binding changed: the clusters that it is on now, and those for which it is published.
     pub fn binding_changed(&mut self, key: &BindingKey) -> Touched {
         let binding = self.stores.judged(key);
-        let mut clusters: BTreeSet<ClusterName> = self.published.clusters_of(key).into_iter().collect();
-        clusters.extend(self.to_confirm.clusters_of(key).cloned());
+        let mut clusters = self.ledger.clusters_of(key);
         let on = binding.iter().flat_map(|binding| &binding.spec.clusters);
         clusters.extend(on.map(|target| ClusterName::from(target.name.as_str())));
         let mut touched = Touched::new();
@@ -177,28 +171,12 @@ impl Index {
     /// A policy changed: only whether it is suspended matters here.
     pub fn policy_changed(&mut self) -> Touched {
         let mut touched = Touched::new();
-        for name in self.published.counts().into_keys() {
+        for name in self.ledger.counts().into_keys() {
             let cluster = self.stores.cluster(&name);
             if self.recovering.get(&name) != self.recovering_on(cluster.as_deref()).as_ref() {
                 touched.append(&mut self.judge_cluster(&name));
             }
         }
-        touched
-    }
-
-    /// The whole set for a new stream; what an earlier one asked for will be asked again.
-    pub fn snapshot(&mut self) -> Vec<Arc<Published>> {
-        self.to_confirm.clear();
-        self.published.snapshot()
-    }
-
-    /// The queue asks for an entry to be confirmed or taken back.
-    pub fn confirm(&mut self, key: EntryKey, asked: Confirmation) -> Touched {
-        let (cluster, binding) = (key.cluster.clone(), key.binding.clone());
-        self.to_confirm.insert(key, asked);
-        let mut touched = Touched::new();
-        let known = self.stores.judged(&binding);
-        self.judge(&cluster, &binding, known.as_ref(), &mut touched);
         touched
     }
 
@@ -218,7 +196,7 @@ impl Index {
             }
         }
         // Those that have left the cluster meanwhile, or have nothing to leave it for.
-        for key in self.published.bindings_on(name) {
+        for key in self.ledger.bindings_on(name) {
             if !seen.contains(&key) {
                 let binding = self.stores.judged(&key);
                 self.judge_on(name, cluster.as_deref(), &key, binding.as_ref(), &mut touched);
@@ -245,54 +223,22 @@ impl Index {
         let nothing = BTreeMap::new();
         let recovering = self.recovering.get(name).unwrap_or(&nothing);
         let wanted = wanted(binding, cluster, recovering, &self.switches);
-        let reason = |key: &EntryKey| withdraw_reason(key, &wanted, cluster);
-        let asked = self.answerable(name, key, binding, cluster);
-        for asked in &asked {
-            self.to_confirm.remove(asked);
-            if !matches!(&wanted, Wanted::Entry(entry) if entry.key == *asked) {
-                self.published.disown(asked.clone(), reason(asked));
-            }
-        }
-        let changed = match &wanted {
-            Wanted::Entry(entry) => {
-                let resend = if asked.contains(&entry.key) {
-                    Resend::Always
-                } else {
-                    Resend::IfChanged
-                };
-                self.published.put((**entry).clone(), resend, reason)
-            }
-            Wanted::Nothing(_) => self.published.take(name, key, reason),
+        let pair = Pair {
+            cluster: name,
+            binding: key,
+            cluster_metadata: cluster.map(|cluster| &cluster.metadata),
+            binding_metadata: binding.map(|binding| &binding.metadata),
         };
-        if changed == Changed::Yes || !asked.is_empty() {
+        let reason = |key: &_| withdraw_reason(key, &wanted, cluster);
+        if self.ledger.settle(pair, &wanted, reason) == Changed::Yes {
             touched.insert(key.clone());
         }
-    }
-
-    /// What the queue asked of this pair, where what is known is new enough for an answer.
-    fn answerable(
-        &self,
-        name: &ClusterName,
-        key: &BindingKey,
-        binding: Option<&Binding>,
-        cluster: Option<&Cluster>,
-    ) -> Vec<EntryKey> {
-        let binding = binding.map(|b| &b.metadata);
-        let cluster = cluster.map(|c| &c.metadata);
-        self.to_confirm
-            .of(name, key)
-            .filter(|(asked, confirmation)| {
-                is_new_enough(binding, &asked.binding_uid, &confirmation.binding_version)
-                    && is_new_enough(cluster, &asked.cluster_uid, &confirmation.cluster_version)
-            })
-            .map(|(asked, _)| asked.clone())
-            .collect()
     }
 
     /// A newer version of a Cluster may be what an answer waited for.
     fn confirm_on(&mut self, name: &ClusterName) -> Touched {
         let mut touched = Touched::new();
-        for key in self.to_confirm.bindings_on(name) {
+        for key in self.ledger.asked_on(name) {
             let binding = self.stores.judged(&key);
             self.judge(name, &key, binding.as_ref(), &mut touched);
         }
@@ -306,13 +252,15 @@ impl Index {
     }
 }
 
-/// Whether what is known of an object is at least as new as the version asked for. One of another UID has come after
-/// the one that the entry was published for.
-fn is_new_enough(known: Option<&ObjectMeta>, uid: &str, asked: &str) -> bool {
-    known.is_none_or(|known| {
-        known.uid.as_deref() != Some(uid)
-            || at_least_as_new(known.resource_version.as_deref().unwrap_or_default(), asked)
-    })
+impl Producer for Index {
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn judge_pair(&mut self, cluster: &ClusterName, binding: &BindingKey) {
+        let known = self.stores.judged(binding);
+        self.judge(cluster, binding, known.as_ref(), &mut Touched::new());
+    }
 }
 
 /// Whether anything on the Cluster can make a binding leave. Where nothing can, its bindings need not be asked.

@@ -2,17 +2,14 @@
 //! on the bindings.
 //!
 //! Rooms: `judged_part` (what is kept of a binding), `index` (what is known; what is wanted follows from it by
-//! [`failover_core::eviction::desired_entry`]), `published` (what is published and not told yet), `publish` (the stream to
-//! the queue), `pending` (what the queue holds, and the conditions that follow from it), `drops` (what operators ordered,
-//! written as `stay` on the binding), `switched_off` (what is not done because of a switch). Here is the wiring.
+//! [`failover_core::eviction::desired_entry`]), `pending` (what the queue holds, and the conditions that follow from it),
+//! `drops` (what operators ordered, written as `stay` on the binding), `switched_off` (what is not done because of a
+//! switch). How it is published is [`eviction_queue_api::producer`]. Here is the wiring.
 
-mod confirmations;
 mod drops;
 mod index;
 pub(crate) mod judged_part;
 mod pending;
-mod publish;
-mod published;
 mod switched_off;
 
 use std::sync::Arc;
@@ -24,8 +21,7 @@ use api_types::work::{Binding, BindingKind};
 use binding_writer::binding_key;
 use controller_kit::metrics::Family;
 use controller_kit::{Change, Context, RequiredKind};
-use parking_lot::Mutex;
-use tokio::sync::Notify;
+use eviction_queue_api::producer::{self, Publisher};
 use tokio::time::Instant;
 
 use crate::{Flags, Wiring};
@@ -36,16 +32,18 @@ use pending::{Pace, Pending};
 use switched_off::SwitchedOff;
 
 /// Name under which entries are published.
-pub(crate) const PRODUCER: &str = failover_core::graceful::record::TAINT_MANAGER;
+const PRODUCER: &str = failover_core::graceful::record::TAINT_MANAGER;
+
+const PUBLISHER: Publisher = Publisher {
+    producer: PRODUCER,
+    stream: "publish",
+};
 
 /// Histogram of how long verdicts take.
 const JUDGED_SECONDS: &str = "taint_manager_cluster_judged_seconds";
 
 /// The index, and a bell for those who tell the queue.
-pub(crate) struct Shared {
-    pub index: Mutex<Index>,
-    pub changed: Notify,
-}
+pub(crate) type Shared = producer::Shared<Index>;
 
 pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()> {
     ctx.require_kinds(&[
@@ -61,10 +59,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
         return Ok(());
     };
     let switches = flags.switches(&ctx.gates);
-    let shared = Arc::new(Shared {
-        index: Mutex::new(Index::new(stores.clone(), switches.clone())),
-        changed: Notify::new(),
-    });
+    let shared = Arc::new(Shared::new(Index::new(stores.clone(), switches.clone())));
     metrics(&ctx, &shared);
     let queue = (wiring.queue)(&ctx);
     let pace = Arc::new(Pace::per_second(flags.status_writes_per_second));
@@ -72,7 +67,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     let pending = Pending::new(&ctx, &shared, stores, queue.clone(), pace, drops.clone());
     let tellers = Tellers { pending, drops };
     let follow = follow(&ctx, &shared, streams, SwitchedOff::new(&ctx, switches), &tellers);
-    let publish = publish::run(&ctx, &shared, &queue);
+    let publish = producer::publish(&ctx, PUBLISHER, &shared, &queue);
     let ((), (), (), ()) = tokio::join!(follow, publish, tellers.pending.run(), tellers.drops.run());
     ctx.metrics.remove_collector(PRODUCER);
     Ok(())
@@ -168,6 +163,6 @@ fn metrics(ctx: &Context, shared: &Arc<Shared>) {
         );
         #[expect(clippy::cast_precision_loss, reason = "nobody judges 2^52 times")]
         let verdicts = verdicts.with(&[], index.judged as f64);
-        vec![index.published.counts().into_iter().fold(family, with), verdicts]
+        vec![index.ledger.counts().into_iter().fold(family, with), verdicts]
     });
 }

@@ -14,8 +14,8 @@ use api_types::BindingKey;
 use api_types::work::Binding;
 use binding_writer::{BindingWriter, WriteError, WriteOutcome};
 use controller_kit::{Context, Next, WorkQueue};
-use eviction_queue_api::QueueClient;
 use eviction_queue_api::v1::{WatchEntriesRequest, WatchEntriesResponse, watch_entries_response};
+use eviction_queue_api::{Link, QueueClient};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -25,7 +25,6 @@ use super::Shared;
 use super::drops::Drops;
 use super::index::Stores;
 use super::judged_part::{JudgedPart, PendingSaid};
-use crate::link::Link;
 use book::Book;
 pub(crate) use conditions::Pace;
 use say::{Saying, saying};
@@ -152,7 +151,7 @@ impl Pending {
             return Some(saying(entries));
         }
         // What is published and not in the queue yet, or not withdrawn yet, is on its way: another look follows.
-        (book.is_live() && !self.shared.index.lock().published.mentions(key)).then_some(None)
+        (book.is_live() && !self.shared.index.lock().ledger.mentions(key)).then_some(None)
     }
 
     // ---- the watch

@@ -8,7 +8,7 @@ use failover_core::eviction::queue::EntryKey;
 
 /// What the queue asked to be confirmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Confirmation {
+pub struct Confirmation {
     /// Version of the binding as the evictor read it; empty: it is gone.
     pub binding_version: String,
     /// Version of the Cluster as the evictor read it; empty: it is gone.
@@ -17,7 +17,7 @@ pub(crate) struct Confirmation {
 
 /// Entries to be confirmed.
 #[derive(Debug, Default)]
-pub(super) struct Confirmations {
+pub struct Confirmations {
     asked: BTreeMap<ClusterName, BTreeMap<BindingKey, BTreeMap<EntryKey, Confirmation>>>,
     clusters_of: BTreeMap<BindingKey, BTreeSet<ClusterName>>,
 }

@@ -12,7 +12,7 @@ use failover_core::eviction::queue::{EntryKey, Published, WithdrawReason};
 
 /// The published set.
 #[derive(Debug, Default)]
-pub(crate) struct PublishedSet {
+pub struct PublishedSet {
     entries: BTreeMap<ClusterName, BTreeMap<BindingKey, Arc<Published>>>,
     clusters_of: BTreeMap<BindingKey, BTreeSet<ClusterName>>,
     untold: BTreeMap<EntryKey, Option<WithdrawReason>>,
@@ -20,7 +20,7 @@ pub(crate) struct PublishedSet {
 
 /// Changes to send: what is taken back goes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Delta {
+pub struct Delta {
     /// Entries taken back.
     pub withdrawals: Vec<(EntryKey, WithdrawReason)>,
     /// Entries that are new or changed.
@@ -29,7 +29,7 @@ pub(crate) struct Delta {
 
 /// Whether an entry that says the same is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resend {
+pub enum Resend {
     /// Only what changed is sent.
     IfChanged,
     /// The queue asked for it.
@@ -162,7 +162,7 @@ impl PublishedSet {
 
 /// Whether anything changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Changed {
+pub enum Changed {
     /// Something did.
     Yes,
     /// Nothing did.

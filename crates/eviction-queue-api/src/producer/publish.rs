@@ -5,32 +5,43 @@
 
 use std::time::Duration;
 
+use api_types::{BindingKey, ClusterName};
 use controller_kit::Context;
-use eviction_queue_api::v1::{
-    Epoch, PublishHello, PublishRequest, SnapshotComplete, Upserts, Withdrawal, Withdrawals, publish_request,
-    publish_response,
-};
-use eviction_queue_api::{ENTRIES_PER_MESSAGE, QueueClient, convert};
+use failover_core::eviction::queue::EntryKey;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 use tracing::warn;
 
 use super::confirmations::Confirmation;
-use super::{PRODUCER, Shared};
+use super::{Producer, Shared};
 use crate::link::Link;
+use crate::v1::{
+    Epoch, PublishHello, PublishRequest, PublishResponse, SnapshotComplete, Upserts, Withdrawal, Withdrawals,
+    publish_request, publish_response,
+};
+use crate::{ENTRIES_PER_MESSAGE, QueueClient, convert};
 
 /// Messages that may wait for the queue to take them.
 const MESSAGES_AHEAD: usize = 4;
 /// How long the queue may take to accept a stream.
 const ACCEPT_WITHIN: Duration = Duration::from_secs(10);
 
-/// Publishes until shutdown.
-pub(crate) async fn run(ctx: &Context, shared: &Shared, queue: &QueueClient) {
-    let link = Link::new(ctx, "publish");
+/// The names of one who publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Publisher {
+    /// The producer's name in the queue: its entries are told by it from those of others.
+    pub producer: &'static str,
+    /// The stream's name in readiness and metrics, unique in the process.
+    pub stream: &'static str,
+}
+
+/// Publishes until shutdown: whenever a stream ends another one begins, after a back-off.
+pub async fn publish<P: Producer>(ctx: &Context, publisher: Publisher, shared: &Shared<P>, queue: &QueueClient) {
+    let link = Link::new(ctx, publisher.stream);
     let forever = async {
         loop {
-            let why = session(ctx, shared, queue, &link).await;
+            let why = session(ctx, publisher.producer, shared, queue, &link).await;
             link.down(&why);
             queue.back_off().await;
         }
@@ -43,7 +54,13 @@ pub(crate) async fn run(ctx: &Context, shared: &Shared, queue: &QueueClient) {
 }
 
 /// One stream, until it ends; says why it did.
-async fn session(ctx: &Context, shared: &Shared, queue: &QueueClient, link: &Link) -> String {
+async fn session<P: Producer>(
+    ctx: &Context,
+    producer: &str,
+    shared: &Shared<P>,
+    queue: &QueueClient,
+    link: &Link,
+) -> String {
     let mut service = match queue.queue().await {
         Ok(service) => service,
         Err(error) => return error.to_string(),
@@ -51,7 +68,7 @@ async fn session(ctx: &Context, shared: &Shared, queue: &QueueClient, link: &Lin
     let (up, requests) = mpsc::channel(MESSAGES_AHEAD);
     let begin = async {
         // The channel is empty, so this waits for nothing.
-        let _ = up.send(message(hello(ctx))).await;
+        let _ = up.send(message(hello(ctx, producer))).await;
         service.publish(ReceiverStream::new(requests)).await
     };
     let answers = match tokio::time::timeout(ACCEPT_WITHIN, begin).await {
@@ -72,8 +89,8 @@ fn ended(queue: &QueueClient, status: &Status) -> String {
 }
 
 /// Sends the whole set, then its changes.
-async fn tell(shared: &Shared, up: &mpsc::Sender<PublishRequest>) {
-    let snapshot = shared.index.lock().snapshot();
+async fn tell<P: Producer>(shared: &Shared<P>, up: &mpsc::Sender<PublishRequest>) {
+    let snapshot = shared.index.lock().ledger().snapshot();
     for chunk in snapshot.chunks(ENTRIES_PER_MESSAGE) {
         let entries = chunk.iter().map(|entry| convert::to_published(entry)).collect();
         if send(up, publish_request::Message::Upserts(Upserts { entries }))
@@ -89,7 +106,7 @@ async fn tell(shared: &Shared, up: &mpsc::Sender<PublishRequest>) {
         return;
     }
     loop {
-        let delta = shared.index.lock().published.next_delta(ENTRIES_PER_MESSAGE);
+        let delta = shared.index.lock().ledger().next_delta(ENTRIES_PER_MESSAGE);
         let Some(delta) = delta else {
             shared.changed.notified().await;
             continue;
@@ -120,11 +137,11 @@ async fn tell(shared: &Shared, up: &mpsc::Sender<PublishRequest>) {
 }
 
 /// Takes the queue's answers until the stream ends.
-async fn hear(
-    shared: &Shared,
+async fn hear<P: Producer>(
+    shared: &Shared<P>,
     queue: &QueueClient,
     link: &Link,
-    mut answers: Streaming<eviction_queue_api::v1::PublishResponse>,
+    mut answers: Streaming<PublishResponse>,
 ) -> Status {
     loop {
         let answer = match answers.message().await {
@@ -144,7 +161,7 @@ async fn hear(
                 };
                 match convert::from_key(asked.key) {
                     Ok(key) => {
-                        shared.index.lock().confirm(key, confirmation);
+                        take_question(shared, key, confirmation);
                         shared.changed.notify_one();
                     }
                     Err(error) => warn!("the queue asks for an entry that cannot be understood: {error}"),
@@ -155,10 +172,18 @@ async fn hear(
     }
 }
 
-fn hello(ctx: &Context) -> publish_request::Message {
+/// The queue asks: what is known already may be new enough.
+fn take_question<P: Producer>(shared: &Shared<P>, key: EntryKey, asked: Confirmation) {
+    let (cluster, binding): (ClusterName, BindingKey) = (key.cluster.clone(), key.binding.clone());
+    let mut index = shared.index.lock();
+    index.ledger().ask(key, asked);
+    index.judge_pair(&cluster, &binding);
+}
+
+fn hello(ctx: &Context, producer: &str) -> publish_request::Message {
     let epoch = ctx.leadership.epoch();
     publish_request::Message::Hello(PublishHello {
-        producer: PRODUCER.to_owned(),
+        producer: producer.to_owned(),
         epoch: Some(Epoch {
             lease_uid: epoch.lease_uid,
             lease_transitions: epoch.transitions.into(),

@@ -10,15 +10,16 @@ use tracing::{info, warn};
 const GAUGE: &str = "failover_eviction_queue_stream_up";
 const HELP: &str = "Whether the stream to the eviction queue is open (1) or not (0).";
 
-/// One stream. The check and the series go with it.
-pub(crate) struct Link {
+/// One stream of a process to the queue. The check and the series go with it.
+pub struct Link {
     ctx: Context,
     stream: &'static str,
     problem: Arc<Mutex<Option<String>>>,
 }
 
 impl Link {
-    /// A stream that is not open yet.
+    /// A stream that is not open yet. Its name is the only one of the process.
+    #[must_use]
     pub fn new(ctx: &Context, stream: &'static str) -> Self {
         let problem = Arc::new(Mutex::new(Some("not connected yet".to_owned())));
         let for_check = problem.clone();
