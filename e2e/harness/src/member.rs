@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use e2e_control_plane::Tool;
-use k8s_openapi::api::core::v1::{Node, NodeStatus};
+use k8s_openapi::api::core::v1::{Node, NodeStatus, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client};
+use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
 
 use crate::api_server::ApiServer;
 use crate::control_plane::{ControlPlane, Shared, controllers};
@@ -138,6 +139,32 @@ impl Member {
     /// [`Error::NotRunning`] when it does not run.
     pub fn resume(&self) -> Result<(), Error> {
         self.api.resume()
+    }
+
+    /// Makes the pods with the label `app=NAME` ready or not, as their kubelet would report it.
+    ///
+    /// # Errors
+    /// [`Error::Api`] or [`Error::Kubeconfig`] when they cannot be read or written.
+    pub async fn set_pods_ready(&self, namespace: &str, name: &str, ready: bool) -> Result<(), Error> {
+        let pods: Api<Pod> = Api::namespaced(self.client().await?, namespace);
+        let condition = |type_: &str| json!({"type": type_, "status": if ready { "True" } else { "False" }});
+        let patch = json!({"status": {"conditions": [condition("Ready"), condition("ContainersReady")]}});
+        let of_app = ListParams::default().labels(&format!("app={name}"));
+        let asked = |what: String| {
+            move |source| Error::Api {
+                what,
+                source: Box::new(source),
+            }
+        };
+        let found = pods.list(&of_app).await;
+        for pod in found.map_err(asked(format!("list the pods of {name}")))? {
+            let pod = pod.name_any();
+            let patched = pods
+                .patch_status(&pod, &PatchParams::default(), &Patch::Strategic(&patch))
+                .await;
+            patched.map_err(asked(format!("change the status of pod {pod}")))?;
+        }
+        Ok(())
     }
 
     /// Ends the whole member at once; its data stay.

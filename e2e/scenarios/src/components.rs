@@ -28,6 +28,7 @@ pub fn components(health: Vec<String>, queue: Vec<String>) -> Vec<Component> {
         ("cluster-health-controller", health),
         ("taint-policy-controller", Vec::new()),
         ("taint-manager", Vec::new()),
+        ("application-failover-controller", Vec::new()),
         (
             "eviction-queue",
             [queue, vec!["--queue-bind-address=127.0.0.1:0".to_owned()]].concat(),

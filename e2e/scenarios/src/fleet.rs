@@ -6,6 +6,7 @@ use karmada_failover::story::example::{self, MemberEntry, Pace};
 use karmada_failover::story::scenario::MemberState;
 use karmada_failover::story::{Sources, Theatre};
 use kube::Client;
+use serde_json::Value;
 
 use crate::components::{components, furnish, queue_of, start_components, stop_components};
 
@@ -21,6 +22,11 @@ impl Fleet {
     /// Starts member1, member2 and member3, puts the fleet's objects there, and starts every component with the given
     /// flags beside its own.
     pub async fn start(pace: &Pace, flags: &[&str]) -> anyhow::Result<Self> {
+        Self::start_with(pace, example::taint_policies(pace), flags).await
+    }
+
+    /// The same with other objects than the usual policies.
+    pub async fn start_with(pace: &Pace, given: Vec<Value>, flags: &[&str]) -> anyhow::Result<Self> {
         let control_plane = ControlPlane::start().await?;
         let (first, second, third) = tokio::try_join!(
             control_plane.start_member("member1"),
@@ -34,7 +40,7 @@ impl Fleet {
         };
         let entries: Vec<MemberEntry> = fleet.members.iter().map(entry).collect();
         let client = fleet.control_plane.client().await?;
-        furnish(&client, &entries, example::taint_policies(pace)).await?;
+        furnish(&client, &entries, given).await?;
         let components = components(pace.health_flags(), pace.queue_flags());
         fleet.processes = start_components(&fleet.control_plane, components, flags)?;
         Ok(fleet)

@@ -13,6 +13,7 @@ mod mass_failure;
 mod pull_member;
 mod restarts;
 mod simulated_members;
+mod story;
 mod taint_policies;
 mod telling;
 mod worked_example;
@@ -20,6 +21,8 @@ mod worked_example;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use karmada_failover::story::example::Pace;
+use karmada_failover::story::scenario::{application_failover, drain, no_target, opt_in};
 
 /// Tells a story on real API servers, with the separate binaries as processes.
 #[derive(Parser)]
@@ -36,6 +39,14 @@ enum Scenario {
     Restarts,
     /// Much of the fleet fails at once, and the eviction queue brakes; twelve simulated members.
     MassFailure,
+    /// An application fails on clusters that are well: it moves on, and stays where nothing is left.
+    ApplicationFailover,
+    /// A cluster fails and nothing fits elsewhere.
+    NoTarget,
+    /// A healthy cluster is drained with failoverctl, and taken back.
+    Drain,
+    /// A cluster fails, and only who asked for it moves.
+    OptIn,
     /// Sixty workloads leave a cluster while who evicts them is killed, suspended, paused and told otherwise.
     Evictions,
     /// Policies alone, as a person sees them who has kubectl: windows, a restart, a taint taken back, bad policies.
@@ -54,6 +65,10 @@ async fn main() -> ExitCode {
         Scenario::WorkedExample => worked_example::tell().await,
         Scenario::Restarts => restarts::tell().await,
         Scenario::MassFailure => mass_failure::tell().await,
+        Scenario::ApplicationFailover => story::tell(application_failover::scenario(Pace::FAST)).await,
+        Scenario::NoTarget => story::tell(no_target::scenario(Pace::FAST)).await,
+        Scenario::Drain => story::tell(drain::scenario(Pace::FAST)).await,
+        Scenario::OptIn => story::tell(opt_in::scenario(Pace::FAST)).await,
         Scenario::Evictions => evictions::tell().await,
         Scenario::TaintPolicies => taint_policies::tell().await,
         Scenario::ClusterHealth => cluster_health::tell().await,

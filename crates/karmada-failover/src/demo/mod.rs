@@ -13,7 +13,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use self::stage::{Files, Stage};
 use crate::story::example::Pace;
 use crate::story::print::{Output, Printer};
-use crate::story::scenario::{self, mass_failure, worked_example};
+use crate::story::scenario::{
+    self, application_failover, drain, flapping, mass_failure, no_target, opt_in, worked_example,
+};
 use crate::story::{Observer, script};
 
 /// Flags of `karmada-failover demo`.
@@ -40,6 +42,16 @@ pub enum Scenario {
     WorkedExample,
     /// Much of the fleet fails at once, and the eviction queue brakes.
     MassFailure,
+    /// An application fails on clusters that are well.
+    ApplicationFailover,
+    /// A cluster fails, and nothing fits elsewhere.
+    NoTarget,
+    /// A healthy cluster is drained.
+    Drain,
+    /// A cluster fails, and only who asked for it moves.
+    OptIn,
+    /// A cluster comes and goes.
+    Flapping,
 }
 
 /// How long things take.
@@ -49,13 +61,28 @@ enum Tempo {
     Fast,
 }
 
+impl Tempo {
+    /// The windows of most stories.
+    fn pace(self) -> Pace {
+        match self {
+            Self::Watchable => Pace::WATCHABLE,
+            Self::Fast => Pace::FAST,
+        }
+    }
+}
+
 impl Scenario {
     fn at(self, tempo: Tempo) -> scenario::Scenario {
         match (self, tempo) {
-            (Self::WorkedExample, Tempo::Watchable) => worked_example::scenario(Pace::WATCHABLE),
-            (Self::WorkedExample, Tempo::Fast) => worked_example::scenario(Pace::FAST),
+            (Self::WorkedExample, _) => worked_example::scenario(tempo.pace()),
             (Self::MassFailure, Tempo::Watchable) => mass_failure::watchable(),
             (Self::MassFailure, Tempo::Fast) => mass_failure::fast(),
+            (Self::ApplicationFailover, _) => application_failover::scenario(tempo.pace()),
+            (Self::NoTarget, _) => no_target::scenario(tempo.pace()),
+            (Self::Drain, _) => drain::scenario(tempo.pace()),
+            (Self::OptIn, _) => opt_in::scenario(tempo.pace()),
+            (Self::Flapping, Tempo::Watchable) => flapping::scenario(flapping::WATCHABLE),
+            (Self::Flapping, Tempo::Fast) => flapping::scenario(flapping::FAST),
         }
     }
 }

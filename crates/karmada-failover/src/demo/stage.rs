@@ -19,8 +19,8 @@ use super::kubeconfig::kubeconfig;
 use crate::components::ComponentFlags;
 use crate::story::example::{self, MemberEntry};
 use crate::story::print::Started;
-use crate::story::scenario::{MemberState, Network, Scenario};
-use crate::story::theatre::Roads;
+use crate::story::scenario::{Fare, MemberState, Network, Scenario};
+use crate::story::theatre::{Roads, set_simulated_workload};
 use crate::story::{Sources, Theatre};
 
 const CONTROL_PLANE: &str = "control-plane";
@@ -186,6 +186,10 @@ impl Theatre for Stage {
         self.roads.set_network(to);
         self.roads.lay(&self.fleet);
         Ok(())
+    }
+
+    async fn set_workload(&mut self, member: &str, name: &str, to: Fare) -> anyhow::Result<()> {
+        set_simulated_workload(&self.fleet, member, name, to)
     }
 
     fn entry(&self, member: &str) -> anyhow::Result<MemberEntry> {

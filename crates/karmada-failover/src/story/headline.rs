@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::line::{Line, Step};
+use super::teller::WAITS;
 
 /// Lines that are told together: of one step, of taints also with the same words. In the order of the first of each.
 pub(super) fn groups(lines: Vec<Line>) -> Vec<Vec<Line>> {
@@ -51,6 +52,7 @@ fn of_one(line: &Line) -> String {
         Step::ClusterNotReady => {
             format!("{cluster} counts as not Ready: it failed for the whole threshold, a blip would not")
         }
+        Step::ApplicationFailed => format!("{binding} fails on {cluster}, and {cluster} itself is well"),
         Step::TaintAdded => format!(
             "{cluster} is tainted{}",
             by_policy(line, "matched for its whole window")
@@ -65,7 +67,10 @@ fn of_one(line: &Line) -> String {
         }
         Step::Rescheduled => format!("{binding} has a new placement"),
         Step::ReplacementHealthy => format!("{binding} is complete again on {cluster}"),
-        Step::OldCopyKept => format!("the old copy on {cluster} may go, and will when {cluster} can be asked to"),
+        Step::OldCopyKept if line.why.contains(WAITS) => {
+            format!("the old copy on {cluster} may go, and will when {cluster} can be asked to")
+        }
+        Step::OldCopyKept => format!("the old copy on {cluster} may go"),
         Step::ClusterReturned => format!("{cluster} is Ready again"),
         Step::TaintRemoved => {
             format!(
@@ -90,6 +95,7 @@ fn of_many(lines: &[Line]) -> String {
         Step::WorkloadRunning => format!("{bindings} run as their policies ask"),
         Step::ClusterFailed => format!("{clusters} fail"),
         Step::ClusterNotReady => format!("{clusters} count as not Ready: they failed for the whole threshold"),
+        Step::ApplicationFailed => format!("{bindings} fail on {clusters}, and these are well themselves"),
         Step::TaintAdded => format!(
             "{clusters} are tainted{}",
             by_policy(first, "matched for its whole window")
@@ -102,9 +108,10 @@ fn of_many(lines: &[Line]) -> String {
         Step::ClusterEvicted => format!("{bindings} leave {clusters}: their old copies are not deleted"),
         Step::Rescheduled => format!("{bindings} have new placements"),
         Step::ReplacementHealthy => format!("{bindings} are complete again on {clusters}"),
-        Step::OldCopyKept => {
+        Step::OldCopyKept if first.why.contains(WAITS) => {
             format!("the old copies of {bindings} on {clusters} may go, and will when these can be asked to")
         }
+        Step::OldCopyKept => format!("the old copies of {bindings} on {clusters} may go"),
         Step::ClusterReturned => format!("{clusters} are Ready again"),
         Step::TaintRemoved => {
             format!(

@@ -15,6 +15,9 @@ pub enum Step {
     ClusterFailed,
     /// The Cluster's Ready condition left True.
     ClusterNotReady,
+    /// A copy that was healthy is not any more, on a cluster that is Ready, and its policy says when it has to move for
+    /// that.
+    ApplicationFailed,
     /// A taint was put on the Cluster.
     TaintAdded,
     /// The eviction queue is in another regime: it may go faster, slower or not at all.

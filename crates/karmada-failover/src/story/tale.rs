@@ -57,6 +57,14 @@ impl Tale {
         })
     }
 
+    /// Whether the application that a line is about was told to have failed on its cluster.
+    fn has_failed(&self, line: &Line) -> bool {
+        let is_failure = |told: &Line| {
+            told.step == Step::ApplicationFailed && told.binding == line.binding && told.cluster == line.cluster
+        };
+        self.told.iter().any(is_failure)
+    }
+
     /// Whether this was told of the cluster.
     pub fn has_told(&self, step: Step, cluster: &str) -> bool {
         self.told
@@ -91,6 +99,9 @@ impl Tale {
             _ => told.cluster == line.cluster,
         };
         let last = |step: Step| self.told.iter().rposition(|told| told.step == step && is_of_same(told));
+        if line.step == Step::EvictionQueued && self.has_failed(line) {
+            return true;
+        }
         let repeats = matches!(
             line.step,
             Step::ClusterEvicted | Step::Rescheduled | Step::ReplacementHealthy
@@ -99,7 +110,7 @@ impl Tale {
     }
 }
 
-/// The step that a step follows from.
+/// The step that a step follows from; an entry of the queue also follows from the failure of its application.
 pub fn cause_of(step: Step) -> Option<Step> {
     match step {
         Step::ClusterNotReady => Some(Step::ClusterFailed),
@@ -112,6 +123,7 @@ pub fn cause_of(step: Step) -> Option<Step> {
         Step::OldCopyKept => Some(Step::ReplacementHealthy),
         Step::TaintRemoved => Some(Step::ClusterReturned),
         Step::OldCopyRemoved => Some(Step::OldCopyKept),
+        Step::ApplicationFailed => Some(Step::WorkloadRunning),
         Step::FleetReady | Step::WorkloadRunning | Step::ClusterFailed | Step::RegimeChanged => None,
     }
 }

@@ -20,6 +20,9 @@ mod queue;
 
 pub use queue::{EntrySeen, EntryStands};
 
+/// What is said of a copy whose cluster cannot be asked to delete it.
+pub(super) const WAITS: &str = "waits for";
+
 /// Listens and tells.
 #[derive(Debug, Default)]
 pub struct Teller {
@@ -177,6 +180,7 @@ impl Teller {
                 self.say(Step::ClusterEvicted, at, Some(&task.from_cluster), Some(&key), why);
             }
         }
+        self.tell_failures(before.as_ref(), &binding, at);
         self.tell_missed_releases(at);
         let placed = binding
             .condition(binding_condition::SCHEDULED)
@@ -217,6 +221,26 @@ impl Teller {
         }
     }
 
+    /// Copies that are unhealthy, and were not before, of an application that moves for that.
+    fn tell_failures(&mut self, before: Option<&Binding>, binding: &Binding, at: f64) {
+        let behavior = binding.spec.failover.as_ref();
+        if behavior.is_none_or(|behavior| behavior.application.is_none()) {
+            return;
+        }
+        let key = binding.key().to_string();
+        for target in &binding.spec.clusters {
+            let name = ClusterName::from(target.name.as_str());
+            let health = |binding: &Binding| binding.status_on(&name).and_then(|item| item.health.clone());
+            let is_well = self.clusters.get(&target.name).is_some_and(Cluster::is_ready);
+            let turned = before.and_then(health) == Some(ResourceHealth::Healthy)
+                && health(binding) == Some(ResourceHealth::Unhealthy);
+            if is_well && turned {
+                let why = format!("status.aggregatedStatus says Unhealthy for {name}");
+                self.say(Step::ApplicationFailed, at, Some(name.as_str()), Some(&key), why);
+            }
+        }
+    }
+
     /// A Work was stored or is gone.
     pub fn see_work(&mut self, seen: &Seen<Work>, at: f64) {
         let (Seen::Stored(work) | Seen::Gone(work)) = seen;
@@ -232,11 +256,10 @@ impl Teller {
                     return;
                 };
                 if self.waiting_works.insert(key) {
-                    let why = format!(
-                        "Work {} is to be deleted since {}, and waits for {cluster} to come back",
-                        work.name_any(),
-                        since.0
-                    );
+                    let mut why = format!("Work {} is to be deleted since {}", work.name_any(), since.0);
+                    if !self.clusters.get(cluster.as_str()).is_some_and(Cluster::is_ready) {
+                        why = format!("{why}, and {WAITS} {cluster} to come back");
+                    }
                     self.say(Step::OldCopyKept, at, Some(cluster.as_str()), Some(&binding), why);
                 }
             }

@@ -4,13 +4,16 @@ use std::future::Future;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use api_types::cluster::effect;
+use api_types::names::taint;
 use kube::Client;
-use serde_json::json;
+use kube_sandbox::{Behaviour, Who};
+use serde_json::{Value, json};
 
 use super::example::{self, MemberEntry};
 use super::line::Line;
 use super::objects;
-use super::scenario::{Action, Ending, MemberState, Network};
+use super::scenario::{Action, Ending, Fare, MemberState, Network};
 
 /// A fleet that can be acted on.
 pub trait Theatre {
@@ -23,6 +26,32 @@ pub trait Theatre {
     /// Changes the way from the control plane to all members.
     fn set_network(&mut self, to: Network) -> impl Future<Output = anyhow::Result<()>> {
         async move { Err(anyhow!("the network of this fleet cannot be made {to:?}")) }
+    }
+
+    /// Changes how the pods of a Deployment in `default` fare on one member.
+    fn set_workload(&mut self, member: &str, name: &str, to: Fare) -> impl Future<Output = anyhow::Result<()>> {
+        async move { Err(anyhow!("{name} on {member} of this fleet cannot be made {to:?}")) }
+    }
+
+    /// Drains a cluster as a person does who has only kubectl: by its taint.
+    fn drain(&mut self, cluster: &str) -> impl Future<Output = anyhow::Result<()>> {
+        async move {
+            let client = self.control_plane().await?;
+            taint_once(
+                &client,
+                cluster,
+                json!({"key": taint::DRAIN, "effect": effect::NO_EXECUTE}),
+            )
+            .await
+        }
+    }
+
+    /// Takes a drain back.
+    fn undrain(&mut self, cluster: &str) -> impl Future<Output = anyhow::Result<()>> {
+        async move {
+            let client = self.control_plane().await?;
+            untaint(&client, cluster, taint::DRAIN, effect::NO_EXECUTE).await
+        }
     }
 
     /// What the control plane is told of a member that joins.
@@ -49,6 +78,7 @@ pub async fn perform(theatre: &mut impl Theatre, action: &Action) -> anyhow::Res
     match action {
         Action::Member { name, to } => theatre.set_member(name, *to).await,
         Action::Network(to) => theatre.set_network(*to).await,
+        Action::Workload { member, name, to } => theatre.set_workload(member, name, *to).await,
         Action::Restart { component, how } => theatre.restart(component, *how).await,
         Action::Wait(time) => {
             tokio::time::sleep(*time).await;
@@ -77,25 +107,53 @@ pub async fn perform(theatre: &mut impl Theatre, action: &Action) -> anyhow::Res
             if let Some(time) = time_added {
                 added["timeAdded"] = json!(time);
             }
-            let client = theatre.control_plane().await?;
-            objects::edit_taints(&client, cluster, |taints| {
-                if !taints
-                    .iter()
-                    .any(|taint| taint["key"] == **key && taint["effect"] == **effect)
-                {
-                    taints.push(added.clone());
-                }
-            })
-            .await
+            taint_once(&theatre.control_plane().await?, cluster, added).await
         }
         Action::Untaint { cluster, key, effect } => {
-            let client = theatre.control_plane().await?;
-            objects::edit_taints(&client, cluster, |taints| {
-                taints.retain(|taint| taint["key"] != **key || taint["effect"] != **effect);
-            })
-            .await
+            untaint(&theatre.control_plane().await?, cluster, key, effect).await
         }
+        Action::Drain { cluster } => theatre.drain(cluster).await,
+        Action::Undrain { cluster } => theatre.undrain(cluster).await,
     }
+}
+
+/// Puts a taint on a Cluster that has none of its key and effect.
+async fn taint_once(client: &Client, cluster: &str, added: Value) -> anyhow::Result<()> {
+    objects::edit_taints(client, cluster, |taints| {
+        let is_there = |taint: &Value| taint["key"] == added["key"] && taint["effect"] == added["effect"];
+        if !taints.iter().any(is_there) {
+            taints.push(added.clone());
+        }
+    })
+    .await
+}
+
+async fn untaint(client: &Client, cluster: &str, key: &str, effect: &str) -> anyhow::Result<()> {
+    objects::edit_taints(client, cluster, |taints| {
+        taints.retain(|taint| taint["key"] != *key || taint["effect"] != *effect);
+    })
+    .await
+}
+
+/// How long the pods of a simulated workload take to be ready after they were mended.
+const READY_AFTER: Duration = Duration::from_secs(1);
+
+/// Makes the pods of a workload on a member of a simulated fleet fare so.
+///
+/// # Errors
+/// When there is no such member.
+pub fn set_simulated_workload(fleet: &kube_sandbox::Fleet, member: &str, name: &str, to: Fare) -> anyhow::Result<()> {
+    let member = fleet
+        .members()
+        .into_iter()
+        .find(|known| known.name() == member)
+        .ok_or_else(|| anyhow!("there is no member {member}"))?;
+    let behaviour = match to {
+        Fare::Well => Behaviour::ReadyAfter(READY_AFTER),
+        Fare::Ill => Behaviour::NeverReady,
+    };
+    member.behave(Who::Name(name.to_owned()), behaviour);
+    Ok(())
 }
 
 /// How the members of a simulated fleet are to be reached: what was said of each, and of the way to all of them.

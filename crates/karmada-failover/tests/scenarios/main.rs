@@ -13,4 +13,5 @@ mod chapters;
 mod common;
 mod pull_member;
 mod stage;
+mod stories;
 mod worked_example;

@@ -5,8 +5,8 @@ use clap::Parser;
 use failoverctl::control_plane::ControlPlane;
 use failoverctl::run::{Surroundings, answer};
 use karmada_failover::story::print::Printer;
-use karmada_failover::story::scenario::{MemberState, Network, Scenario};
-use karmada_failover::story::theatre::Roads;
+use karmada_failover::story::scenario::{Fare, MemberState, Network, Scenario};
+use karmada_failover::story::theatre::{Roads, set_simulated_workload};
 use karmada_failover::story::{Line, Observer, Sources, Step, Theatre, script};
 use kube::Client;
 use std::time::Duration;
@@ -138,6 +138,10 @@ impl Theatre for Stage {
         self.roads.set_network(to);
         self.roads.lay(&self.world.fleet);
         Ok(())
+    }
+
+    async fn set_workload(&mut self, member: &str, name: &str, to: Fare) -> anyhow::Result<()> {
+        set_simulated_workload(&self.world.fleet, member, name, to)
     }
 
     async fn hear(&mut self, line: &Line) -> anyhow::Result<Duration> {

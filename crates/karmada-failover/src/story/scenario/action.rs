@@ -16,6 +16,15 @@ pub enum Action {
     },
     /// The control plane's own network changes: the way to all members at once.
     Network(Network),
+    /// The pods of a Deployment in `default` fare so on one member from now on; its API server and its node are well.
+    Workload {
+        /// Name of the Cluster.
+        member: String,
+        /// Name of the Deployment.
+        name: String,
+        /// How they fare.
+        to: Fare,
+    },
     /// A member that exists is made known to the control plane: its Secret and its Cluster are created.
     Join {
         /// Name of the Cluster.
@@ -56,6 +65,16 @@ pub enum Action {
         /// Its effect.
         effect: String,
     },
+    /// A person drains a member: everything is to leave it that finds a place.
+    Drain {
+        /// Name of the Cluster.
+        cluster: String,
+    },
+    /// A person takes a drain back.
+    Undrain {
+        /// Name of the Cluster.
+        cluster: String,
+    },
     /// A component is stopped and started again.
     Restart {
         /// Name of its binary, such as `taint-manager`.
@@ -77,6 +96,15 @@ pub enum MemberState {
     Stopped,
     /// It takes requests and never answers.
     Hanging,
+}
+
+/// How the pods of a workload fare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fare {
+    /// They are ready, soon after they were started.
+    Well,
+    /// None is ready, and none becomes so.
+    Ill,
 }
 
 /// The way from the control plane to all members.
@@ -134,6 +162,17 @@ impl ObjectName {
         }
     }
 
+    /// Names a ResourceBinding.
+    #[must_use]
+    pub fn binding(namespace: &str, name: &str) -> Self {
+        Self {
+            api_version: "work.karmada.io/v1alpha2".to_owned(),
+            kind: "ResourceBinding".to_owned(),
+            namespace: Some(namespace.to_owned()),
+            name: name.to_owned(),
+        }
+    }
+
     /// Names a PropagationPolicy.
     #[must_use]
     pub fn propagation_policy(namespace: &str, name: &str) -> Self {
@@ -171,6 +210,42 @@ impl Action {
         Self::Member {
             name: name.to_owned(),
             to: MemberState::Up,
+        }
+    }
+
+    /// The pods of a Deployment in `default` fail on one member.
+    #[must_use]
+    pub fn fall_ill(member: &str, name: &str) -> Self {
+        Self::Workload {
+            member: member.to_owned(),
+            name: name.to_owned(),
+            to: Fare::Ill,
+        }
+    }
+
+    /// They are mended there.
+    #[must_use]
+    pub fn mend(member: &str, name: &str) -> Self {
+        Self::Workload {
+            member: member.to_owned(),
+            name: name.to_owned(),
+            to: Fare::Well,
+        }
+    }
+
+    /// A person drains a member.
+    #[must_use]
+    pub fn drain(cluster: &str) -> Self {
+        Self::Drain {
+            cluster: cluster.to_owned(),
+        }
+    }
+
+    /// A person takes a drain back.
+    #[must_use]
+    pub fn undrain(cluster: &str) -> Self {
+        Self::Undrain {
+            cluster: cluster.to_owned(),
         }
     }
 

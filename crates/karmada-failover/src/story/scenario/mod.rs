@@ -4,9 +4,14 @@
 //! servers play the same value ([`super::script::play`]). `docs/scenarios.md` shows how to write one.
 
 mod action;
+pub mod application_failover;
+pub mod drain;
 mod expectation;
+pub mod flapping;
 pub mod mass_failure;
+pub mod no_target;
 pub mod objects;
+pub mod opt_in;
 pub mod worked_example;
 
 use std::fmt;
@@ -14,7 +19,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use action::{Action, Ending, MemberState, Network, ObjectName};
+pub use action::{Action, Ending, Fare, MemberState, Network, ObjectName};
 pub use expectation::{Check, Expectation, Seen};
 
 use super::example::Pace;

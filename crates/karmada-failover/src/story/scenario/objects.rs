@@ -45,6 +45,30 @@ pub fn divided(deployment: &str, weights: &[(&str, i64)]) -> Value {
     })
 }
 
+/// A policy that puts the whole Deployment of this name on so many of these clusters.
+#[must_use]
+pub fn duplicated(deployment: &str, clusters: &[&str], on: usize) -> Value {
+    json!({
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+        "metadata": {"namespace": "default", "name": format!("{deployment}-propagation")},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}],
+            "placement": {
+                "clusterAffinity": {"clusterNames": clusters},
+                "spreadConstraints": [{"spreadByField": "cluster", "minGroups": on, "maxGroups": on}],
+                "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+            },
+        },
+    })
+}
+
+/// The same policy with a word on how its workload moves: `spec.failover`.
+#[must_use]
+pub fn failing_over(mut policy: Value, failover: Value) -> Value {
+    policy["spec"]["failover"] = failover;
+    policy
+}
+
 /// The same policy for a workload that bears a failed cluster for so many seconds.
 #[must_use]
 pub fn tolerating(mut policy: Value, seconds: u32) -> Value {

@@ -1,0 +1,63 @@
+//! The demo's shorter stories, at the pace at which the demo tells them and with the windows of a real fleet.
+
+use karmada_failover::story::Step;
+use karmada_failover::story::example::Pace;
+use karmada_failover::story::scenario::{Scenario, application_failover, drain, flapping, no_target, opt_in};
+use rstest::rstest;
+
+use crate::chapters::PACE;
+use crate::common::simulate;
+use crate::stage::{Told, play};
+
+/// What came of a story.
+fn told(scenario: &Scenario) -> Told {
+    let told = std::sync::Mutex::new(None);
+    simulate(|| async {
+        *told.lock().unwrap() = Some(play(scenario).await);
+    });
+    told.into_inner().unwrap().unwrap()
+}
+
+#[rstest]
+#[case::to_watch(Pace::WATCHABLE)]
+#[case::fast(Pace::FAST)]
+#[case::of_a_real_fleet(PACE)]
+fn nothing_leaves_that_has_no_place(#[case] pace: Pace) {
+    let told = told(&no_target::scenario(pace));
+    let said = |binding: &str, words: &str| {
+        told.of(Step::EvictionHeld)
+            .any(|line| line.binding.as_deref() == Some(binding) && line.why.contains(words))
+    };
+    assert!(
+        said("default/db-deployment", "no other cluster can take it"),
+        "it has one cluster only"
+    );
+    assert!(
+        said("default/web-deployment", "MinGroups (1 of 2)"),
+        "it has a copy on both of its clusters"
+    );
+}
+
+#[rstest]
+#[case::to_watch(Pace::WATCHABLE)]
+#[case::fast(Pace::FAST)]
+#[case::of_a_real_fleet(PACE)]
+fn a_cluster_is_drained_and_taken_back(#[case] pace: Pace) {
+    told(&drain::scenario(pace));
+}
+
+#[rstest]
+#[case::to_watch(Pace::WATCHABLE)]
+#[case::fast(Pace::FAST)]
+#[case::of_a_real_fleet(PACE)]
+fn only_who_has_opted_in_moves(#[case] pace: Pace) {
+    told(&opt_in::scenario(pace));
+}
+
+#[rstest]
+#[case::to_watch(flapping::WATCHABLE)]
+#[case::fast(flapping::FAST)]
+#[case::of_a_real_fleet(PACE)]
+fn a_cluster_comes_and_goes(#[case] pace: Pace) {
+    told(&flapping::scenario(pace));
+}
