@@ -20,6 +20,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
         --package taint-policy-controller \
         --package cluster-health-controller \
         --package taint-manager \
+        --package application-failover-controller \
         --package eviction-queue \
         --package graceful-eviction-controller \
         --package scheduler \
@@ -31,6 +32,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
         taint-policy-controller \
         cluster-health-controller \
         taint-manager \
+        application-failover-controller \
         eviction-queue \
         graceful-eviction-controller \
         scheduler \
@@ -60,6 +62,10 @@ ENTRYPOINT ["/usr/local/bin/cluster-health-controller"]
 FROM runtime AS taint-manager
 COPY --from=build /out/taint-manager /usr/local/bin/taint-manager
 ENTRYPOINT ["/usr/local/bin/taint-manager"]
+
+FROM runtime AS application-failover-controller
+COPY --from=build /out/application-failover-controller /usr/local/bin/application-failover-controller
+ENTRYPOINT ["/usr/local/bin/application-failover-controller"]
 
 FROM runtime AS eviction-queue
 COPY --from=build /out/eviction-queue /usr/local/bin/eviction-queue

@@ -12,6 +12,7 @@ pub enum Component {
     Health,
     TaintPolicy,
     TaintManager,
+    ApplicationFailover,
     Queue,
     Scheduler,
     GracefulEviction,
@@ -19,10 +20,11 @@ pub enum Component {
 }
 
 impl Component {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Health,
         Self::TaintPolicy,
         Self::TaintManager,
+        Self::ApplicationFailover,
         Self::Queue,
         Self::Scheduler,
         Self::GracefulEviction,
@@ -34,6 +36,7 @@ impl Component {
             Self::Health => "clusterStatus,cluster",
             Self::TaintPolicy => "clusterTaintPolicy",
             Self::TaintManager => "taintManager,evictor",
+            Self::ApplicationFailover => "applicationFailover",
             Self::Queue => "evictionQueue",
             Self::Scheduler => "scheduler",
             Self::GracefulEviction => "gracefulEviction",

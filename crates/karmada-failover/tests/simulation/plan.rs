@@ -87,6 +87,7 @@ impl Packaging {
                 "clusterStatus,cluster",
                 "clusterTaintPolicy",
                 "taintManager,evictor",
+                "applicationFailover",
                 "evictionQueue",
                 "gracefulEviction",
                 "scheduler",

@@ -23,12 +23,13 @@ enum Far {
     Done,
 }
 
-const EXPECTED: [(&str, Far); 14] = [
+const EXPECTED: [(&str, Far); 15] = [
     ("clusterStatus", Far::Untainted),
     ("cluster", Far::Done),
     ("clusterTaintPolicy", Far::Untainted),
     ("taintManager", Far::Tainted),
     ("evictor", Far::Tainted),
+    ("applicationFailover", Far::Done),
     ("evictionQueue", Far::Tainted),
     ("gracefulEviction", Far::Replaced),
     ("scheduler", Far::Left),

@@ -25,6 +25,7 @@ fn separate(world: &World) -> Vec<(&'static str, Vec<Controller>)> {
     wiring.queue = std::sync::Arc::new(move |ctx| {
         QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity).through(network.clone())
     });
+    let way = wiring.queue.clone();
     vec![
         (
             "cluster-health-controller",
@@ -37,6 +38,10 @@ fn separate(world: &World) -> Vec<(&'static str, Vec<Controller>)> {
         (
             "taint-manager",
             taint_manager::controllers_with(Default::default(), wiring),
+        ),
+        (
+            "application-failover-controller",
+            application_failover_controller::controllers(Default::default(), way),
         ),
         ("eviction-queue", eviction_queue::controllers(queue)),
         (
@@ -169,7 +174,7 @@ fn leases_tell_version_gates_and_controllers() {
             if is_of_some {
                 assert_eq!(controllers, ["detector", "scheduler"]);
             } else {
-                assert_eq!(controllers.len(), 12, "{controllers:?}");
+                assert_eq!(controllers.len(), 13, "{controllers:?}");
                 assert!(!controllers.contains(&"scheduler") && controllers.iter().any(|one| lease_name(one) == name));
             }
         }
