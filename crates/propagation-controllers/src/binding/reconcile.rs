@@ -2,7 +2,8 @@
 //!
 //! Works stay for the clusters of the scheduling result, of the bindings that need this one, and of tasks that are not
 //! Directly; the others go. A task's Work is not rendered anew. While a copy that has to go first (Directly) is still
-//! there, no other Work is made or changed.
+//! there, no other Work is made or changed. A Work that is new is given the labels that were preserved of the copy
+//! before it, and keeps them for as long as it is there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use api_types::names::cluster_of_execution_namespace;
 use api_types::policy::PurgeMode;
 use api_types::work::{Binding, TargetCluster, Work};
 use failover_core::graceful::placed::placed;
+use failover_core::graceful::preserved::labels_for;
 use serde_json::Value;
 
 use super::render;
@@ -97,7 +99,13 @@ pub fn plan(situation: &Situation<'_>, interpreter: &dyn Interpreter) -> Plan {
             // Its end brings us back here; only then can there be another of that name.
             continue;
         }
-        match (render::work(situation.binding, template, target, interpreter), existing) {
+        let preserved = match existing {
+            Some(work) => render::preserved(work, template),
+            None => Ok(labels_for(situation.binding, cluster)),
+        };
+        let wanted =
+            preserved.and_then(|labels| render::work(situation.binding, template, target, &labels, interpreter));
+        match (wanted, existing) {
             (Err(error), _) => plan.failures.push((cluster.clone(), error)),
             (Ok(wanted), None) => plan.create.push(wanted),
             (Ok(wanted), Some(present)) if differs(present, &wanted) => plan.update.push((present.clone(), wanted)),

@@ -13,11 +13,15 @@ use serde_json::Value;
 use crate::interpreter::{InterpretError, Interpreter, divide_by_replicas};
 use crate::{ids, json, manifest};
 
-/// The cluster and the replicas that a Work is for.
+/// The Work of `target`, whose object carries `preserved`, the labels kept of the copy before it.
+///
+/// # Errors
+/// What of the template cannot be interpreted.
 pub fn work(
     binding: &Binding,
     template: &Value,
     target: &TargetCluster,
+    preserved: &BTreeMap<String, String>,
     interpreter: &dyn Interpreter,
 ) -> Result<Work, InterpretError> {
     let cluster = ClusterName::from(target.name.as_str());
@@ -41,6 +45,7 @@ pub fn work(
     }
 
     let mut labels = json::text_map(&object, "/metadata/labels");
+    labels.extend(preserved.clone());
     labels.extend(owner.labels());
     labels.insert(label::WORK_ID.to_owned(), work_id.clone());
     labels.insert(label::MANAGED.to_owned(), "true".to_owned());
@@ -63,6 +68,10 @@ pub fn work(
     work_labels.insert(label::WORK_ID.to_owned(), work_id);
     let mut work_annotations = owner.annotations();
     work_annotations.insert(annotation::CONFLICT_RESOLUTION.to_owned(), conflict_resolution);
+    if !preserved.is_empty() {
+        let note = json::from_text_map(preserved).to_string();
+        work_annotations.insert(annotation::PRESERVED_LABELS.to_owned(), note);
+    }
     Ok(Work {
         metadata: ObjectMeta {
             name: Some(name),
@@ -80,6 +89,24 @@ pub fn work(
             preserve_resources_on_deletion: Some(binding.spec.preserve_resources_on_deletion.unwrap_or(false)),
         },
         status: None,
+    })
+}
+
+/// The preserved labels that a Work was made with.
+///
+/// # Errors
+/// When somebody has made the note on it unreadable: without it the state would be lost, so the Work is left as it is.
+pub fn preserved(work: &Work, template: &Value) -> Result<BTreeMap<String, String>, InterpretError> {
+    let annotations = work.metadata.annotations.as_ref();
+    let Some(note) = annotations.and_then(|all| all.get(annotation::PRESERVED_LABELS)) else {
+        return Ok(BTreeMap::new());
+    };
+    serde_json::from_str(note).map_err(|error| {
+        let what = format!(
+            "annotation {} of its Work is no JSON object of texts ({error}): mend it, or remove it to give the labels up",
+            annotation::PRESERVED_LABELS
+        );
+        InterpretError::new("read the preserved labels of", template, what)
     })
 }
 

@@ -14,5 +14,6 @@ mod failures;
 mod interleavings;
 mod lifecycle;
 mod members;
+mod purge_modes;
 mod story;
 mod world;

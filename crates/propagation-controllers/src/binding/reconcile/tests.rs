@@ -49,7 +49,7 @@ impl Scene {
             replicas,
             ..TargetCluster::default()
         };
-        let mut work = render::work(&self.binding, &template(), &target, &Native).unwrap();
+        let mut work = render::work(&self.binding, &template(), &target, &BTreeMap::new(), &Native).unwrap();
         work.metadata.resource_version = Some("1".into());
         self.works.push(Arc::new(work));
         self
@@ -289,6 +289,86 @@ fn a_mirror_keeps_the_copy_of_what_an_owner_needs() {
     assert_eq!((plan.create.len(), plan.delete.len()), (1, 0));
     scene.binding.spec.graceful_eviction_tasks.clear();
     assert_eq!(scene.plan().delete.len(), 1);
+}
+
+fn preserving(mode: &str, before: &[&str]) -> Value {
+    json!([{"fromCluster": "m1", "purgeMode": mode, "reason": "TaintUntolerated", "producer": "TaintManager",
+        "clustersBeforeFailover": before, "preservedLabelState": {"job": "J1"}}])
+}
+
+fn label_of(work: &Work, label: &str) -> Value {
+    work.spec.workload.manifests[0].0["metadata"]["labels"][label].clone()
+}
+
+// Stock drops the labels from the Work, and so from the member's object, as soon as the task is done.
+#[rstest]
+#[case::gracefully("Gracefully")]
+#[case::directly("Directly")]
+fn preserved_labels_are_given_to_the_new_copy_and_stay_when_the_task_is_gone(#[case] mode: &str) {
+    let clusters = json!([{"name": "m2", "replicas": 3}]);
+    let mut scene = Scene::new(clusters, preserving(mode, &["m1"]));
+    let created = scene.plan().create.remove(0);
+    assert_eq!(
+        (label_of(&created, "job"), label_of(&created, "app")),
+        (json!("J1"), json!("web"))
+    );
+    let mut stored = created;
+    stored.metadata.resource_version = Some("1".into());
+    scene.works.push(Arc::new(stored));
+    assert!(
+        short(&scene.plan()).is_empty(),
+        "nothing changes while the task is there"
+    );
+    scene.binding.spec.graceful_eviction_tasks.clear();
+    assert!(short(&scene.plan()).is_empty(), "and nothing when it is gone");
+    scene.binding.spec.clusters[0].replicas = 2;
+    let scaled = scene.plan().update.remove(0).1;
+    assert_eq!(
+        label_of(&scaled, "job"),
+        json!("J1"),
+        "a change of the template keeps them"
+    );
+}
+
+#[test]
+fn a_copy_that_was_there_before_the_failure_gets_no_labels() {
+    let clusters = json!([{"name": "m2", "replicas": 3}]);
+    let new = Scene::new(clusters.clone(), preserving("Gracefully", &["m1", "m2"])).plan();
+    assert_eq!(label_of(&new.create[0], "job"), Value::Null);
+    // Its Work was there before the task.
+    let scene = Scene::new(clusters, preserving("Gracefully", &["m1"])).with_work("m2", 3);
+    assert!(short(&scene.plan()).is_empty());
+}
+
+#[test]
+fn preserved_labels_win_over_the_template_s_and_never_over_ours() {
+    let mut tasks = preserving("Gracefully", &["m1"]);
+    tasks[0]["preservedLabelState"] = json!({"app": "kept", "karmada.io/managed": "no"});
+    let work = Scene::new(json!([{"name": "m2", "replicas": 3}]), tasks)
+        .plan()
+        .create
+        .remove(0);
+    assert_eq!(
+        (label_of(&work, "app"), label_of(&work, "karmada.io/managed")),
+        (json!("kept"), json!("true"))
+    );
+}
+
+#[test]
+fn a_note_of_preserved_labels_that_cannot_be_read_leaves_the_work_as_it_is() {
+    let mut scene = Scene::new(json!([{"name": "m2", "replicas": 3}]), json!([])).with_work("m2", 2);
+    let mut spoilt = Work::clone(&scene.works[0]);
+    let annotations = spoilt.metadata.annotations.as_mut().unwrap();
+    annotations.insert("failover.karmada.io/preserved-labels".to_owned(), "{".to_owned());
+    scene.works = vec![Arc::new(spoilt)];
+    let plan = scene.plan();
+    assert!(short(&plan).is_empty());
+    let (cluster, error) = &plan.failures[0];
+    let said = error.to_string();
+    assert!(
+        cluster.as_str() == "m2" && said.contains("failover.karmada.io/preserved-labels") && said.contains("remove it"),
+        "{said}"
+    );
 }
 
 /// An interpreter whose rules do not load.
