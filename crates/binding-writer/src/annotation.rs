@@ -7,17 +7,21 @@ use crate::edit::conditional;
 
 /// The patch by which the annotation says `value`, or is gone; `None` when that is so already.
 pub(crate) fn set(read: &Binding, name: &str, value: Option<&str>) -> Option<Value> {
+    operation(read, name, value).map(|operation| conditional(read, vec![operation]))
+}
+
+/// The operation of that patch.
+pub(crate) fn operation(read: &Binding, name: &str, value: Option<&str>) -> Option<Value> {
     let existing = read.metadata.annotations.as_ref();
     if existing.and_then(|all| all.get(name)).map(String::as_str) == value {
         return None;
     }
     let path = format!("/metadata/annotations/{}", name.replace('~', "~0").replace('/', "~1"));
-    let operation = match (value, existing) {
+    Some(match (value, existing) {
         (None, _) => json!({"op": "remove", "path": path}),
         (Some(value), Some(_)) => json!({"op": "add", "path": path, "value": value}),
         (Some(value), None) => json!({"op": "add", "path": "/metadata/annotations", "value": {name: value}}),
-    };
-    Some(conditional(read, vec![operation]))
+    })
 }
 
 #[cfg(test)]

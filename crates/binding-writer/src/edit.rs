@@ -4,10 +4,13 @@
 //! indexes in the patch are right at the moment the server gets to them.
 
 use api_types::ClusterName;
-use api_types::work::{Binding, EvictionHistoryItem, GracefulEvictionTask, TargetCluster};
+use api_types::policy::PurgeMode;
+use api_types::work::{Binding, EvictionHistoryItem, GracefulEvictionTask, TargetCluster, task as task_words};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
+
+use crate::annotation;
 
 /// The most items that `activeEvictionHistory` holds; the oldest goes first.
 const HISTORY_LIMIT: usize = 32;
@@ -61,8 +64,9 @@ impl<'a> BindingEdit<'a> {
 
     /// Moves a cluster from `spec.clusters` into `spec.gracefulEvictionTasks`: `task.fromCluster` names it.
     ///
-    /// Changes nothing when the cluster is not in `spec.clusters` or a task for it is there: there are never two tasks
-    /// for one cluster.
+    /// A task for the failure of an application is also remembered in `spec.activeEvictionHistory`, from its
+    /// `creationTimestamp` on. Changes nothing when the cluster is not in `spec.clusters` or a task for it is there: there
+    /// are never two tasks for one cluster.
     pub fn evict(&mut self, task: &GracefulEvictionTask) -> bool {
         let cluster = ClusterName::from(task.from_cluster.as_str());
         if self.task_index(&cluster).is_some() || !self.remove_target(&cluster) {
@@ -71,6 +75,11 @@ impl<'a> BindingEdit<'a> {
         let item = json!(task);
         self.append(TASKS, self.tasks.len(), &item);
         self.tasks.push(task.clone());
+        if task.reason == task_words::APPLICATION_FAILURE
+            && let Some(at) = &task.creation_timestamp
+        {
+            self.remember(&cluster, at.0);
+        }
         true
     }
 
@@ -133,6 +142,29 @@ impl<'a> BindingEdit<'a> {
         changed
     }
 
+    /// Removes this very task, and no other for its cluster.
+    pub fn remove_exactly(&mut self, task: &GracefulEvictionTask) -> bool {
+        let Some(index) = self.tasks.iter().position(|there| there == task) else {
+            return false;
+        };
+        self.remove_task_at(index);
+        true
+    }
+
+    /// Changes the purge mode of the task of a cluster. Changes nothing when there is no task, or it says so already.
+    pub fn set_purge_mode(&mut self, cluster: &ClusterName, mode: &PurgeMode) -> bool {
+        let Some(index) = self.task_index(cluster) else {
+            return false;
+        };
+        if self.tasks[index].purge_mode.as_ref() == Some(mode) {
+            return false;
+        }
+        self.tasks[index].purge_mode = Some(mode.clone());
+        self.operations
+            .push(json!({"op": "add", "path": format!("{TASKS}/{index}/purgeMode"), "value": mode}));
+        true
+    }
+
     /// Puts a cluster back as it was before the eviction: into `spec.clusters` with the task's replicas, the task and
     /// the cluster's history away. Changes nothing when there is no task.
     pub fn restore(&mut self, cluster: &ClusterName) -> bool {
@@ -178,6 +210,14 @@ impl<'a> BindingEdit<'a> {
         changed
     }
 
+    /// Sets an annotation, or removes it. An edit changes one at most.
+    pub fn annotate(&mut self, name: &str, value: Option<&str>) -> bool {
+        let operation = annotation::operation(self.read, name, value);
+        let changes = operation.is_some();
+        self.operations.extend(operation);
+        changes
+    }
+
     /// The patch, with its tests for the object that was read; `None` when there is nothing to write.
     #[must_use]
     pub fn patch(&self) -> Option<Value> {
@@ -191,13 +231,17 @@ impl<'a> BindingEdit<'a> {
     /// The list goes with its last task, so that a binding which nobody leaves any more looks as it did before.
     fn remove_task(&mut self, cluster: &ClusterName) -> Option<GracefulEvictionTask> {
         let index = self.task_index(cluster)?;
+        Some(self.remove_task_at(index))
+    }
+
+    fn remove_task_at(&mut self, index: usize) -> GracefulEvictionTask {
         let task = self.tasks.remove(index);
         if self.tasks.is_empty() {
             self.remove(TASKS);
         } else {
             self.remove(&format!("{TASKS}/{index}"));
         }
-        Some(task)
+        task
     }
 
     fn remove(&mut self, path: &str) {
@@ -286,6 +330,31 @@ mod tests {
     }
 
     #[test]
+    fn the_failure_of_an_application_is_remembered_with_the_task() {
+        let stored = stored();
+        let binding = read(&stored);
+        let at: Time = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        let failed = GracefulEvictionTask {
+            reason: "ApplicationFailure".to_owned(),
+            creation_timestamp: Some(at),
+            ..task("m1")
+        };
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.evict(&failed) && edit.annotate("failover.karmada.io/health-clock", Some("{}")));
+        let after = written(&stored, &edit);
+        assert_eq!(
+            after["spec"]["activeEvictionHistory"],
+            json!([{"clusterName": "m1", "creationTimestamp": "2026-01-01T00:00:00Z"}])
+        );
+        assert_eq!(after["spec"]["gracefulEvictionTasks"].as_array().unwrap().len(), 3);
+        let annotations = &after["metadata"]["annotations"];
+        assert_eq!(*annotations, json!({"failover.karmada.io/health-clock": "{}"}));
+        let mut of_a_taint = BindingEdit::of(&binding);
+        assert!(of_a_taint.evict(&task("m1")));
+        assert_eq!(written(&stored, &of_a_taint)["spec"].get("activeEvictionHistory"), None);
+    }
+
+    #[test]
     fn an_eviction_is_not_needed_twice_or_where_the_cluster_is_not() {
         let stored = stored();
         let binding = read(&stored);
@@ -362,6 +431,39 @@ mod tests {
             None,
             "no empty list stays behind"
         );
+    }
+
+    #[test]
+    fn of_two_tasks_for_one_cluster_the_very_one_goes() {
+        let mut stored = stored();
+        let second = json!({"fromCluster": "m3", "reason": "ApplicationFailure", "producer": "y", "newer": 5});
+        stored["spec"]["gracefulEvictionTasks"][1] = second;
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.remove_exactly(&binding.spec.graceful_eviction_tasks[1]));
+        assert!(!edit.remove_exactly(&binding.spec.graceful_eviction_tasks[1]));
+        assert!(!edit.remove_exactly(&task("m3")), "no task like this is there");
+        let after = written(&stored, &edit);
+        assert_eq!(
+            after["spec"]["gracefulEvictionTasks"],
+            json!([stored["spec"]["gracefulEvictionTasks"][0]])
+        );
+    }
+
+    #[test]
+    fn the_purge_mode_alone_changes() {
+        let stored = stored();
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.set_purge_mode(&"m4".into(), &PurgeMode::Gracefully));
+        assert!(!edit.set_purge_mode(&"m4".into(), &PurgeMode::Gracefully));
+        assert!(
+            !edit.set_purge_mode(&"m1".into(), &PurgeMode::Gracefully),
+            "there is no task"
+        );
+        let mut expected = stored["spec"]["gracefulEvictionTasks"].clone();
+        expected[1]["purgeMode"] = json!("Gracefully");
+        assert_eq!(written(&stored, &edit)["spec"]["gracefulEvictionTasks"], expected);
     }
 
     #[test]

@@ -76,6 +76,47 @@ pub fn select(items: &[String], known: &[Known]) -> Result<BTreeSet<&'static str
         .collect())
 }
 
+/// Reads values `NAME=LIST` of a flag, each of which selects among `known` for one name: the names selected for each.
+///
+/// # Errors
+/// One sentence for each value that cannot be read, and for a name that is given twice; `example` is what a good value
+/// looks like.
+pub fn select_for_each(
+    flag: &str,
+    values: &[String],
+    known: &[Known],
+    example: &str,
+) -> Result<BTreeMap<String, BTreeSet<&'static str>>, Vec<String>> {
+    let mut selected = BTreeMap::new();
+    let mut problems = Vec::new();
+    for value in values {
+        let read = value.split_once('=').filter(|(name, _)| !name.is_empty());
+        let Some((name, list)) = read else {
+            problems.push(format!("{flag}={value}: want NAME=LIST, such as {example}"));
+            continue;
+        };
+        let items: Vec<String> = list.split(',').map(str::to_owned).collect();
+        match select(&items, known) {
+            Ok(_) if selected.contains_key(name) => {
+                problems.push(format!("{flag}={value}: {name} is named twice; give one list"));
+            }
+            Ok(names) => {
+                selected.insert(name.to_owned(), names);
+            }
+            Err(error) => problems.push(format!(
+                "{flag}={value}: unknown: {}; known are {} (`*` = all that are on by default, `-NAME` = off)",
+                error.unknown.join(", "),
+                error.known.join(", ")
+            )),
+        }
+    }
+    if problems.is_empty() {
+        Ok(selected)
+    } else {
+        Err(problems)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

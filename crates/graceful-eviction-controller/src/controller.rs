@@ -11,28 +11,34 @@ use binding_writer::{BindingWriter, OwnWrites};
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, RequiredKind, WorkQueue};
 use failover_core::graceful::Settings;
+use scheduler_filters::Schedulers;
 
 use crate::index::Informers;
 use crate::reconcile::GracefulEviction;
 use crate::records::Records;
 
-/// How much at a time, and for how long.
-#[derive(Clone, Copy)]
-pub(crate) struct Limits {
+/// How the controller was set up.
+pub(crate) struct Setup {
+    /// What tasks are judged by.
+    pub(crate) settings: Settings,
     /// Bindings that are judged at the same time.
     pub(crate) workers: usize,
-    /// How long records are kept.
-    pub(crate) record_retention: Duration,
+    /// How long records are kept; absent where none are.
+    pub(crate) record_retention: Option<Duration>,
+    /// Where schedulers take away what they have no place for (stock's do): the plugins of each.
+    pub(crate) emptied_by: Option<Schedulers>,
 }
 
-pub(crate) async fn run(ctx: Context, settings: Settings, limits: Limits) -> anyhow::Result<()> {
-    ctx.require_kinds(&[
+pub(crate) async fn run(ctx: Context, setup: Setup) -> anyhow::Result<()> {
+    let mut kinds = vec![
         RequiredKind::of::<Cluster>(),
-        RequiredKind::of::<FailoverRecord>(),
         RequiredKind::with::<Binding>(&BindingKind::Namespaced),
         RequiredKind::with::<Binding>(&BindingKind::Cluster),
-    ])
-    .await?;
+    ];
+    if setup.record_retention.is_some() {
+        kinds.push(RequiredKind::of::<FailoverRecord>());
+    }
+    ctx.require_kinds(&kinds).await?;
     let informers = Informers::of(&ctx);
     let index = match informers.synced().await {
         Ok(index) => index,
@@ -43,22 +49,25 @@ pub(crate) async fn run(ctx: Context, settings: Settings, limits: Limits) -> any
         "Graceful eviction tasks that were dealt with, by what became of them.",
     );
     let queue: WorkQueue<BindingKey> = WorkQueue::new("gracefulEviction", &ctx);
-    let records = Records::new(&ctx, limits.record_retention);
+    let records = setup.record_retention.map(|retention| Records::new(&ctx, retention));
     let own = OwnWrites::default();
-    informers.follow(&ctx, &queue, &index, &records, &own);
-    let (keeper, known) = (records.clone(), index.clone());
-    ctx.tasks.spawn("records", async move { keeper.run(known).await });
+    informers.follow(&ctx, &queue, &index, records.as_ref(), &own);
+    if let Some(keeper) = records.clone() {
+        let known = index.clone();
+        ctx.tasks.spawn("records", async move { keeper.run(known).await });
+    }
     let writer = BindingWriter::new(ctx.client.clone());
     let eviction = GracefulEviction {
         ctx: ctx.clone(),
         index,
-        settings,
+        settings: setup.settings,
+        emptied_by: setup.emptied_by,
         writer,
         own,
         records,
     };
     queue
-        .run(&ctx, limits.workers.max(1), move |key| {
+        .run(&ctx, setup.workers.max(1), move |key| {
             let eviction = eviction.clone();
             async move { eviction.reconcile(&key).await }
         })

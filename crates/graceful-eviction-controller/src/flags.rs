@@ -6,7 +6,9 @@ use clap::{ArgAction, Args};
 use controller_kit::durations::{format_duration, parse_duration};
 use controller_kit::selection::{self, DefaultState, Known};
 use failover_core::graceful::plugins::{CLUSTER_IN_SCHEDULING_RESULT, RESOURCE_HEALTH};
-use failover_core::graceful::{EvictPlugins, LastCopy, Settings};
+use failover_core::graceful::{LastCopy, Settings};
+
+use crate::wiring::Wiring;
 
 /// Flags of the controller `gracefulEviction`.
 #[derive(Clone, Debug, Args)]
@@ -47,6 +49,21 @@ pub struct Flags {
     )]
     pub graceful_eviction_timeout: Option<Duration>,
 
+    /// A stock Karmada schedules and propagates beside this. Then a copy comes back to a recovered cluster only if the
+    /// scheduler would leave it there, and a task whose old copy has to go first (Directly) goes on Gracefully when the
+    /// cluster does not answer for --directly-unreachable-wait.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_BESIDE_STOCK",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub beside_stock: bool,
+
     /// How long the FailoverRecord of a move that has ended is kept.
     #[arg(
         long,
@@ -77,6 +94,7 @@ impl Default for Flags {
             evict_plugins: default_plugins(),
             allow_last_copy_eviction: false,
             graceful_eviction_timeout: None,
+            beside_stock: false,
             record_retention: Duration::from_secs(168 * 3600),
             concurrent_graceful_eviction_syncs: 5,
         }
@@ -88,8 +106,9 @@ impl Flags {
     ///
     /// # Errors
     /// A sentence that names the unknown plugins and the known ones.
-    pub fn settings(&self, plugins: &EvictPlugins) -> Result<Settings, String> {
-        let known: Vec<Known> = plugins
+    pub fn settings(&self, wiring: &Wiring) -> Result<Settings, String> {
+        let known: Vec<Known> = wiring
+            .plugins
             .names()
             .into_iter()
             .map(|name| Known {
@@ -105,13 +124,14 @@ impl Flags {
             )
         })?;
         Ok(Settings {
-            plugins: plugins.only(&names),
+            plugins: wiring.plugins.only(&names),
             last_copy: if self.allow_last_copy_eviction {
                 LastCopy::MayGo
             } else {
                 LastCopy::Kept
             },
             default_timeout: self.graceful_eviction_timeout.filter(|timeout| !timeout.is_zero()),
+            unreachable_wait: self.beside_stock.then_some(wiring.directly_unreachable_wait),
         })
     }
 

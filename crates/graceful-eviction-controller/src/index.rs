@@ -13,6 +13,7 @@ use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use failover_core::graceful::Baseline;
 use failover_core::graceful::mirrors::{is_mirror, key_of, owner_labels};
+use scheduler_filters::Fleet;
 use std::sync::{Mutex, PoisonError};
 use tokio::time::Instant;
 
@@ -133,17 +134,19 @@ impl Informers {
         ctx: &Context,
         queue: &WorkQueue<BindingKey>,
         index: &Index,
-        records: &Records,
+        records: Option<&Records>,
         own: &OwnWrites,
     ) {
         for informer in self.bindings.each() {
-            let (index, records, own) = (index.clone(), records.clone(), own.clone());
+            let (index, records, own) = (index.clone(), records.cloned(), own.clone());
             queue.follow(ctx, informer.changes(), move |change| {
                 let key = binding_key(&change.key);
                 index
                     .seen
                     .apply(&key, change.before.as_deref(), change.after.as_deref());
-                records.apply(change);
+                if let Some(records) = &records {
+                    records.apply(change);
+                }
                 let mut concerned = index.followers(change, &key);
                 concerned.extend(to_look_at(change, key, &own));
                 concerned
@@ -167,6 +170,11 @@ impl Index {
 
     pub(crate) fn cluster(&self, name: &str) -> Option<Arc<Cluster>> {
         self.clusters.get(&ObjectKey::cluster_scoped(name))
+    }
+
+    /// All clusters.
+    pub(crate) fn fleet(&self) -> Fleet {
+        self.clusters.list().into_iter().collect()
     }
 
     /// The bindings that need the object of an attached one, as far as they say something about its tasks: those that
@@ -245,16 +253,16 @@ fn concerned(change: &Change<Binding>) -> bool {
     })
 }
 
-/// What of a Cluster the judgement of tasks looks at.
+/// What of a Cluster the judgement of tasks looks at: whether copies there work, whether what drove them out stands, and
+/// whether a scheduler would leave them there.
 fn matters(change: &Change<Cluster>) -> bool {
-    let part = |cluster: &Cluster| {
-        (
-            cluster.is_ready(),
-            cluster.spec.taints.clone(),
-            cluster.is_being_deleted(),
-        )
+    let (Some(before), Some(after)) = (&change.before, &change.after) else {
+        return true;
     };
-    change.before.as_deref().map(part) != change.after.as_deref().map(part)
+    before.is_ready() != after.is_ready()
+        || before.is_being_deleted() != after.is_being_deleted()
+        || before.spec != after.spec
+        || before.metadata.labels != after.metadata.labels
 }
 
 #[cfg(test)]

@@ -13,33 +13,37 @@ mod flags;
 mod index;
 mod reconcile;
 mod records;
+mod wiring;
 mod writer;
 
 pub use flags::Flags;
+pub use wiring::{RecordKeeping, SharedFlags, Wiring};
 
 use controller_kit::Controller;
-use failover_core::graceful::EvictPlugins;
 
-/// The controllers of this crate.
+/// The controllers of this crate, alone in their process.
 #[must_use]
 #[expect(clippy::needless_pass_by_value, reason = "as in every crate of controllers")]
 pub fn controllers(flags: Flags) -> Vec<Controller> {
-    controllers_with(&flags, &EvictPlugins::all())
+    controllers_with(&flags, Wiring::default())
 }
 
-/// The controllers of this crate with plugins of one's own: what `--evict-plugins` can name is what `known` holds.
+/// The controllers of this crate with plugins of one's own, and with what other components of the process know: what
+/// `--evict-plugins` can name are the plugins of `wiring`.
 #[must_use]
-pub fn controllers_with(flags: &Flags, known: &EvictPlugins) -> Vec<Controller> {
-    let (settings, problem) = match flags.settings(known) {
+pub fn controllers_with(flags: &Flags, wiring: Wiring) -> Vec<Controller> {
+    let (settings, problem) = match flags.settings(&wiring) {
         Ok(settings) => (settings, None),
         Err(problem) => (failover_core::graceful::Settings::default(), Some(problem)),
     };
-    let limits = controller::Limits {
+    let setup = controller::Setup {
+        settings,
         workers: flags.concurrent_graceful_eviction_syncs,
-        record_retention: flags.record_retention,
+        record_retention: (wiring.records == RecordKeeping::On).then_some(flags.record_retention),
+        emptied_by: flags.beside_stock.then_some(wiring.schedulers),
     };
     vec![
-        Controller::new("gracefulEviction", move |ctx| controller::run(ctx, settings, limits))
+        Controller::new("gracefulEviction", move |ctx| controller::run(ctx, setup))
             .with_event_source("resource-binding-graceful-eviction-controller")
             .warn(flags.warnings())
             .problems(problem),

@@ -12,13 +12,20 @@ struct Cli {
     kit: controller_kit::KitFlags,
     #[command(flatten)]
     flags: graceful_eviction_controller::Flags,
+    #[command(flatten)]
+    shared: graceful_eviction_controller::SharedFlags,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    controller_kit::main(
-        "graceful-eviction-controller",
-        cli.kit,
-        graceful_eviction_controller::controllers(cli.flags),
-    )
+    let (wiring, problems) = match cli.shared.wiring() {
+        Ok(wiring) => (wiring, Vec::new()),
+        Err(problems) => (graceful_eviction_controller::Wiring::default(), problems),
+    };
+    let controllers = graceful_eviction_controller::controllers_with(&cli.flags, wiring);
+    let controllers = controllers
+        .into_iter()
+        .map(|controller| controller.problems(problems.clone()))
+        .collect();
+    controller_kit::main("graceful-eviction-controller", cli.kit, controllers)
 }

@@ -1,13 +1,15 @@
 //! One binding: its tasks are judged by the core, and what follows is written.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use api_types::BindingKey;
 use api_types::work::Binding;
+use api_types::{BindingKey, ClusterName};
 use binding_writer::{BindingWriter, Cache, OwnWrites, WriteError, WriteOutcome};
 use controller_kit::{Context, Next};
-use failover_core::graceful::{Assessed, End, Fate, Settings, View, assess};
+use failover_core::graceful::{Assessed, End, Fate, Keeps, Settings, View, assess};
 use jiff::Timestamp;
+use scheduler_filters::{ComesBack, Schedulers, stays_when_back};
 
 use crate::index::Index;
 use crate::records::Records;
@@ -33,9 +35,12 @@ pub(crate) struct GracefulEviction {
     pub ctx: Context,
     pub index: Index,
     pub settings: Settings,
+    /// Where schedulers take away what they have no place for: the plugins of each.
+    pub emptied_by: Option<Schedulers>,
     pub writer: BindingWriter,
     pub own: OwnWrites,
-    pub records: Records,
+    /// Absent where none are kept.
+    pub records: Option<Records>,
 }
 
 impl GracefulEviction {
@@ -48,13 +53,17 @@ impl GracefulEviction {
         if self.own.take_in(&known) == Cache::Behind {
             return Ok(Next::Done);
         }
-        let mut binding = (*known).clone();
+        let mut binding = known;
         for _ in 0..TRIES {
-            if let Some(next) = self.settle(&binding).await? {
+            let settled = self.settle(&binding).await;
+            if let Err(Failed::Write(error @ WriteError::Refused { .. })) = &settled {
+                writer::tell_refused(&self.ctx, &binding, error);
+            }
+            if let Some(next) = settled? {
                 return Ok(next);
             }
             match read(&self.ctx, key).await? {
-                Some(fresh) => binding = fresh,
+                Some(fresh) => binding = Arc::new(fresh),
                 None => return Ok(Next::Done),
             }
         }
@@ -74,8 +83,14 @@ impl GracefulEviction {
                 return Ok(Some(Next::After(CACHE_LAG)));
             }
         }
-        let record_due = self.records.make_up(binding, &assessed, &self.index).await;
-        self.records.ending(binding, &assessed);
+        let record_due = match &self.records {
+            Some(records) => {
+                let due = records.make_up(binding, &assessed, &self.index).await;
+                records.ending(binding, &assessed);
+                due
+            }
+            None => None,
+        };
         match self.writer.write(&writer::edit(binding, &assessed, now)).await? {
             // The change comes back through the informer, and the condition with it.
             WriteOutcome::Written(_) => {
@@ -91,6 +106,7 @@ impl GracefulEviction {
             WriteOutcome::Conflict => Ok(None),
             WriteOutcome::Written(_) => {
                 self.own.wrote(binding);
+                writer::tell_oddities(&self.ctx, binding);
                 Ok(Some(look_again(&assessed, record_due)))
             }
             WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(look_again(&assessed, record_due))),
@@ -102,16 +118,39 @@ impl GracefulEviction {
         let cluster = |name: &str| self.index.cluster(name);
         let seen = |name: &str| self.index.seen.get(&key, name);
         let owners = |attached: &Binding| self.index.owners(attached);
+        let keeps = |cluster: &ClusterName| self.keeps(binding, cluster, now);
         assess(
             &View {
                 binding,
                 cluster: &cluster,
                 seen: &seen,
                 owners: Some(&owners),
+                keeps: self.emptied_by.as_ref().map(|_| &keeps as &Keeps<'_>),
                 now,
             },
             &self.settings,
         )
+    }
+
+    /// Whether the binding's scheduler would leave a copy where it comes back to.
+    fn keeps(&self, binding: &Binding, cluster: &ClusterName, now: Timestamp) -> Result<(), String> {
+        let Some(schedulers) = &self.emptied_by else {
+            return Ok(());
+        };
+        let scheduler = schedulers.of(binding);
+        let question = ComesBack {
+            binding,
+            cluster,
+            fleet: &self.index.fleet(),
+            plugins: scheduler.plugins,
+            now,
+        };
+        stays_when_back(&question).map_err(|why| match scheduler.unknown {
+            None => why,
+            Some(name) => format!(
+                "{why}; asked with the default plugins: those of scheduler {name} are not known, --scheduler-plugins names them"
+            ),
+        })
     }
 }
 
@@ -123,7 +162,7 @@ pub(crate) async fn read(ctx: &Context, key: &BindingKey) -> Result<Option<Bindi
 fn look_again(assessed: &[Assessed], record_due: Option<Timestamp>) -> Next {
     let times = assessed.iter().filter_map(|assessed| match &assessed.fate {
         Fate::Stays { look_again_at, .. } => *look_again_at,
-        Fate::Ends(_) | Fate::Restored { .. } | Fate::LeavesResult { .. } => None,
+        Fate::Ends(_) | Fate::Restored { .. } | Fate::LeavesResult { .. } | Fate::TurnsGraceful { .. } => None,
     });
     times.chain(record_due).min().map_or(Next::Done, Next::At)
 }

@@ -3,9 +3,11 @@
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::conditions::Say;
+use api_types::policy::PurgeMode;
 use api_types::work::{Binding, BindingKind, condition};
 use binding_writer::{BindingEdit, BindingWriter, WriteError, WriteOutcome};
 use controller_kit::{Context, EventType};
+use failover_core::graceful::oddities::oddities;
 use failover_core::graceful::{Assessed, End, Fate, mirrors, report};
 use jiff::Timestamp;
 use kube::{Api, Resource};
@@ -13,10 +15,19 @@ use kube::{Api, Resource};
 /// The edit that does what was decided; empty when all stay as they are.
 pub(crate) fn edit<'a>(binding: &'a Binding, assessed: &[Assessed], now: Timestamp) -> BindingEdit<'a> {
     let mut edit = BindingEdit::of(binding);
+    // Two tasks may be for one cluster: which of them is left is known by name only when the other one is out.
+    for (task, assessed) in binding.spec.graceful_eviction_tasks.iter().zip(assessed) {
+        if assessed.fate == Fate::Ends(End::Surplus) {
+            edit.remove_exactly(task);
+        }
+    }
     for Assessed { cluster, fate } in assessed {
         let cluster = ClusterName::from(cluster.as_str());
         match fate {
-            Fate::Stays { .. } => {}
+            Fate::Stays { .. } | Fate::Ends(End::Surplus) => {}
+            Fate::TurnsGraceful { .. } => {
+                edit.set_purge_mode(&cluster, &PurgeMode::Gracefully);
+            }
             Fate::Ends(_) => {
                 edit.remove_tasks([&cluster]);
             }
@@ -75,7 +86,7 @@ pub(crate) async fn say(
 pub(crate) fn publish(ctx: &Context, binding: &Binding, assessed: &[Assessed]) {
     let kind: BindingKind = binding.key().kind();
     let about = [binding.object_ref(&kind), (&binding.spec.resource).into()];
-    for Assessed { cluster, fate } in assessed {
+    for (task, Assessed { cluster, fate }) in binding.spec.graceful_eviction_tasks.iter().zip(assessed) {
         let why = fate.in_words();
         let (event_type, reason, note) = match fate {
             Fate::Stays { .. } => continue,
@@ -83,6 +94,19 @@ pub(crate) fn publish(ctx: &Context, binding: &Binding, assessed: &[Assessed]) {
                 EventType::Normal,
                 "KeepWorkloadOnClusterSucceed",
                 format!("The copy on cluster {cluster} stays. {why}"),
+            ),
+            Fate::Ends(End::Surplus) => (
+                EventType::Warning,
+                "DuplicateTask",
+                format!(
+                    "Cluster {cluster} has more than one task; that of {} goes: {why}",
+                    task.producer
+                ),
+            ),
+            Fate::TurnsGraceful { why } => (
+                EventType::Warning,
+                "OldCopyNotConfirmedGone",
+                format!("{why}; the task goes on Gracefully"),
             ),
             Fate::Ends(_) => (
                 EventType::Normal,
@@ -102,17 +126,41 @@ pub(crate) fn publish(ctx: &Context, binding: &Binding, assessed: &[Assessed]) {
         };
         tracing::info!(binding = %binding.key(), cluster, outcome = outcome(fate), reason, "{note}");
         // A mirror is no move of its own: events speak of the workload that needs the object.
-        let is_mirror = binding
-            .spec
-            .task(&cluster.as_str().into())
-            .is_some_and(mirrors::is_mirror);
-        for object in about.iter().filter(|_| !is_mirror) {
+        for object in about.iter().filter(|_| !mirrors::is_mirror(task)) {
             ctx.events.publish(object, event_type, reason, note.clone());
         }
         ctx.metrics
             .counter("failover_graceful_eviction_tasks_total", &[("outcome", outcome(fate))])
             .increment(1);
     }
+}
+
+/// A Warning for what of the tasks is not taken as it is written, which the condition just written says for the first time.
+pub(crate) fn tell_oddities(ctx: &Context, binding: &Binding) {
+    let said_before = binding.condition(condition::GRACEFUL_EVICTION);
+    let kind: BindingKind = binding.key().kind();
+    for task in &binding.spec.graceful_eviction_tasks {
+        for (field, how) in oddities(task) {
+            let odd = format!("{field}: {how}");
+            if said_before.is_none_or(|condition| !condition.message.contains(&odd)) {
+                let note = format!(
+                    "The task for cluster {} is not as it should be. {odd}",
+                    task.from_cluster
+                );
+                let about = binding.object_ref(&kind);
+                ctx.events
+                    .publish(&about, EventType::Warning, "TaskNotUnderstood", note);
+            }
+        }
+    }
+}
+
+/// A Warning that the API server does not take what was decided.
+pub(crate) fn tell_refused(ctx: &Context, binding: &Binding, error: &WriteError) {
+    let kind: BindingKind = binding.key().kind();
+    let about = binding.object_ref(&kind);
+    ctx.events
+        .publish(&about, EventType::Warning, "GracefulEvictionFailed", error.to_string());
 }
 
 fn outcome(fate: &Fate) -> &'static str {
@@ -124,6 +172,8 @@ fn outcome(fate: &Fate) -> &'static str {
         Fate::Ends(End::AskedFor) => "asked_for",
         Fate::Ends(End::NoCluster) => "cluster_gone",
         Fate::Ends(End::OwnersLeft) => "mirror_done",
+        Fate::Ends(End::Surplus) => "surplus",
+        Fate::TurnsGraceful { .. } => "turned_graceful",
         Fate::Restored { .. } => "restored",
         Fate::LeavesResult { .. } => "left_result",
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use controller_kit::Controller;
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
+use graceful_eviction_controller::RecordKeeping;
 use taint_manager::Wiring;
 
 /// Flags of all components. Their names are unique over all of them.
@@ -58,7 +59,28 @@ impl ComponentFlags {
         wiring
     }
 
+    /// What graceful eviction has in common with others of this process: one flag each.
+    fn graceful_wiring(&self, wiring: &Wiring) -> graceful_eviction_controller::Wiring {
+        let known = wiring.schedulers.clone();
+        graceful_eviction_controller::Wiring {
+            // What cannot be read is the evictor's to tell.
+            schedulers: self
+                .taint_manager
+                .evictor
+                .schedulers(known.clone(), &wiring.registry)
+                .unwrap_or(known),
+            records: if self.taint_manager.failover_records {
+                RecordKeeping::On
+            } else {
+                RecordKeeping::Off
+            },
+            directly_unreachable_wait: self.propagation.directly_unreachable_wait,
+            ..graceful_eviction_controller::Wiring::default()
+        }
+    }
+
     fn controllers_with(self, wiring: Wiring) -> Vec<Controller> {
+        let graceful = self.graceful_wiring(&wiring);
         let queue = wiring.queue.clone();
         let mut controllers = cluster_health_controller::controllers(self.health);
         controllers.extend(taint_policy_controller::controllers(self.taint_policy));
@@ -68,7 +90,10 @@ impl ComponentFlags {
             queue,
         ));
         controllers.extend(eviction_queue::controllers(self.eviction_queue));
-        controllers.extend(graceful_eviction_controller::controllers(self.graceful_eviction));
+        controllers.extend(graceful_eviction_controller::controllers_with(
+            &self.graceful_eviction,
+            graceful,
+        ));
         controllers.extend(scheduler::controllers(self.scheduler));
         controllers.extend(propagation_controllers::controllers(self.propagation));
         controllers

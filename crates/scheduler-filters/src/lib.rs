@@ -9,6 +9,7 @@
 //! A plugin implements [`Filter`] or [`Score`] and is added to a [`Registry`] by its name.
 
 pub mod baseline;
+pub mod comes_back;
 pub mod divide;
 pub mod estimate;
 pub mod feasibility;
@@ -25,6 +26,7 @@ pub mod strategy;
 #[cfg(test)]
 mod testing;
 
+pub use comes_back::{ComesBack, stays_when_back};
 pub use feasibility::{Feasibility, FewerCopies, Outcome, PreEvictionCheck, Question, feasibility};
 pub use fleet::Fleet;
 pub use last_copy::Kept;

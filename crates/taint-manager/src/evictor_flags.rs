@@ -1,6 +1,5 @@
 //! Flags of the evictor alone: on what an eviction waits, and whose plugins are asked.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
@@ -51,53 +50,26 @@ impl EvictorFlags {
     ///
     /// # Errors
     /// One sentence for each value that cannot be read.
-    pub(crate) fn schedulers(&self, known: Schedulers, registry: &Registry) -> Result<Schedulers, Vec<String>> {
-        let mut schedulers = known;
-        let mut problems = Vec::new();
-        let mut named = BTreeSet::new();
-        for value in &self.scheduler_plugins {
-            match read(value, registry) {
-                Ok((name, _)) if !named.insert(name) => {
-                    problems.push(format!(
-                        "--scheduler-plugins={value}: {name} is named twice; give one list"
-                    ));
-                }
-                Ok((name, plugins)) => schedulers = schedulers.with(name, plugins),
-                Err(problem) => problems.push(format!("--scheduler-plugins={value}: {problem}")),
-            }
-        }
-        if problems.is_empty() {
-            Ok(schedulers)
-        } else {
-            Err(problems)
-        }
-    }
-}
-
-fn read<'v>(value: &'v str, registry: &Registry) -> Result<(&'v str, scheduler_filters::Plugins), String> {
-    let (name, list) = value
-        .split_once('=')
-        .filter(|(name, _)| !name.is_empty())
-        .ok_or("want NAME=LIST, such as default-scheduler=*,ClusterEviction")?;
-    let known: Vec<Known> = registry
-        .known()
-        .iter()
-        .map(|plugin| Known {
-            name: plugin.name,
-            default: match plugin.default {
-                scheduler_filters::DefaultState::On => DefaultState::On,
-                scheduler_filters::DefaultState::Off => DefaultState::Off,
-            },
-        })
-        .collect();
-    let items: Vec<String> = list.split(',').map(str::to_owned).collect();
-    match selection::select(&items, &known) {
-        Ok(names) => Ok((name, registry.enable(&names))),
-        Err(error) => Err(format!(
-            "unknown: {}; known are {} (`*` = all that are on by default, `-NAME` = off)",
-            error.unknown.join(", "),
-            error.known.join(", ")
-        )),
+    pub fn schedulers(&self, known: Schedulers, registry: &Registry) -> Result<Schedulers, Vec<String>> {
+        let plugins: Vec<Known> = registry
+            .known()
+            .iter()
+            .map(|plugin| Known {
+                name: plugin.name,
+                default: match plugin.default {
+                    scheduler_filters::DefaultState::On => DefaultState::On,
+                    scheduler_filters::DefaultState::Off => DefaultState::Off,
+                },
+            })
+            .collect();
+        let named = selection::select_for_each(
+            "--scheduler-plugins",
+            &self.scheduler_plugins,
+            &plugins,
+            "default-scheduler=*,ClusterEviction",
+        )?;
+        let with = |schedulers: Schedulers, (name, names)| schedulers.with(name, registry.enable(&names));
+        Ok(named.into_iter().fold(known, with))
     }
 }
 

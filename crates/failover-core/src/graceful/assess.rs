@@ -15,14 +15,26 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::cause::{self, CauseState};
 use super::copies;
+use super::fate::{End, Fate};
 use super::freshness::Baseline;
 use super::mirrors::{self, MirrorState, is_mirror};
-use super::placed::is_observed;
+use super::oddities::{oddities, surplus};
+use super::placed::{is_observed, placed};
 use super::plugins::{Assessment, CLUSTER_IN_SCHEDULING_RESULT, EvictPlugins};
 
 /// Looks up, for the task of a cluster, what stood in the binding when the task was first seen, and for how long it has
 /// been known.
 pub type SeenTask<'a> = dyn Fn(&str) -> Option<(Arc<Baseline>, Duration)> + 'a;
+
+/// Says whether the binding's scheduler would leave a copy of this cluster where it is if it came back there, and if not
+/// why.
+pub type Keeps<'a> = dyn Fn(&ClusterName) -> Result<(), String> + 'a;
+
+/// So long a copy that cannot come back waits for another look, if nothing changes that is known to matter.
+const RESTORE_AGAIN: SignedDuration = SignedDuration::from_secs(60);
+
+/// The word of restores in what a task waits for.
+const RESTORE: &str = "restore";
 
 /// The word that what is attached says of those that need it.
 const OWNERS: &str = task::DEPENDENCY_MIRROR;
@@ -42,6 +54,9 @@ pub struct View<'a> {
     pub seen: &'a SeenTask<'a>,
     /// The bindings that need the object of an attached one; absent where nobody can tell, and mirrors stay.
     pub owners: Option<&'a OwnersOf<'a>>,
+    /// Asked before a copy comes back, where the binding's scheduler takes away what it has no place for; absent where
+    /// it leaves a copy that runs.
+    pub keeps: Option<&'a Keeps<'a>>,
     /// The time of the decision.
     pub now: Timestamp,
 }
@@ -65,6 +80,9 @@ pub struct Settings {
     pub last_copy: LastCopy,
     /// Grace period of tasks that have none; absent means none (`--graceful-eviction-timeout`, deprecated).
     pub default_timeout: Option<Duration>,
+    /// Where a binding controller that is not ours waits for ever for the end of an old copy (Directly): how long after
+    /// the task was written that is given up for a cluster that does not answer. Absent: ours sees to that itself.
+    pub unreachable_wait: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -73,6 +91,7 @@ impl Default for Settings {
             plugins: EvictPlugins::all(),
             last_copy: LastCopy::Kept,
             default_timeout: None,
+            unreachable_wait: None,
         }
     }
 }
@@ -86,70 +105,28 @@ pub struct Assessed {
     pub fate: Fate,
 }
 
-/// What becomes of a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It stays.
-    Stays {
-        /// Why: the plugin or the field that says so, and its words.
-        why: Vec<(String, String)>,
-        /// When it is to be judged again although nothing changed.
-        look_again_at: Option<Timestamp>,
-    },
-    /// It goes.
-    Ends(End),
-    /// The state before the failure comes back: the cluster goes back into the result, the task goes.
-    Restored {
-        /// Why, in words.
-        why: String,
-    },
-    /// The cluster stands in the result too, and the cause stands: it leaves the result again, the task stays.
-    LeavesResult {
-        /// The cause, in words.
-        why: String,
-    },
-}
-
-/// Why a task goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// A plugin passed: the copy is replaced.
-    Replaced {
-        /// The plugin.
-        plugin: &'static str,
-        /// Its words.
-        why: String,
-    },
-    /// The cluster is in the result again: the copy stays.
-    StaysThere {
-        /// Why, in words.
-        why: String,
-    },
-    /// The grace period is over.
-    GraceOver {
-        /// Its length in seconds.
-        seconds: i64,
-    },
-    /// `suppressDeletion: false`: a person said so.
-    AskedFor,
-    /// The Cluster does not exist any more.
-    NoCluster,
-    /// A mirror: no workload that needs the object leaves the cluster any more.
-    OwnersLeft,
-}
-
 /// Judges every task, in the order of the list.
 #[must_use]
 pub fn assess(view: &View<'_>, settings: &Settings) -> Vec<Assessed> {
-    view.binding
-        .spec
-        .graceful_eviction_tasks
-        .iter()
-        .map(|task| Assessed {
-            cluster: task.from_cluster.clone(),
-            fate: fate(view, settings, task),
-        })
-        .collect()
+    let tasks = &view.binding.spec.graceful_eviction_tasks;
+    let surplus = surplus(tasks);
+    let judge = |(index, task): (usize, &GracefulEvictionTask)| Assessed {
+        cluster: task.from_cluster.clone(),
+        fate: if surplus.contains(&index) {
+            Fate::Ends(End::Surplus)
+        } else {
+            with_oddities(fate(view, settings, task), task)
+        },
+    };
+    tasks.iter().enumerate().map(judge).collect()
+}
+
+/// What of a task is not taken as it is written is told for as long as the task stays.
+fn with_oddities(mut fate: Fate, task: &GracefulEvictionTask) -> Fate {
+    if let Fate::Stays { why, .. } = &mut fate {
+        why.extend(oddities(task));
+    }
+    fate
 }
 
 fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fate {
@@ -162,7 +139,7 @@ fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fa
     if task.suppress_deletion == Some(false) {
         return Fate::Ends(End::AskedFor);
     }
-    let words = match ask_plugins(view, settings, task) {
+    let mut waiting = match ask_plugins(view, settings, task) {
         Ok(end) if may_end(task, &end) => match needed_by_owner(view, task, &end) {
             None => return Fate::Ends(end),
             Some(why) => Waiting {
@@ -173,42 +150,98 @@ fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fa
         Ok(_) => Waiting::default(),
         Err(waiting) => waiting,
     };
+    let mut not_restored = None;
     let cause = cause::gone(view.binding, task, &cluster, view.now);
     let in_result = in_result(view.binding, task);
     match &cause {
         CauseState::Stands { why, .. } if in_result && !cause::stay_matches(view.binding, &cluster) => {
             return Fate::LeavesResult { why: why.clone() };
         }
-        CauseState::Gone(why) if !in_result && nothing_replaces(view.binding) => {
-            return Fate::Restored {
-                why: format!("{why}, and nothing replaces the copy"),
-            };
-        }
+        CauseState::Gone(why) if !in_result && nothing_replaces(view.binding) => match keeps(view, task) {
+            Ok(()) => {
+                return Fate::Restored {
+                    why: format!("{why}, and nothing replaces the copy"),
+                };
+            }
+            Err(refused) => not_restored = Some((RESTORE.to_owned(), refused)),
+        },
         CauseState::Gone(_) | CauseState::Stands { .. } => {}
     }
-    if task.suppress_deletion == Some(true) {
-        return stays("suppressDeletion", "true: the copy stays until a person changes that");
+    waiting = waiting.or_until(cause_ends(&cause));
+    if not_restored.is_some() {
+        waiting = waiting.or_until(view.now.saturating_add(RESTORE_AGAIN).ok());
     }
-    if task.effective_purge_mode() == PurgeMode::Never {
-        return stays("purgeMode", "Never: the copy stays until a person removes the task");
+    if let Some(kept) = kept_by_word(task) {
+        waiting.words = vec![kept];
+        waiting.words.extend(not_restored);
+        return waiting.stays();
     }
-    grace(view, settings, task, words.or_until(cause_ends(&cause)))
+    waiting.words.extend(not_restored);
+    match give_up_confirmation(view, settings, task, &cluster) {
+        Confirmation::GivenUp(why) => return Fate::TurnsGraceful { why },
+        Confirmation::WaitedForUntil(at) => waiting = waiting.or_until(Some(at)),
+        Confirmation::NotOurs => {}
+    }
+    grace(view, settings, task, waiting)
+}
+
+/// Whether the binding's scheduler leaves the copy where it comes back to.
+fn keeps(view: &View<'_>, task: &GracefulEvictionTask) -> Result<(), String> {
+    let cluster = ClusterName::from(task.from_cluster.as_str());
+    view.keeps.map_or(Ok(()), |keeps| keeps(&cluster)).map_err(|why| {
+        format!("the scheduler would take the copy away again ({why}), so it stays where it runs, by this task")
+    })
+}
+
+/// Whether the end of an old copy that goes first is still waited for.
+enum Confirmation {
+    /// It is not, for this reason.
+    GivenUp(String),
+    /// It is, until then at most.
+    WaitedForUntil(Timestamp),
+    /// Nobody waits, or the binding controller sees to it.
+    NotOurs,
+}
+
+fn give_up_confirmation(
+    view: &View<'_>,
+    settings: &Settings,
+    task: &GracefulEvictionTask,
+    cluster: &Cluster,
+) -> Confirmation {
+    let waits = task.effective_purge_mode() == PurgeMode::Directly && !cluster.is_ready();
+    let (Some(wait), Some(written)) = (settings.unreachable_wait, &task.creation_timestamp) else {
+        return Confirmation::NotOurs;
+    };
+    if !waits || placed(view.binding).is_err() {
+        return Confirmation::NotOurs;
+    }
+    let until = written.0.saturating_add(wait).unwrap_or(Timestamp::MAX);
+    if view.now < until {
+        return Confirmation::WaitedForUntil(until);
+    }
+    Confirmation::GivenUp(format!(
+        "cluster {} does not answer, so it is not known whether the old copy is gone, and the new one was not created",
+        task.from_cluster
+    ))
 }
 
 /// Of a mirror no plugin is asked: it goes with the tasks of those that need the object.
 fn of_mirror(view: &View<'_>, task: &GracefulEvictionTask) -> Fate {
-    if task.suppress_deletion == Some(true) {
-        return stays("suppressDeletion", "true: the copy stays until a person changes that");
+    let waits = |(who, why): (String, String), look_again_at| {
+        let words = vec![(who, why)];
+        Waiting { words, look_again_at }.stays()
+    };
+    if let Some(kept) = kept_by_word(task) {
+        return waits(kept, None);
     }
     let Some(owners) = view.owners else {
-        return stays(OWNERS, "a workload that needs the object may be on its way out there");
+        let why = "a workload that needs the object may be on its way out there";
+        return waits((OWNERS.to_owned(), why.to_owned()), None);
     };
     let owners = owners(view.binding);
     match mirrors::state(view.binding, task, owners.iter().map(AsRef::as_ref), view.now) {
-        MirrorState::Needed { why, until } => Fate::Stays {
-            why: vec![(OWNERS.to_owned(), why)],
-            look_again_at: until,
-        },
+        MirrorState::Needed { why, until } => waits((OWNERS.to_owned(), why), until),
         MirrorState::PlacedThere => Fate::Ends(End::StaysThere {
             why: format!("the object is placed on {} by itself", task.from_cluster),
         }),
@@ -248,6 +281,25 @@ impl Waiting {
         self.look_again_at = self.look_again_at.into_iter().chain(at).min();
         self
     }
+
+    fn stays(self) -> Fate {
+        Fate::Stays {
+            why: self.words,
+            look_again_at: self.look_again_at,
+        }
+    }
+}
+
+/// The word by which a copy stays until a person acts.
+fn kept_by_word(task: &GracefulEvictionTask) -> Option<(String, String)> {
+    let word = |field: &str, why: &str| Some((field.to_owned(), why.to_owned()));
+    if task.suppress_deletion == Some(true) {
+        word("suppressDeletion", "true: the copy stays until a person changes that")
+    } else if task.effective_purge_mode() == PurgeMode::Never {
+        word("purgeMode", "Never: the copy stays until a person removes the task")
+    } else {
+        None
+    }
 }
 
 /// Where the cluster stands in the result too, only that plugin is asked which is about it: the health of the copy
@@ -278,8 +330,7 @@ fn ask_plugins(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask
 
 /// What keeps the copy ends no task but by the copy's return.
 fn may_end(task: &GracefulEvictionTask, end: &End) -> bool {
-    let kept = task.suppress_deletion == Some(true) || task.effective_purge_mode() == PurgeMode::Never;
-    !kept || matches!(end, End::StaysThere { .. })
+    kept_by_word(task).is_none() || matches!(end, End::StaysThere { .. })
 }
 
 fn in_result(binding: &Binding, task: &GracefulEvictionTask) -> bool {
@@ -304,16 +355,14 @@ fn nothing_replaces(binding: &Binding) -> bool {
 fn grace(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, mut waiting: Waiting) -> Fate {
     let of_owner = task
         .grace_period_seconds
-        .map(|seconds| SignedDuration::from_secs(i64::from(seconds.max(0))));
+        .filter(|seconds| *seconds >= 0)
+        .map(|seconds| SignedDuration::from_secs(i64::from(seconds)));
     let of_administrator = settings
         .default_timeout
         .and_then(|timeout| SignedDuration::try_from(timeout).ok());
     let written_at = task.creation_timestamp.as_ref().map(|time| time.0);
     let (Some(grace), Some(written_at)) = (of_owner.or(of_administrator), written_at) else {
-        return Fate::Stays {
-            why: waiting.words,
-            look_again_at: waiting.look_again_at,
-        };
+        return waiting.stays();
     };
     let over_at = written_at.saturating_add(grace).unwrap_or(Timestamp::MAX);
     let seconds = grace.as_secs();
@@ -321,11 +370,7 @@ fn grace(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, mut 
         waiting
             .words
             .push(("gracePeriod".to_owned(), format!("{seconds} s, over at {over_at}")));
-        let waiting = waiting.or_until(Some(over_at));
-        return Fate::Stays {
-            why: waiting.words,
-            look_again_at: waiting.look_again_at,
-        };
+        return waiting.or_until(Some(over_at)).stays();
     }
     // An owner's grace period is the owner's word, once there is a result. The administrator's timeout is no word about
     // the last copy: it wants one that runs elsewhere.
@@ -347,50 +392,5 @@ fn grace(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, mut 
             "{seconds} s, over since {over_at}; kept because nothing replaces this copy (--allow-last-copy-eviction)"
         ),
     ));
-    Fate::Stays {
-        why: waiting.words,
-        look_again_at: waiting.look_again_at,
-    }
-}
-
-fn stays(who: &str, why: &str) -> Fate {
-    Fate::Stays {
-        why: vec![(who.to_owned(), why.to_owned())],
-        look_again_at: None,
-    }
-}
-
-impl Fate {
-    /// The fate in words.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::Stays { why, .. } => {
-                let parts: Vec<String> = why.iter().map(|(who, words)| format!("{who}: {words}")).collect();
-                if parts.is_empty() {
-                    "no plugin is on".to_owned()
-                } else {
-                    parts.join("; ")
-                }
-            }
-            Self::Ends(end) => end.in_words(),
-            Self::Restored { why } => format!("restored: {why}"),
-            Self::LeavesResult { why } => format!("taken out of the scheduling result again: {why}"),
-        }
-    }
-}
-
-impl End {
-    /// The end in words.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::Replaced { plugin, why } => format!("{plugin}: {why}"),
-            Self::StaysThere { why } => format!("{CLUSTER_IN_SCHEDULING_RESULT}: {why}"),
-            Self::GraceOver { seconds } => format!("the grace period of {seconds} s is over"),
-            Self::AskedFor => "suppressDeletion is false".to_owned(),
-            Self::NoCluster => "the Cluster does not exist any more".to_owned(),
-            Self::OwnersLeft => "no workload that needs the object leaves the cluster any more".to_owned(),
-        }
-    }
+    waiting.stays()
 }

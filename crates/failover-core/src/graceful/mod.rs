@@ -7,9 +7,11 @@
 pub mod assess;
 pub mod cause;
 pub mod copies;
+pub mod fate;
 pub mod freshness;
 pub mod kinds;
 pub mod mirrors;
+pub mod oddities;
 pub mod placed;
 pub mod plugins;
 pub mod preserved;
@@ -19,6 +21,7 @@ pub mod report;
 #[cfg(test)]
 mod tests;
 
-pub use assess::{Assessed, End, Fate, LastCopy, OwnersOf, Settings, View, assess};
+pub use assess::{Assessed, Keeps, LastCopy, OwnersOf, Settings, View, assess};
+pub use fate::{End, Fate};
 pub use freshness::{Baseline, Found};
 pub use plugins::{Assessment, EvictPlugin, EvictPlugins};

@@ -7,22 +7,24 @@ use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::failover::{
-    CauseType, FailoverRecord, FailoverRecordSpec, RecordOutcome, RecordedBinding, RecordedCause,
+    CauseType, FailoverRecord, FailoverRecordSpec, FailoverRecordStatus, RecordOutcome, RecordedBinding, RecordedCause,
 };
 use api_types::names::failover_record_name;
 use api_types::policy::PurgeMode;
-use api_types::work::{Binding, GracefulEvictionTask, task as task_words};
+use api_types::work::{Binding, GracefulEvictionTask, TargetCluster, task as task_words};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::assess::{End, Fate};
 use super::copies;
+use super::fate::{End, Fate};
 use super::placed::placed;
 use crate::eviction::{Cause, Switches, Verdict, cause_on_cluster};
 use crate::taint_policy::{ManagedTaints, TaintId};
 
 /// Who asks for evictions because of taints.
 pub const TAINT_MANAGER: &str = "taintManager";
+/// Who asks for evictions because an application failed.
+pub const APPLICATION_FAILOVER: &str = "applicationFailover";
 /// Stands for a cause that nothing stored tells any more.
 const UNKNOWN: &str = "unknown";
 
@@ -36,6 +38,17 @@ pub fn name_of(binding: &Binding, task: &GracefulEvictionTask) -> Option<String>
         &task.from_cluster.as_str().into(),
         written_at,
     ))
+}
+
+/// The name of the record that `task` is to have; nothing for tasks that are no moves of ours, and for one without a time.
+#[must_use]
+pub fn wanted_name(binding: &Binding, task: &GracefulEvictionTask) -> Option<String> {
+    let is_ours = task.producer == task_words::TAINT_MANAGER || is_of_application(task);
+    is_ours.then(|| name_of(binding, task)).flatten()
+}
+
+fn is_of_application(task: &GracefulEvictionTask) -> bool {
+    task.reason == task_words::APPLICATION_FAILURE
 }
 
 /// How the move of the record `name` ended; nothing while its task is there. `binding` is the stored one.
@@ -113,9 +126,10 @@ pub fn of_move(binding: &Binding, task: &GracefulEvictionTask, about: &Move<'_>)
         replicas: task.replicas,
         cause: RecordedCause {
             type_: match about.cause {
-                Some(Cause::Taint { .. }) | None => CauseType::Taint,
                 Some(Cause::Deletion { .. }) => CauseType::Deletion,
                 Some(Cause::Application { .. }) => CauseType::ApplicationFailure,
+                None if is_of_application(task) => CauseType::ApplicationFailure,
+                Some(Cause::Taint { .. }) | None => CauseType::Taint,
             },
             verdict: about.cause.map_or_else(|| UNKNOWN.to_owned(), Cause::identity),
             policies: policies(about),
@@ -149,19 +163,18 @@ fn policies(about: &Move<'_>) -> Vec<String> {
 /// The record of a move that has a task and no record, as far as it can be told from what is stored: when the entry was
 /// queued and released nobody knows any more. Nothing for tasks that are no moves of ours, and for one without a time.
 ///
-/// Rules: the cause is the one that stands on the cluster now, if it stood there before the task was written.
+/// Rules: the cause of a taint is the one that stands on the cluster now, if it stood there before the task was written.
+/// Of an application's failure nobody knows any more when it began.
 #[must_use]
 pub fn of_task(
     binding: &Binding,
     task: &GracefulEvictionTask,
     cluster: Option<&Cluster>,
 ) -> Option<FailoverRecordSpec> {
-    if task.producer != task_words::TAINT_MANAGER {
-        return None;
-    }
+    wanted_name(binding, task)?;
     let evicted_at = task.creation_timestamp.as_ref()?.0;
-    binding.metadata.uid.as_ref()?;
-    let stands = cluster.and_then(|cluster| {
+    let of_taint = cluster.filter(|_| !is_of_application(task));
+    let stands = of_taint.and_then(|cluster| {
         match cause_on_cluster(binding, cluster, &Switches::all_on(PurgeMode::Gracefully)) {
             Verdict::Affected(affected) if affected.due_at <= evicted_at => Some(affected),
             Verdict::Affected(_) | Verdict::NotAffected(_) => None,
@@ -170,7 +183,11 @@ pub fn of_task(
     let about = Move {
         cause: stands.as_ref().map(|affected| &affected.cause),
         cluster,
-        requested_by: TAINT_MANAGER,
+        requested_by: if is_of_application(task) {
+            APPLICATION_FAILOVER
+        } else {
+            TAINT_MANAGER
+        },
         due_at: stands.as_ref().map(|affected| affected.due_at),
         queued_at: None,
         released_at: None,
@@ -184,7 +201,10 @@ pub fn of_task(
 #[must_use]
 pub fn outcome(fate: &Fate) -> Option<(RecordOutcome, Healthy)> {
     match fate {
-        Fate::Stays { .. } | Fate::LeavesResult { .. } | Fate::Ends(End::OwnersLeft) => None,
+        Fate::Stays { .. }
+        | Fate::LeavesResult { .. }
+        | Fate::TurnsGraceful { .. }
+        | Fate::Ends(End::OwnersLeft | End::Surplus) => None,
         Fate::Restored { .. } | Fate::Ends(End::StaysThere { .. }) => Some((RecordOutcome::Restored, Healthy::Unknown)),
         Fate::Ends(End::Replaced { .. }) => Some((RecordOutcome::Completed, Healthy::Yes)),
         Fate::Ends(End::GraceOver { .. } | End::NoCluster) => Some((RecordOutcome::Completed, Healthy::Unknown)),
@@ -199,6 +219,49 @@ pub enum Healthy {
     Yes,
     /// Nobody asked.
     Unknown,
+}
+
+/// A move that has ended.
+#[derive(Clone, Debug)]
+pub struct Ended<'a> {
+    /// The binding when it ended; nothing when it is gone.
+    pub binding: Option<&'a Binding>,
+    /// When its task was written.
+    pub evicted_at: Timestamp,
+    /// The copy that came back, where the state before the failure was restored.
+    pub restored: Option<TargetCluster>,
+    /// How it ended.
+    pub outcome: RecordOutcome,
+    /// Whether the workload is known to be healthy where it went.
+    pub healthy: Healthy,
+    /// Why, in words.
+    pub reason: String,
+    /// When that was seen.
+    pub now: Timestamp,
+}
+
+/// The longest reason that a record may give, in characters.
+const LONGEST_REASON: usize = 1024;
+
+/// What its record says of it: where the workload went, when it was placed, healthy and done, and how it ended.
+///
+/// A placement counts only when the scheduler made it after the eviction.
+#[must_use]
+pub fn closing(ended: Ended<'_>) -> FailoverRecordStatus {
+    let binding = ended.binding;
+    let placed_at = binding
+        .and_then(|binding| binding.status.as_ref()?.last_scheduled_time.clone())
+        .filter(|at| at.0.as_second() >= ended.evicted_at.as_second());
+    let targets = binding.map(|binding| binding.spec.clusters.clone()).unwrap_or_default();
+    let (is_healthy, done) = (ended.healthy == Healthy::Yes, Time(ended.now));
+    FailoverRecordStatus {
+        to: targets.into_iter().chain(ended.restored).collect(),
+        scheduled_at: placed_at,
+        healthy_at: is_healthy.then(|| done.clone()),
+        cleaned_at: Some(done),
+        outcome: Some(ended.outcome),
+        reason: ended.reason.chars().take(LONGEST_REASON).collect(),
+    }
 }
 
 /// When a record was closed; nothing for one that is open.
@@ -333,6 +396,76 @@ mod tests {
             );
             assert_eq!(record.due_at.is_some(), verdict != Some("unknown"));
         }
+    }
+
+    #[test]
+    fn the_record_of_an_application_s_move_is_made_up_too() {
+        let tasks = json!([{
+            "fromCluster": "m1", "reason": "ApplicationFailure", "message": "why",
+            "producer": "resource-binding-application-failover-controller", "creationTimestamp": "2026-01-01T00:01:00Z",
+        }]);
+        let binding = binding(&json!([]), &tasks, &json!([]));
+        let record = of_task(&binding, &binding.spec.graceful_eviction_tasks[0], None).unwrap();
+        assert_eq!(record.cause.type_, CauseType::ApplicationFailure);
+        assert_eq!(
+            (record.cause.verdict.as_str(), record.requested_by.as_str()),
+            ("unknown", "applicationFailover")
+        );
+    }
+
+    fn at(second: u32) -> Timestamp {
+        format!("2026-01-01T00:01:{second:02}Z").parse().unwrap()
+    }
+
+    // A time of before the eviction is that of the placement which was left.
+    #[rstest]
+    #[case::placed_since(Some(10), Healthy::Yes, (Some(10), Some(30)))]
+    #[case::in_the_second_of_the_eviction(Some(5), Healthy::Yes, (Some(5), Some(30)))]
+    #[case::placed_before(Some(4), Healthy::Unknown, (None, None))]
+    #[case::never_placed(None, Healthy::Unknown, (None, None))]
+    fn a_closed_record_has_the_times_of_its_phases(
+        #[case] placed: Option<u32>,
+        #[case] healthy: Healthy,
+        #[case] expected: (Option<u32>, Option<u32>),
+    ) {
+        let mut binding = binding(&json!([{"name": "m2", "replicas": 3}]), &json!([]), &json!([]));
+        binding.status.as_mut().unwrap().last_scheduled_time = placed.map(|second| Time(at(second)));
+        let status = closing(Ended {
+            binding: Some(&binding),
+            evicted_at: at(5),
+            restored: None,
+            outcome: RecordOutcome::Completed,
+            healthy,
+            reason: "é".repeat(2_000),
+            now: at(30),
+        });
+        let time = |second: u32| Time(at(second));
+        assert_eq!(
+            (status.scheduled_at, status.healthy_at, status.cleaned_at),
+            (expected.0.map(time), expected.1.map(time), Some(time(30)))
+        );
+        assert_eq!(status.to[0].name, "m2");
+        assert_eq!(status.reason.chars().count(), 1024, "what the API accepts");
+    }
+
+    #[test]
+    fn a_restored_move_ends_where_it_began() {
+        let binding = binding(&json!([{"name": "m2", "replicas": 2}]), &json!([]), &json!([]));
+        let status = closing(Ended {
+            binding: Some(&binding),
+            evicted_at: at(5),
+            restored: Some(TargetCluster {
+                name: "m1".to_owned(),
+                replicas: 1,
+                ..TargetCluster::default()
+            }),
+            outcome: RecordOutcome::Restored,
+            healthy: Healthy::Unknown,
+            reason: String::new(),
+            now: at(30),
+        });
+        let to: Vec<&str> = status.to.iter().map(|target| target.name.as_str()).collect();
+        assert_eq!(to, ["m2", "m1"]);
     }
 
     #[rstest]

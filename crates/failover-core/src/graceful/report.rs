@@ -1,6 +1,7 @@
 //! What the binding says about its tasks: the condition `GracefulEviction`.
 
-use super::assess::{Assessed, Fate};
+use super::assess::Assessed;
+use super::fate::Fate;
 
 /// Reason while tasks wait.
 pub const WAITING: &str = "Waiting";
@@ -9,23 +10,35 @@ pub const NO_TASK: &str = "NoTask";
 /// Message when there is no task any more.
 pub const NO_TASK_MESSAGE: &str = "no copy is on its way out";
 
-/// The longest message, in bytes: what Kubernetes accepts.
-const LONGEST_MESSAGE: usize = 32_768;
+/// The longest message, in characters: what Kubernetes accepts, less room for how many more there are.
+const LONGEST_MESSAGE: usize = 32_700;
+/// Stands between two tasks.
+const BETWEEN: &str = " | ";
 
-/// For each task that stays, what it waits for; `None` when none stays.
+/// For each task that stays, what it waits for, a task cut off nowhere; `None` when none stays.
 #[must_use]
 pub fn waiting(assessed: &[Assessed]) -> Option<String> {
-    let lines: Vec<String> = assessed
-        .iter()
-        .filter(|assessed| matches!(assessed.fate, Fate::Stays { .. } | Fate::LeavesResult { .. }))
-        .map(|assessed| format!("{}: {}", assessed.cluster, assessed.fate.in_words()))
-        .collect();
-    if lines.is_empty() {
-        return None;
+    let waits = |fate: &Fate| {
+        matches!(
+            fate,
+            Fate::Stays { .. } | Fate::LeavesResult { .. } | Fate::TurnsGraceful { .. }
+        )
+    };
+    let mut text = String::new();
+    let mut more = 0_usize;
+    for assessed in assessed.iter().filter(|assessed| waits(&assessed.fate)) {
+        let line = format!("{}: {}", assessed.cluster, assessed.fate.in_words());
+        if text.is_empty() {
+            text.extend(line.chars().take(LONGEST_MESSAGE));
+        } else if more == 0 && text.len() + BETWEEN.len() + line.len() <= LONGEST_MESSAGE {
+            text.push_str(BETWEEN);
+            text.push_str(&line);
+        } else {
+            more += 1;
+        }
     }
-    let mut text = lines.join(" | ");
-    while text.len() > LONGEST_MESSAGE {
-        text.pop();
+    if more > 0 {
+        text.push_str(&format!("{BETWEEN}{more} more tasks wait"));
     }
-    Some(text)
+    (!text.is_empty()).then_some(text)
 }

@@ -1,7 +1,10 @@
 #![expect(clippy::needless_pass_by_value, reason = "JSON literals read best as they are")]
 
 mod attached;
+mod bad_input;
+mod beside_stock;
 mod properties;
+mod recovery;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +16,8 @@ use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::assess::{Assessed, End, Fate, LastCopy, Settings, View, assess};
+use super::assess::{Assessed, LastCopy, Settings, View, assess};
+use super::fate::{End, Fate};
 use super::freshness::Baseline;
 use super::plugins::{EvictPlugins, RESOURCE_HEALTH};
 
@@ -128,6 +132,7 @@ fn judged_with(
             cluster: &known,
             seen: &seen,
             owners: None,
+            keeps: None,
             now,
         },
         settings,
@@ -246,6 +251,7 @@ fn a_status_found_at_the_start_becomes_fresh_when_it_settles() {
                 cluster: &known,
                 seen: &seen,
                 owners: None,
+                keeps: None,
                 now: noon(),
             },
             &Settings::default(),
@@ -499,34 +505,6 @@ fn a_cluster_put_back_while_the_cause_stands_leaves_the_result_again() {
         judged(&after, &m1_down(), noon()),
         Fate::Ends(End::StaysThere { .. })
     ));
-}
-
-// The document's table of recovery outcomes.
-#[rstest]
-#[case::no_result_and_recovered(json!([]), "True", 4, "restored")]
-#[case::no_result_looked_at_yet(json!([]), "False", 3, "restored")]
-#[case::no_place_and_recovered(json!([{"name": "m2", "replicas": 2}]), "False", 4, "restored")]
-#[case::placed_and_recovered(json!([{"name": "m2", "replicas": 3}]), "True", 4, "goes on")]
-#[case::placed_and_not_said_so_yet(json!([{"name": "m2", "replicas": 3}]), "False", 3, "goes on")]
-fn recovery(#[case] clusters: Value, #[case] scheduled: &str, #[case] observed: i64, #[case] expected: &str) {
-    let mut after = binding(
-        clusters,
-        json!([task("m1", json!({}))]),
-        json!([copy("m1", "Healthy", 1)]),
-    );
-    let status = after.status.as_mut().unwrap();
-    status.conditions[0].status = scheduled.to_owned();
-    status.scheduler_observed_generation = Some(observed);
-    let back = judged(&after, &all_up(), noon());
-    assert_eq!(
-        matches!(back, Fate::Restored { .. }),
-        expected == "restored",
-        "{back:?}"
-    );
-    assert!(
-        !matches!(judged(&after, &m1_down(), noon()), Fate::Restored { .. }),
-        "the cause stands"
-    );
 }
 
 #[test]

@@ -17,12 +17,11 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::failover::{FailoverRecord, FailoverRecordStatus};
-use api_types::work::Binding;
+use api_types::work::{Binding, TargetCluster};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, Next, ObjectKey, WorkQueue};
-use failover_core::graceful::Assessed;
-use failover_core::graceful::record::{self, Healthy};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use failover_core::graceful::record::{self, Ended};
+use failover_core::graceful::{Assessed, Fate};
 use tokio::time::Instant;
 
 use crate::index::Index;
@@ -45,6 +44,8 @@ pub(crate) struct Records {
     queue: WorkQueue<ObjectKey>,
     endings: Arc<Mutex<BTreeMap<ObjectKey, Ending>>>,
     retention: Duration,
+    /// Held by whoever deletes those that are too many.
+    pruning: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Records {
@@ -55,6 +56,7 @@ impl Records {
             queue: WorkQueue::new("gracefulEviction/records", ctx),
             endings: Arc::default(),
             retention,
+            pruning: Arc::default(),
         }
     }
 
@@ -79,9 +81,8 @@ impl Records {
     pub(crate) fn ending(&self, binding: &Binding, assessed: &[Assessed]) {
         let now = self.ctx.clock.now();
         let mut endings = self.endings.lock().unwrap_or_else(PoisonError::into_inner);
-        for Assessed { cluster, fate } in assessed {
-            let task = binding.spec.task(&cluster.as_str().into());
-            let Some(name) = task.and_then(|task| record::name_of(binding, task)) else {
+        for (task, Assessed { fate, .. }) in binding.spec.graceful_eviction_tasks.iter().zip(assessed) {
+            let Some(name) = record::name_of(binding, task) else {
                 continue;
             };
             let key = self.record_key(&binding.key(), name);
@@ -90,17 +91,20 @@ impl Records {
                 endings.remove(&key);
                 continue;
             };
-            let status = FailoverRecordStatus {
-                to: binding.spec.clusters.clone(),
-                scheduled_at: binding
-                    .status
-                    .as_ref()
-                    .and_then(|status| status.last_scheduled_time.clone()),
-                healthy_at: (healthy == Healthy::Yes).then_some(Time(now)),
-                cleaned_at: Some(Time(now)),
-                outcome: Some(outcome),
-                reason: shortened(fate.in_words()),
-            };
+            let restored = matches!(fate, Fate::Restored { .. }).then(|| TargetCluster {
+                name: task.from_cluster.clone(),
+                replicas: task.replicas.unwrap_or_default(),
+                ..TargetCluster::default()
+            });
+            let status = record::closing(Ended {
+                binding: Some(binding),
+                evicted_at: task.creation_timestamp.as_ref().map_or(now, |time| time.0),
+                restored,
+                outcome,
+                healthy,
+                reason: fate.in_words(),
+                now,
+            });
             endings.insert(
                 key,
                 Ending {
@@ -166,11 +170,4 @@ impl Records {
             self.tasks_went(before, change.after.as_deref());
         }
     }
-}
-
-fn shortened(mut reason: String) -> String {
-    while reason.len() > 1024 {
-        reason.pop();
-    }
-    reason
 }

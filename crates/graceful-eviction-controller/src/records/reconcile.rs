@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::failover::{FailoverRecord, FailoverRecordStatus, RecordOutcome};
-use api_types::names::failover_record_name;
 use api_types::work::Binding;
 use controller_kit::{Next, ObjectKey, Store};
-use failover_core::graceful::Assessed;
-use failover_core::graceful::record::{self, Keeping};
+use failover_core::graceful::record::{self, Ended, Healthy, Keeping};
+use failover_core::graceful::{Assessed, End, Fate};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::{Records, writer};
 use crate::index::Index;
@@ -28,19 +26,21 @@ impl Records {
         }
         let now = self.ctx.clock.now();
         let mut look_again_at: Option<Timestamp> = None;
-        for Assessed { cluster, fate } in assessed {
-            let Some(task) = binding.spec.task(&cluster.as_str().into()) else {
+        let store = self.informer.store_if_synced();
+        for (task, Assessed { cluster, fate }) in binding.spec.graceful_eviction_tasks.iter().zip(assessed) {
+            if *fate == Fate::Ends(End::Surplus) {
+                continue;
+            }
+            let Some(name) = record::wanted_name(binding, task) else {
                 continue;
             };
+            let key = self.record_key(&binding.key(), name);
+            if store.as_ref().is_some_and(|store| store.get(&key).is_some()) {
+                continue;
+            }
             let Some(spec) = record::of_task(binding, task, index.cluster(cluster).as_deref()) else {
                 continue;
             };
-            let name = failover_record_name(&spec.binding.uid, &cluster.as_str().into(), spec.evicted_at.0);
-            let key = self.record_key(&binding.key(), name);
-            let store = self.informer.store_if_synced();
-            if store.is_some_and(|store| store.get(&key).is_some()) {
-                continue;
-            }
             let owed_from = spec.evicted_at.0.saturating_add(OWED_AFTER).unwrap_or(Timestamp::MAX);
             if record::outcome(fate).is_none() && now < owed_from {
                 look_again_at = Some(look_again_at.map_or(owed_from, |other| other.min(owed_from)));
@@ -90,19 +90,19 @@ impl Records {
     ) -> Result<Option<FailoverRecordStatus>, kube::Error> {
         let stored = read(&self.ctx, &binding_of(record)).await?;
         let cluster = |name: &str| index.cluster(name);
-        Ok(
-            record::ended(&key.name, &record.spec, stored.as_ref(), &cluster).map(|(outcome, reason)| {
-                let now = Time(self.ctx.clock.now());
-                FailoverRecordStatus {
-                    to: stored.map(|binding| binding.spec.clusters).unwrap_or_default(),
-                    healthy_at: (outcome == RecordOutcome::Completed).then(|| now.clone()),
-                    cleaned_at: Some(now),
-                    outcome: Some(outcome),
-                    reason,
-                    ..FailoverRecordStatus::default()
-                }
-            }),
-        )
+        let ended = record::ended(&key.name, &record.spec, stored.as_ref(), &cluster);
+        Ok(ended.map(|(outcome, reason)| {
+            let is_moved = outcome == RecordOutcome::Completed;
+            record::closing(Ended {
+                binding: stored.as_ref(),
+                evicted_at: record.spec.evicted_at.0,
+                restored: None,
+                outcome,
+                healthy: if is_moved { Healthy::Yes } else { Healthy::Unknown },
+                reason,
+                now: self.ctx.clock.now(),
+            })
+        }))
     }
 
     async fn prune(
@@ -118,14 +118,28 @@ impl Records {
                 Ok(Next::Done)
             }
             Keeping::OldestGoes(until) => {
-                let all = store.list().into_iter();
-                let closed = all.filter_map(|record| Some((record::closed_at(&record)?, record)));
-                if let Some((_, oldest)) = closed.min_by(|(a, _), (b, _)| a.cmp(b)) {
-                    writer::delete(&self.ctx, &oldest).await?;
+                // Whoever is at it deletes them all.
+                if let Ok(_turn) = self.pruning.try_lock() {
+                    self.prune_oldest(store).await?;
                 }
                 Ok(Next::At(until))
             }
         }
+    }
+
+    /// Deletes the closed records that are too many, the oldest first.
+    async fn prune_oldest(&self, store: &Store<FailoverRecord>) -> Result<(), kube::Error> {
+        let all = store.list();
+        let too_many = all.len().saturating_sub(record::MOST_RECORDS);
+        let closed = all.into_iter();
+        let mut closed: Vec<_> = closed
+            .filter_map(|record| Some((record::closed_at(&record)?, record)))
+            .collect();
+        closed.sort_by_key(|(at, _)| *at);
+        for (_, oldest) in closed.iter().take(too_many) {
+            writer::delete(&self.ctx, oldest).await?;
+        }
+        Ok(())
     }
 }
 

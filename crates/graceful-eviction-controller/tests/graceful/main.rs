@@ -2,9 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+mod bad_input;
 #[path = "../../../scheduler/tests/scheduler/bench.rs"]
 mod bench;
+mod beside_stock;
+mod cases;
+mod fates;
+mod promptness;
 mod records;
+mod recovery;
 mod walk;
 
 use bench::{Bench, one_to_two, shown, task};

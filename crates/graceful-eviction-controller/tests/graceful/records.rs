@@ -150,3 +150,138 @@ fn a_record_that_the_evictor_owes_is_made_up() {
         });
     }
 }
+
+fn times(record: &Value) -> Vec<(&'static str, String)> {
+    let spec =
+        ["affectedAt", "dueAt", "queuedAt", "releasedAt", "evictedAt"].map(|field| (field, &record["spec"][field]));
+    let status = ["scheduledAt", "healthyAt", "cleanedAt"].map(|field| (field, &record["status"][field]));
+    let all = spec.into_iter().chain(status);
+    all.map(|(field, value)| (field, value.as_str().unwrap_or_default().to_owned()))
+        .collect()
+}
+
+// Every phase has its time, and they are in order; the five before the task are the evictor's.
+#[test]
+fn a_closed_record_has_all_its_times() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _scheduler = bench.start_scheduler("s").await;
+        let _graceful = start(&bench).await;
+        bench.put_deployment(&json!({"placement": one_to_two()}));
+        bench.until(1).await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 1), copy("member2", "Healthy", 2)]}))
+            .await;
+        bench.until(10).await;
+        bench.fail_cluster("member1");
+        bench.until(60).await;
+        bench
+            .patch(json!({"spec": {
+                "clusters": [{"name": "member2", "replicas": 2}], "gracefulEvictionTasks": [task("member1", 1, bench.clock.now())],
+            }}))
+            .await;
+        let name = put_record(&bench).await;
+        bench.until(70).await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 1), copy("member2", "Healthy", 3)]}))
+            .await;
+        bench.until(80).await;
+        let record = record_of(&bench, &name).unwrap();
+        let times = times(&record);
+        let of = |field: &str| times.iter().find(|(name, _)| *name == field).unwrap().1.clone();
+        for field in ["evictedAt", "scheduledAt", "healthyAt", "cleanedAt"] {
+            assert!(!of(field).is_empty(), "{field}: {record}");
+        }
+        let at = |field: &str| of(field).parse::<jiff::Timestamp>().unwrap().as_second();
+        assert!(
+            at("evictedAt") <= at("scheduledAt") && at("scheduledAt") <= at("healthyAt"),
+            "{times:?}"
+        );
+        assert!(at("healthyAt") <= at("cleanedAt"), "{times:?}");
+    });
+}
+
+#[test]
+fn a_restored_move_is_told_with_the_copy_that_came_back() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _graceful = start(&bench).await;
+        bench.fail_cluster("member1");
+        bench.put_deployment(&json!({
+            "placement": one_to_two(), "clusters": [], "gracefulEvictionTasks": [task("member1", 3, bench.clock.now())],
+        }));
+        let name = put_record(&bench).await;
+        scheduled(&bench, "False").await;
+        bench.until(10).await;
+        bench.put_cluster("member1", "True", &json!([]));
+        bench.until(11).await;
+        let status = record_of(&bench, &name).unwrap()["status"].clone();
+        assert_eq!(status["outcome"], "Restored");
+        assert_eq!(status["to"], json!([{"name": "member1", "replicas": 3}]));
+        assert!(
+            status["healthyAt"].is_null() && status["scheduledAt"].is_null(),
+            "{status}"
+        );
+    });
+}
+
+// Known gap of before: the evictor wrote none, and graceful eviction made up for it.
+#[test]
+fn with_records_switched_off_none_is_written_closed_or_deleted() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let wiring = graceful_eviction_controller::Wiring {
+            records: graceful_eviction_controller::RecordKeeping::Off,
+            ..Default::default()
+        };
+        let controllers = graceful_eviction_controller::controllers_with(&Flags::default(), wiring);
+        let _graceful = bench.start(COMPONENT, "g", "Failover=true", controllers).await;
+        let there = leave_member1(&bench).await;
+        bench.until(3_600).await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member2", "Healthy", 3)]}))
+            .await;
+        bench.until(3_601).await;
+        assert!(leaving(&bench.binding().await).is_empty(), "tasks end all the same");
+        let all = bench.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord");
+        assert_eq!(all.len(), 1);
+        assert_eq!(record_of(&bench, &there).unwrap()["status"]["outcome"], Value::Null);
+        assert!(
+            bench
+                .writes(COMPONENT)
+                .iter()
+                .all(|write| write.starts_with("resourcebindings "))
+        );
+    });
+}
+
+// At most 10,000 are kept: of those that are closed the oldest go, and an open one stays whatever its age.
+#[test]
+fn the_oldest_closed_records_go_when_there_are_too_many() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let open = leave_member1(&bench).await;
+        let closed = |number: usize| {
+            let at = bench.started - std::time::Duration::from_secs(u64::try_from(20_000 - number).unwrap());
+            json!({
+                "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverRecord",
+                "metadata": {"namespace": "default", "name": format!("old-{number}")},
+                "spec": {
+                    "binding": {"namespace": "default", "name": "gone", "uid": "u"},
+                    "resource": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "gone"},
+                    "from": "member1", "cause": {"type": "Taint", "verdict": "v"}, "requestedBy": "t", "evictedAt": at,
+                },
+                "status": {"outcome": "Completed", "cleanedAt": at},
+            })
+        };
+        for number in 0..10_004 {
+            bench.put(closed(number));
+        }
+        let _graceful = start(&bench).await;
+        bench.until(60).await;
+        let all = bench.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord");
+        assert_eq!(all.len(), 10_000);
+        assert!(record_of(&bench, &open).is_some());
+        assert!(record_of(&bench, "old-4").is_none() && record_of(&bench, "old-5").is_some());
+    });
+}

@@ -40,6 +40,7 @@ fn fate_with(owners: Vec<Binding>) -> Fate {
         cluster: &known,
         seen: &seen,
         owners: Some(&|_| owners.clone()),
+        keeps: None,
         now: at("2026-01-01T12:10:00Z"),
     };
     assess(&view, &Settings::default()).remove(0).fate

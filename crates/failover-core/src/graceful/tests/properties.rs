@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::assess::{Fate, Settings};
+use super::super::assess::Settings;
+use super::super::fate::Fate;
 use super::{before, binding, cluster, copy, judged, judged_with, no_execute, noon, task};
 
 fn any_task() -> impl Strategy<Value = Value> {

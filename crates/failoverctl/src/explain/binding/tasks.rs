@@ -41,7 +41,7 @@ pub struct TaskView {
     pub clusters_before_failover: Vec<String>,
     /// Whether what drove it out still stands, and why.
     pub cause: String,
-    /// Stays, Ends, Restored or LeavesResult: what becomes of the task as things are.
+    /// Stays, Ends, Restored, LeavesResult or TurnsGraceful: what becomes of the task as things are.
     pub fate: &'static str,
     /// What it waits for, or why it ends: in the words of the condition GracefulEviction where it has some.
     pub why: String,
@@ -65,6 +65,7 @@ pub(super) fn tasks(binding: &Binding, clusters: &[Arc<Cluster>], now: Timestamp
         cluster: &|name| by_name.get(name).cloned(),
         seen: &seen,
         owners: None,
+        keeps: None,
         now,
     };
     let assessed = assess(&view, &Settings::default());
@@ -102,6 +103,7 @@ fn view_of(
         Fate::Ends(_) => "Ends",
         Fate::Restored { .. } => "Restored",
         Fate::LeavesResult { .. } => "LeavesResult",
+        Fate::TurnsGraceful { .. } => "TurnsGraceful",
     };
     let said = Some(())
         .filter(|()| fate == "Stays")

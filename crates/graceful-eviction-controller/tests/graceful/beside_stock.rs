@@ -1,0 +1,121 @@
+//! Beside a stock Karmada (`--beside-stock`): its scheduler empties results, its binding controller waits for ever.
+
+use graceful_eviction_controller::Flags;
+use serde_json::{Value, json};
+use test_bench::paused;
+
+use crate::bench::{Bench, shown, task};
+use crate::{copy, leaving, scheduled, start_with, waits_for};
+
+fn flags() -> Flags {
+    Flags {
+        beside_stock: true,
+        ..Flags::default()
+    }
+}
+
+/// member1 failed and stock's scheduler emptied the result.
+async fn emptied(bench: &Bench, placement: Value) {
+    bench.fail_cluster("member1");
+    let mut left = task("member1", 3, bench.clock.now());
+    left["clustersBeforeFailover"] = json!(["member1"]);
+    bench.put_deployment(&json!({"placement": placement, "clusters": [], "gracefulEvictionTasks": [left]}));
+    scheduled(bench, "False").await;
+    bench
+        .patch_status(json!({"aggregatedStatus": [copy("member1", "Healthy", 3)]}))
+        .await;
+}
+
+#[test]
+fn a_copy_comes_back_where_the_scheduler_leaves_it() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _graceful = start_with(&bench, "g", flags()).await;
+        emptied(&bench, json!({"clusterAffinity": {"clusterNames": ["member1"]}})).await;
+        bench.until(60).await;
+        bench.put_cluster("member1", "True", &json!([]));
+        bench.until(61).await;
+        let binding = bench.binding().await;
+        assert_eq!((shown(&binding).as_str(), leaving(&binding)), ("member1:3", vec![]));
+    });
+}
+
+// The policy does not name member1 any more: put back, it would be emptied again at once, and the copy deleted. It stays as
+// a task, runs on, and the condition says why; when the placement names it again it comes back.
+#[test]
+fn a_copy_that_the_scheduler_would_take_away_stays_as_a_task() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _graceful = start_with(&bench, "g", flags()).await;
+        emptied(&bench, json!({"clusterAffinity": {"clusterNames": ["member3"]}})).await;
+        bench.put_cluster("member1", "True", &json!([]));
+        bench.until(3_600).await;
+        let binding = bench.binding().await;
+        assert_eq!((shown(&binding).as_str(), leaving(&binding)), ("", vec!["member1"]));
+        let why = "restore: the scheduler would take the copy away again (member1: ";
+        assert!(waits_for(&binding).contains(why), "{}", waits_for(&binding));
+        let writes = bench.writes(crate::COMPONENT).len();
+        bench.until(7_200).await;
+        assert_eq!(bench.writes(crate::COMPONENT).len(), writes, "at rest");
+        bench
+            .patch(json!({"spec": {"placement": {"clusterAffinity": {"clusterNames": ["member1"]}}}}))
+            .await;
+        scheduled(&bench, "False").await;
+        bench.until(7_201).await;
+        let binding = bench.binding().await;
+        assert_eq!((shown(&binding).as_str(), leaving(&binding)), ("member1:3", vec![]));
+    });
+}
+
+// Without the flag the scheduler is ours, which takes no copy away that runs.
+#[test]
+fn our_own_scheduler_is_not_asked() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _graceful = crate::start(&bench).await;
+        emptied(&bench, json!({"clusterAffinity": {"clusterNames": ["member3"]}})).await;
+        bench.put_cluster("member1", "True", &json!([]));
+        bench.until(1).await;
+        assert_eq!(bench.placed().await, "member1:3");
+    });
+}
+
+#[test]
+fn a_directly_task_of_a_silent_cluster_goes_on_gracefully_after_the_wait() {
+    for beside_stock in [true, false] {
+        paused(async {
+            let bench = Bench::new(&["member1", "member2"]);
+            let flags = Flags {
+                beside_stock,
+                ..Flags::default()
+            };
+            let _graceful = start_with(&bench, "g", flags).await;
+            bench.fail_cluster("member1");
+            let mut left = task("member1", 3, bench.clock.now());
+            left["purgeMode"] = json!("Directly");
+            left["preservedLabelState"] = json!({"a": "b"});
+            bench.put_deployment(&json!({
+                "placement": {}, "clusters": [{"name": "member2", "replicas": 3}], "gracefulEvictionTasks": [left],
+            }));
+            scheduled(&bench, "True").await;
+            let mode = async || {
+                let tasks = bench.binding().await.spec.graceful_eviction_tasks;
+                tasks[0].effective_purge_mode().to_string()
+            };
+            bench.until(29).await;
+            assert_eq!(mode().await, "Directly");
+            bench.until(30).await;
+            assert_eq!(mode().await, if beside_stock { "Gracefully" } else { "Directly" });
+            let warned = bench.reasons().contains(&"OldCopyNotConfirmedGone".to_owned());
+            assert_eq!(warned, beside_stock);
+            // Stock creates the new copy now; the task ends as any other.
+            bench.until(31).await;
+            scheduled(&bench, "True").await;
+            bench
+                .patch_status(json!({"aggregatedStatus": [copy("member2", "Healthy", 3)]}))
+                .await;
+            bench.until(32).await;
+            assert_eq!(leaving(&bench.binding().await), [""; 0]);
+        });
+    }
+}
