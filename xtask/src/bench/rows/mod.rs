@@ -2,6 +2,7 @@
 
 mod cluster_change;
 mod memory;
+mod open_tasks;
 mod policy_change;
 mod policy_edit;
 mod queue;
@@ -27,6 +28,9 @@ pub fn all() -> Vec<Row> {
         queue::IN_PROCESS,
         queue::PUBLISHED,
         queue::PAGE,
+        open_tasks::PASS,
+        open_tasks::IDLE,
+        open_tasks::LATEST,
         writes::ALL,
         writes::BINDING,
         writes::IDLE,

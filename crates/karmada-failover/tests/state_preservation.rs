@@ -1,0 +1,117 @@
+//! State that is preserved, end to end: a StatefulSet's status in a member becomes labels of the new copy, by JSONPath, and
+//! the labels stay; with every controller of the project, over a member that is gone.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{World, simulate};
+use karmada_failover::story::example::{self, Pace};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const MEMBERS: [&str; 2] = ["member1", "member2"];
+const PACE: Pace = Pace {
+    probe_seconds: 10,
+    threshold_seconds: 30,
+    add_on_match_seconds: 60,
+    remove_on_mismatch_seconds: 60,
+    evictions_per_second: 10.0,
+};
+const BINDING: &str = "shop/db-statefulset";
+
+fn stateful_set() -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"namespace": "shop", "name": "db"},
+        "spec": {
+            "replicas": 2, "serviceName": "db", "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c", "image": "db"}]}},
+        },
+    })
+}
+
+/// On one member, whichever; what is kept of the old copy are the replicas that were ready, and, by a rule that finds
+/// nothing, one thing that is not.
+fn policy(purge_mode: &str) -> Value {
+    json!({
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+        "metadata": {"namespace": "shop", "name": "db"},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "StatefulSet"}],
+            "placement": {
+                "clusterAffinity": {"clusterNames": MEMBERS},
+                "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+            },
+            "failover": {"cluster": {"purgeMode": purge_mode, "statePreservation": {"rules": [
+                {"aliasLabelName": "example.com/ready-replicas", "jsonPath": "{.readyReplicas}"},
+                {"aliasLabelName": "example.com/leader", "jsonPath": "{.leader}"},
+            ]}}},
+        },
+    })
+}
+
+fn on(world: &World, member: &str) -> Option<Value> {
+    world
+        .member(member)
+        .sandbox()
+        .get("apps/v1", "StatefulSet", Some("shop"), "db")
+}
+
+async fn pass(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+#[rstest]
+#[case::gracefully("Gracefully")]
+#[case::directly("Directly")]
+fn what_the_status_said_is_a_label_of_the_new_copy_and_stays(#[case] purge_mode: &str) {
+    simulate(|| async {
+        let world = World::with_rate(&MEMBERS, PACE.evictions_per_second);
+        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
+        example::taint_policies(&PACE)
+            .into_iter()
+            .for_each(|policy| world.create(policy));
+        world.create(policy(purge_mode));
+        let process = world.run("all-in-one", &[]).await;
+        pass(60).await;
+        world.create(stateful_set());
+        pass(120).await;
+        let (home, other) = if on(&world, "member1").is_some() {
+            ("member1", "member2")
+        } else {
+            ("member2", "member1")
+        };
+        let before = on(&world, home).unwrap();
+        assert_eq!(before["status"]["readyReplicas"], 2, "{before}");
+        assert!(before["metadata"]["labels"]["example.com/ready-replicas"].is_null());
+
+        world.member(home).stop();
+        pass(900).await;
+        let label =
+            |world: &World| on(world, other).unwrap()["metadata"]["labels"]["example.com/ready-replicas"].clone();
+        assert_eq!(label(&world), "2");
+        assert!(on(&world, other).unwrap()["metadata"]["labels"]["example.com/leader"].is_null());
+        let binding = world.binding(BINDING).await.unwrap();
+        assert!(
+            binding.spec.graceful_eviction_tasks.is_empty(),
+            "the move is done: {binding:?}"
+        );
+        let lost = world.events("ResourceBinding", "db-statefulset");
+        assert!(lost.iter().any(|(reason, _)| reason == "StateNotPreserved"), "{lost:?}");
+        let warned = lost.iter().any(|(reason, _)| reason == "OldCopyNotConfirmedGone");
+        assert_eq!(warned, purge_mode == "Directly", "{lost:?}");
+
+        // The task is gone, the old member is back and clean, an hour passes: the label is still there.
+        world.member(home).resume();
+        pass(3_600).await;
+        assert!(on(&world, home).is_none(), "the old copy went");
+        assert_eq!(label(&world), "2");
+        world.finish(vec![process]).await;
+    });
+}
