@@ -3,7 +3,7 @@
 //! A cluster that holds the binding already is judged by none of them (but deletion, where the scheduler evicts).
 
 use api_types::cluster::{Cluster, condition};
-use failover_core::graceful::cause;
+use failover_core::graceful::cause::{self, CauseState};
 
 use crate::request::{DeletionBy, Refusal, Request};
 
@@ -27,10 +27,13 @@ pub fn check(request: &Request<'_>, cluster: &Cluster) -> Result<(), Refusal> {
     if cluster.condition(condition::READY).is_none() {
         return Err(Refusal::new(NAME, "cluster(s) never reported a Ready condition"));
     }
-    match request.binding.spec.task(&cluster.cluster_name()) {
-        Some(task) if !cause::gone(request.binding, task, cluster, request.now).is_gone() => {
-            Err(Refusal::new(NAME, "cluster(s) is in the process of eviction"))
-        }
-        _ => Ok(()),
+    let Some(task) = request.binding.spec.task(&cluster.cluster_name()) else {
+        return Ok(());
+    };
+    let refusal = Refusal::new(NAME, "cluster(s) is in the process of eviction");
+    match cause::gone(request.binding, task, cluster, request.now) {
+        CauseState::Gone(_) => Ok(()),
+        CauseState::Stands { until: Some(until), .. } => Err(refusal.until(until)),
+        CauseState::Stands { until: None, .. } => Err(refusal),
     }
 }

@@ -23,6 +23,10 @@ pub mod task {
     pub const APPLICATION_FAILURE: &str = "ApplicationFailure";
     /// Producer: the evictor, for a taint.
     pub const TAINT_MANAGER: &str = "TaintManager";
+    /// Producer: the evictor, for the failure of an application with a binding of a namespace. Stock's name.
+    pub const APPLICATION_FAILOVER: &str = "resource-binding-application-failover-controller";
+    /// Producer: the evictor, for the failure of an application with a binding of cluster scope. Stock's name.
+    pub const CLUSTER_APPLICATION_FAILOVER: &str = "cluster-resource-binding-application-failover-controller";
     /// Producer: the evictor, for a workload that needs the attached object (ours).
     pub const DEPENDENCY_MIRROR: &str = "DependencyMirror";
 }

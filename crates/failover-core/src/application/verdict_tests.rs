@@ -63,35 +63,35 @@ fn what_becomes_of_the_copy(#[case] rules: Value, #[case] mode: PurgeMode, #[cas
 }
 
 #[rstest]
-#[case::healthy("Healthy", |_| (), NotFailing::Healthy)]
-#[case::deleted("Unhealthy", |b| b["metadata"]["deletionTimestamp"] = json!(T0), NotFailing::BindingDeleted)]
-#[case::left("Unhealthy", |b| b["spec"]["clusters"] = json!([]), NotFailing::NotThere)]
+#[case::healthy("Healthy", |_: &mut Value| (), NotFailing::Healthy)]
+#[case::deleted("Unhealthy", |b: &mut Value| b["metadata"]["deletionTimestamp"] = json!(T0), NotFailing::BindingDeleted)]
+#[case::left("Unhealthy", |b: &mut Value| b["spec"]["clusters"] = json!([]), NotFailing::NotThere)]
 // Together with the failure of the cluster: one task.
 #[case::leaving(
     "Unhealthy",
-    |b| b["spec"]["gracefulEvictionTasks"] = json!([{"fromCluster": "m1", "reason": "r", "producer": "p"}]),
+    |b: &mut Value| b["spec"]["gracefulEvictionTasks"] = json!([{"fromCluster": "m1", "reason": "r", "producer": "p"}]),
     NotFailing::AlreadyLeaving
 )]
-#[case::not_asked("Unhealthy", |b| b["spec"]["failover"] = json!({"cluster": {}}), NotFailing::NotAsked)]
-#[case::no_status("Unhealthy", |b| b["status"] = json!({}), NotFailing::NotReported)]
-#[case::not_counted("Unhealthy", |b| with_clock(b, ""), NotFailing::NotCounted)]
-#[case::unknown("Unknown", |b| with_clock(b, ""), NotFailing::Unknown)]
-#[case::odd_health("Odd", |b| with_clock(b, ""), NotFailing::Unknown)]
-#[case::unreadable("Unhealthy", |b| with_clock(b, "m1"), NotFailing::UnreadableClock)]
-#[case::another_s_clock("Unhealthy", |b| b["metadata"]["creationTimestamp"] = json!(after(1)), NotFailing::NotCounted)]
+#[case::not_asked("Unhealthy", |b: &mut Value| b["spec"]["failover"] = json!({"cluster": {}}), NotFailing::NotAsked)]
+#[case::no_status("Unhealthy", |b: &mut Value| b["status"] = json!({}), NotFailing::NotReported)]
+#[case::not_counted("Unhealthy", |b: &mut Value| with_clock(b, ""), NotFailing::NotCounted)]
+#[case::unknown("Unknown", |b: &mut Value| with_clock(b, ""), NotFailing::Unknown)]
+#[case::odd_health("Odd", |b: &mut Value| with_clock(b, ""), NotFailing::Unknown)]
+#[case::unreadable("Unhealthy", |b: &mut Value| with_clock(b, "m1"), NotFailing::UnreadableClock)]
+#[case::another_s_clock("Unhealthy", |b: &mut Value| b["metadata"]["creationTimestamp"] = json!(after(1)), NotFailing::NotCounted)]
 #[case::never_healthy(
     "Unhealthy",
-    |b| b["spec"]["failover"]["application"]["preConditions"] = json!({"healthyState": "Healthy"}),
+    |b: &mut Value| b["spec"]["failover"]["application"]["preConditions"] = json!({"healthyState": "Healthy"}),
     NotFailing::NeverHealthy
 )]
 #[case::a_state_that_nobody_knows(
     "Unhealthy",
-    |b| b["spec"]["failover"]["application"]["preConditions"] = json!({"healthyState": "Odd"}),
+    |b: &mut Value| b["spec"]["failover"]["application"]["preConditions"] = json!({"healthyState": "Odd"}),
     NotFailing::NeverHealthy
 )]
 #[case::not_collected(
     "Unhealthy",
-    |b| b["spec"]["failover"]["application"]["preConditions"] = json!({"delaySeconds": 5}),
+    |b: &mut Value| b["spec"]["failover"]["application"]["preConditions"] = json!({"delaySeconds": 5}),
     NotFailing::NotCollected
 )]
 fn not_affected(#[case] health: &str, #[case] change: Change, #[case] expected: NotFailing) {
@@ -107,15 +107,15 @@ fn not_affected(#[case] health: &str, #[case] change: Change, #[case] expected: 
 
 // Either home of `settled` and of the first status suffices.
 #[rstest]
-#[case::status_settled(json!({"healthyState": "Healthy"}), |b| b["status"]["aggregatedStatus"][0]["settled"] = json!(true), 60)]
+#[case::status_settled(json!({"healthyState": "Healthy"}), |b: &mut Value| b["status"]["aggregatedStatus"][0]["settled"] = json!(true), 60)]
 #[case::clock_settled(
     json!({"healthyState": "Healthy"}),
-    |b| with_clock(b, &json!({"m1": {"unhealthySince": T0, "settled": true}}).to_string()),
+    |b: &mut Value| with_clock(b, &json!({"m1": {"unhealthySince": T0, "settled": true}}).to_string()),
     60
 )]
 #[case::clock_collected(
     json!({"delaySeconds": 100}),
-    |b| with_clock(b, &json!({"m1": {"unhealthySince": T0, "firstCollected": T0}}).to_string()),
+    |b: &mut Value| with_clock(b, &json!({"m1": {"unhealthySince": T0, "firstCollected": T0}}).to_string()),
     100
 )]
 fn two_homes(#[case] before: Value, #[case] change: Change, #[case] seconds: i64) {
@@ -129,7 +129,7 @@ fn two_homes(#[case] before: Value, #[case] change: Change, #[case] seconds: i64
 // C93 (karmada#7431): what is Unknown at the moment was unhealthy, and nobody says that it is not any more.
 #[test]
 fn what_nobody_knows_goes_on() {
-    let binding = binding("Unknown", |b| with_clock(b, &unhealthy_since(0)));
+    let binding = binding("Unknown", |b: &mut Value| with_clock(b, &unhealthy_since(0)));
     assert_eq!(affected(&binding, &cluster("True")).due_at, after(60));
 }
 
@@ -169,7 +169,7 @@ fn a_cluster_of_which_nobody_says_whether_it_is_ready_is_not() {
 #[case(json!(false))]
 #[case(json!(null))]
 fn c96_it_works_without_propagation_of_dependencies(#[case] propagate: Value) {
-    let binding = failing(|b| b["spec"]["propagateDeps"] = propagate);
+    let binding = failing(|b: &mut Value| b["spec"]["propagateDeps"] = propagate);
     assert_eq!(affected(&binding, &cluster("True")).due_at, after(60));
 }
 

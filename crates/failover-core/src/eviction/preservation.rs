@@ -23,6 +23,7 @@ use api_types::work::{Binding, GracefulEvictionTask, ResourceHealth};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::Cause;
 use jsonpath::Template;
 use label::{is_label_key, is_label_value};
 
@@ -132,6 +133,15 @@ pub fn of_cluster_failover(binding: &Binding) -> Option<&StatePreservation> {
 pub fn of_application_failover(binding: &Binding) -> Option<&StatePreservation> {
     let failover = binding.spec.failover.as_ref()?;
     failover.application.as_ref()?.state_preservation.as_ref()
+}
+
+/// The rules that count when a workload leaves for `cause`.
+#[must_use]
+pub fn of_cause<'a>(binding: &'a Binding, cause: &Cause) -> Option<&'a StatePreservation> {
+    match cause {
+        Cause::Taint { .. } | Cause::Deletion { .. } => of_cluster_failover(binding),
+        Cause::Application { .. } => of_application_failover(binding),
+    }
 }
 
 /// The state of the copy on `cluster`, by the rules.

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::queue::{Completion, EntryKey, OutcomeKind};
 use super::{Affected, CauseKind, Switches, Verdict, stay, verdict};
+use crate::application::{self, ApplicationVerdict};
 use crate::taint_policy::{Recovering, TaintId};
 
 /// While a taint is about to go, the producer holds the entry; an evictor that sees it first looks again so much later.
@@ -57,13 +58,6 @@ pub fn recheck<'a>(live: &Live<'a>) -> Result<Standing<'a>, Completion> {
         reason: reason.to_owned(),
         message,
     };
-    if key.cause.kind() == CauseKind::Application {
-        return Err(Completion {
-            outcome: OutcomeKind::Failed,
-            reason: "UnknownCause".to_owned(),
-            message: "this evictor carries out no failovers of applications".to_owned(),
-        });
-    }
     let Some(cluster) = live.cluster else {
         return Err(not_needed("ClusterGone", format!("Cluster {} is gone", key.cluster)));
     };
@@ -78,10 +72,7 @@ pub fn recheck<'a>(live: &Live<'a>) -> Result<Standing<'a>, Completion> {
         let message = format!("binding {} is another one of this name", key.binding);
         return Err(not_needed("BindingReplaced", message));
     }
-    let affected = match verdict(binding, cluster, live.switches) {
-        Verdict::NotAffected(reason) => return Err(not_needed(reason.word(), reason.to_string())),
-        Verdict::Affected(affected) => affected,
-    };
+    let affected = verdict_of_kind(live, binding, cluster).map_err(|(word, message)| not_needed(word, message))?;
     if affected.cause != key.cause {
         let message = format!("the cause is another one now: {}", affected.reason());
         return Err(not_needed("OtherCause", message));
@@ -102,6 +93,20 @@ pub fn recheck<'a>(live: &Live<'a>) -> Result<Standing<'a>, Completion> {
         cluster,
         affected,
     })
+}
+
+/// The verdict for a cause of the entry's kind: of a cluster's failure and of an application's each has its own.
+fn verdict_of_kind(live: &Live<'_>, binding: &Binding, cluster: &Cluster) -> Result<Affected, (&'static str, String)> {
+    match live.key.cause.kind() {
+        CauseKind::Taint | CauseKind::Deletion => match verdict(binding, cluster, live.switches) {
+            Verdict::Affected(affected) => Ok(affected),
+            Verdict::NotAffected(reason) => Err((reason.word(), reason.to_string())),
+        },
+        CauseKind::Application => match application::verdict(binding, cluster) {
+            ApplicationVerdict::Affected(affected) => Ok(affected),
+            ApplicationVerdict::NotAffected(reason) => Err((reason.word(), reason.to_string())),
+        },
+    }
 }
 
 /// Not needed, by these versions.
@@ -286,16 +291,79 @@ mod tests {
         assert_eq!(end.reason, "Stay");
     }
 
-    #[test]
-    fn what_somebody_else_has_to_carry_out_is_left() {
-        let key = EntryKey {
+    /// Unhealthy since 00:00, with tolerationSeconds 60; changed.
+    fn failing(change: impl FnOnce(&mut Value)) -> Binding {
+        binding(|b| {
+            b["metadata"]["annotations"] =
+                json!({"failover.karmada.io/health-clock": r#"{"m1": {"unhealthySince": "2026-01-01T00:00:00Z"}}"#});
+            b["spec"]["failover"] = json!({"application": {"decisionConditions": {"tolerationSeconds": 60}}});
+            b["status"] = json!({"aggregatedStatus": [{"clusterName": "m1", "applied": true, "health": "Unhealthy"}]});
+            change(b);
+        })
+    }
+
+    fn ready(status: &str, taints: &Value) -> Cluster {
+        let mut cluster = cluster("c1", taints);
+        cluster.status = serde_json::from_value(json!({"conditions": [{
+            "type": "Ready", "status": status, "reason": "R", "message": "", "lastTransitionTime": "2025-01-01T00:00:00Z",
+        }]}))
+        .unwrap();
+        cluster
+    }
+
+    fn application_key() -> EntryKey {
+        EntryKey {
             cause: "application@2026-01-01T00:00:00Z".parse().unwrap(),
             ..key()
-        };
-        let end = judged(&key, Some(&binding(|_| ())), Some(&tainted()), &BTreeMap::new()).unwrap_err();
-        assert_eq!(
-            (end.outcome, end.reason.as_str()),
-            (OutcomeKind::Failed, "UnknownCause")
-        );
+        }
+    }
+
+    #[rstest]
+    #[case::still_fails(failing(|_| ()), "True", Ok("application@2026-01-01T00:00:00Z"))]
+    #[case::not_known_at_the_moment(
+        failing(|b| b["status"]["aggregatedStatus"][0]["health"] = json!("Unknown")), "True", Ok("application@2026-01-01T00:00:00Z")
+    )]
+    #[case::healthy_again(
+        failing(|b| b["status"]["aggregatedStatus"][0]["health"] = json!("Healthy")), "True", Err(("NotNeeded", "Healthy"))
+    )]
+    #[case::fails_anew(
+        failing(|b| b["metadata"]["annotations"] = json!({"failover.karmada.io/health-clock": r#"{"m1": {"unhealthySince": "2026-01-01T00:05:00Z"}}"#})),
+        "True", Err(("NotNeeded", "OtherCause"))
+    )]
+    #[case::not_counted(failing(|b| b["metadata"]["annotations"] = json!({})), "True", Err(("NotNeeded", "NotCounted")))]
+    #[case::the_cluster_fails(failing(|_| ()), "False", Err(("NotNeeded", "ClusterNotReady")))]
+    #[case::tolerated_for_longer(
+        failing(|b| b["spec"]["failover"]["application"]["decisionConditions"]["tolerationSeconds"] = json!(900)),
+        "True", Err(("Wait", "NotDue"))
+    )]
+    #[case::stays(
+        failing(|b| b["metadata"]["annotations"]["failover.karmada.io/stay"] = json!(r#"[{"cluster": "m1", "verdict": "application@2026-01-01T00:00:00Z"}]"#)),
+        "True", Err(("NotNeeded", "Stay"))
+    )]
+    #[case::leaves_for_a_taint_already(
+        failing(|b| b["spec"]["gracefulEvictionTasks"] = json!([{"fromCluster": "m1", "reason": "R", "producer": "p"}])),
+        "True", Err(("NotNeeded", "AlreadyLeaving"))
+    )]
+    #[case::another_one(failing(|b| b["metadata"]["uid"] = json!("b2")), "True", Err(("NotNeeded", "BindingReplaced")))]
+    fn an_application_that_failed(
+        #[case] binding: Binding,
+        #[case] status: &str,
+        #[case] expected: Result<&str, (&str, &str)>,
+    ) {
+        // What stands on the cluster beside it says nothing about the application.
+        for taints in [
+            json!([]),
+            json!([{"key": "k", "effect": "NoExecute", "timeAdded": NOW}]),
+        ] {
+            let cluster = ready(status, &taints);
+            let judged = judged(&application_key(), Some(&binding), Some(&cluster), &BTreeMap::new());
+            let judged = judged
+                .map(|affected| affected.cause.identity())
+                .map_err(|end| (end.outcome.as_str().to_owned(), end.reason));
+            let expected = expected
+                .map(str::to_owned)
+                .map_err(|(outcome, reason)| (outcome.to_owned(), reason.to_owned()));
+            assert_eq!(judged, expected);
+        }
     }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::Cause;
 use super::stay::{StayItem, read_text};
+use crate::application::{CopyClock, HealthClock};
 
 /// What becomes of the annotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,11 +99,15 @@ pub fn over(item: &StayItem, binding: &Binding, cluster: Option<&Cluster>) -> Op
     };
     // A verdict that nobody can read was not written by this version: left to who can.
     let cause: Cause = item.verdict.as_deref()?.parse().ok()?;
-    match cause {
-        // Whether an application has recovered is not seen from here.
-        Cause::Application { .. } => None,
-        _ => (!cause.stands_on(cluster)).then_some("what it was dropped for is over"),
-    }
+    let stands = match cause {
+        Cause::Application { since } => match HealthClock::of(binding) {
+            Ok(clock) => clock.copy(&name).and_then(CopyClock::unhealthy_since) == Some(since),
+            // Nobody knows, until it is counted anew.
+            Err(_) => true,
+        },
+        Cause::Taint { .. } | Cause::Deletion { .. } => cause.stands_on(cluster),
+    };
+    (!stands).then_some("what it was dropped for is over")
 }
 
 fn is_drop_of(item: &StayItem, cluster: &ClusterName, cause: &Cause) -> bool {
@@ -202,6 +207,7 @@ mod tests {
     #[case::another_taint("x:NoExecute@2026-01-01T00:00:00Z", "m1", Some("what it was dropped for is over"))]
     #[case::deletion("deletion@2026-01-01T00:00:00Z", "m1", Some("what it was dropped for is over"))]
     #[case::application("application@2026-01-01T00:00:00Z", "m1", None)]
+    #[case::application_failed_again("application@2025-01-01T00:00:00Z", "m1", Some("what it was dropped for is over"))]
     #[case::nobody_understands_it("x", "m1", None)]
     #[case::moved(
         "k:NoExecute@2026-01-01T00:00:00Z",
@@ -212,7 +218,9 @@ mod tests {
         let item: StayItem =
             serde_json::from_value(json!({"cluster": cluster, "verdict": verdict, "droppedBy": "ada"})).unwrap();
         let binding: Binding = serde_json::from_value(json!({
-            "metadata": {"name": "b", "namespace": "n"},
+            "metadata": {"name": "b", "namespace": "n", "annotations": {
+                "failover.karmada.io/health-clock": r#"{"m1": {"unhealthySince": "2026-01-01T00:00:00Z"}}"#,
+            }},
             "spec": {"resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "b"}, "clusters": [{"name": "m1"}]},
         }))
         .unwrap();
@@ -226,6 +234,24 @@ mod tests {
             Some(if cluster == "m1" { "the cluster is gone" } else { why })
         });
         assert_eq!(over(&item, &binding, None), gone);
+    }
+
+    #[rstest]
+    #[case::healthy_again("", Some("what it was dropped for is over"))]
+    #[case::nobody_can_read_since_when("m1", None)]
+    fn a_drop_of_an_application_is_over_when_it_recovered(#[case] clock: &str, #[case] expected: Option<&str>) {
+        let item: StayItem = serde_json::from_value(
+            json!({"cluster": "m1", "verdict": "application@2026-01-01T00:00:00Z", "droppedBy": "ada"}),
+        )
+        .unwrap();
+        let binding: Binding = serde_json::from_value(json!({
+            "metadata": {"name": "b", "annotations": {"failover.karmada.io/health-clock": clock}},
+            "spec": {"resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "b"}, "clusters": [{"name": "m1"}]},
+        }))
+        .unwrap();
+        let cluster: Cluster =
+            serde_json::from_value(json!({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})).unwrap();
+        assert_eq!(over(&item, &binding, Some(&cluster)), expected);
     }
 
     proptest! {

@@ -125,8 +125,26 @@ pub fn block(binding: &Binding, cluster: &str, now: Timestamp) -> Block {
 }
 
 /// Whether a person wants the binding to stay on the task's cluster whatever the cluster's state says now.
+///
+/// Rules: an item matches that names no cause, or the one that stands on the cluster now; for a task of an application's
+/// failure also one that names such a failure from before the task.
 #[must_use]
 pub fn stay_matches(binding: &Binding, cluster: &Cluster) -> bool {
+    let name = cluster.cluster_name();
+    if let Some(task) = binding
+        .spec
+        .task(&name)
+        .filter(|task| task.reason == task_words::APPLICATION_FAILURE)
+    {
+        let written_at = task.creation_timestamp.as_ref().map_or(Timestamp::MAX, |time| time.0);
+        let items = stay::read(binding).unwrap_or_default();
+        let names_it =
+            |verdict: &str| matches!(verdict.parse(), Ok(Cause::Application { since }) if since <= written_at);
+        let named = |item: &stay::StayItem| item.verdict.as_deref().is_some_and(names_it);
+        if items.iter().any(|item| item.cluster == name.as_str() && named(item)) {
+            return true;
+        }
+    }
     match cause_on_cluster(binding, cluster, &Switches::all_on(PurgeMode::Gracefully)) {
         Verdict::Affected(affected) => stay::stays(binding, &cluster.cluster_name(), &affected.cause).holds(),
         Verdict::NotAffected(_) => {
@@ -140,5 +158,80 @@ pub fn stay_matches(binding: &Binding, cluster: &Cluster) -> bool {
             )
             .holds()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    const NOW: &str = "2026-01-01T00:09:00Z";
+
+    /// A task of 00:00 for m1, with a health of the copy there and a history.
+    fn binding(health: &str, seconds: &Value, history: &Value, stay: &str) -> Binding {
+        serde_json::from_value(json!({
+            "metadata": {"name": "b", "annotations": {"failover.karmada.io/stay": stay}},
+            "spec": {
+                "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "b"},
+                "gracefulEvictionTasks": [{
+                    "fromCluster": "m1", "reason": "ApplicationFailure", "producer": "p",
+                    "creationTimestamp": "2026-01-01T00:00:00Z",
+                }],
+                "activeEvictionHistory": history,
+                "failover": {"application": {"decisionConditions": {}, "blockPredecessorSeconds": seconds}},
+            },
+            "status": {"aggregatedStatus": [{"clusterName": "m1", "applied": true, "health": health}]},
+        }))
+        .unwrap()
+    }
+
+    fn cluster(ready: &str) -> Cluster {
+        serde_json::from_value(json!({
+            "metadata": {"name": "m1"}, "spec": {"syncMode": "Push"},
+            "status": {"conditions": [{
+                "type": "Ready", "status": ready, "reason": "R", "message": "", "lastTransitionTime": "2025-01-01T00:00:00Z",
+            }]},
+        }))
+        .unwrap()
+    }
+
+    fn failed_at(time: &str) -> Value {
+        json!([{"clusterName": "m1", "creationTimestamp": format!("2026-01-01T{time}Z")}])
+    }
+
+    #[rstest]
+    #[case::fails_and_is_blocked("Unhealthy", "True", json!(600), failed_at("00:00:00"), false)]
+    #[case::healthy_again("Healthy", "True", json!(600), failed_at("00:00:00"), true)]
+    #[case::healthy_as_it_was_before_the_cluster_failed("Healthy", "False", json!(600), failed_at("00:00:00"), false)]
+    #[case::nobody_knows("Unknown", "True", json!(600), failed_at("00:00:00"), false)]
+    #[case::the_block_has_ended("Unhealthy", "True", json!(500), failed_at("00:00:00"), true)]
+    #[case::absent_is_600("Unhealthy", "True", json!(null), failed_at("00:00:00"), false)]
+    #[case::no_end("Unhealthy", "True", json!(0), failed_at("00:00:00"), false)]
+    #[case::cleared("Unhealthy", "True", json!(0), json!([]), true)]
+    fn an_application_s_cause(
+        #[case] health: &str,
+        #[case] ready: &str,
+        #[case] seconds: Value,
+        #[case] history: Value,
+        #[case] is_gone: bool,
+    ) {
+        let binding = binding(health, &seconds, &history, "[]");
+        let task = &binding.spec.graceful_eviction_tasks[0];
+        let state = gone(&binding, task, &cluster(ready), NOW.parse().unwrap());
+        assert_eq!(state.is_gone(), is_gone, "{state:?}");
+    }
+
+    #[rstest]
+    #[case::nobody("[]", false)]
+    #[case::whatever_the_cause(r#"[{"cluster": "m1"}]"#, true)]
+    #[case::the_failure_of_this_task(r#"[{"cluster": "m1", "verdict": "application@2025-12-31T23:59:00Z"}]"#, true)]
+    #[case::a_later_failure(r#"[{"cluster": "m1", "verdict": "application@2026-01-01T00:00:01Z"}]"#, false)]
+    #[case::a_taint(r#"[{"cluster": "m1", "verdict": "k:NoExecute@2025-12-31T23:59:00Z"}]"#, false)]
+    #[case::another_cluster(r#"[{"cluster": "m2", "verdict": "application@2025-12-31T23:59:00Z"}]"#, false)]
+    fn who_wants_a_failed_application_to_stay(#[case] stay: &str, #[case] expected: bool) {
+        let binding = binding("Unhealthy", &json!(600), &failed_at("00:00:00"), stay);
+        assert_eq!(stay_matches(&binding, &cluster("True")), expected);
     }
 }

@@ -208,6 +208,46 @@ fn a_block_names_the_time_to_ask_again() {
     );
 }
 
+// An application that fails wherever it goes does not go to and fro: while every other cluster is blocked there is no
+// target, until the first block ends; with blockPredecessorSeconds 0 until a person clears the history.
+#[rstest]
+#[case::until_the_first_ends(json!(600), &[("member2", "11:55:00"), ("member3", "11:52:00")], Err(Some("2026-01-01T12:02:00Z")))]
+#[case::one_has_ended(json!(600), &[("member2", "11:55:00"), ("member3", "11:50:00")], Ok("member3"))]
+#[case::without_an_end(json!(0), &[("member2", "11:55:00"), ("member3", "10:00:00")], Err(None))]
+#[case::of_one_cluster_alone(json!(0), &[("member2", "11:55:00")], Ok("member3"))]
+#[case::twice_there(json!(600), &[("member2", "11:55:00"), ("member3", "11:40:00"), ("member3", "11:59:00")], Err(Some("2026-01-01T12:05:00Z")))]
+fn clusters_where_the_application_failed_are_no_place(
+    #[case] block_predecessor_seconds: Value,
+    #[case] history: &[(&str, &str)],
+    #[case] expected: Result<&str, Option<&str>>,
+) {
+    let history: Vec<Value> = history
+        .iter()
+        .map(|(name, time)| json!({"clusterName": name, "creationTimestamp": format!("2026-01-01T{time}Z")}))
+        .collect();
+    for placement in [
+        duplicated(&["member1", "member2", "member3"], Some((1, 1))),
+        json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}}),
+    ] {
+        let mut binding = on(&["member1"], 3, placement);
+        binding.spec.active_eviction_history = serde_json::from_value(json!(history)).unwrap();
+        binding.spec.failover = serde_json::from_value(json!({"application": {
+            "decisionConditions": {}, "blockPredecessorSeconds": block_predecessor_seconds}}))
+        .unwrap();
+        let answer = asked(&binding, &members([json!({}), json!({}), json!({})]));
+        match expected {
+            Ok(name) => assert!(result(&answer).starts_with(name) && answer.fits(), "{answer:?}"),
+            Err(until) => {
+                assert!(
+                    answer.why().contains("blocked because the application failed there"),
+                    "{answer:?}"
+                );
+                assert_eq!(answer.recheck_at, until.map(|until| until.parse().unwrap()));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_cluster_that_is_being_deleted_is_no_place() {
     let binding = on(&["member1", "member2"], 1, one_to_two());

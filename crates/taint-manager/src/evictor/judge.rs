@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use failover_core::eviction::Affected;
-use failover_core::eviction::preservation::{Leaving, Preservation, State, of_cluster_failover, preserve};
+use failover_core::eviction::preservation::{Leaving, Preservation, State, of_cause, preserve};
 use failover_core::eviction::queue::{Completion, OutcomeKind};
 use failover_core::eviction::recheck::{Live, Standing, recheck};
 use scheduler_filters::{Feasibility, FewerCopies, Fleet, PreEvictionCheck, Question, Rules, Schedulers, feasibility};
@@ -71,7 +71,7 @@ pub(crate) fn judge(live: &Live<'_>, basis: &Basis<'_>) -> Decision {
         wait: basis.state_wait,
         now: live.now,
     };
-    match preserve(&leaving, of_cluster_failover(binding)) {
+    match preserve(&leaving, of_cause(binding, &affected.cause)) {
         Preservation::Kept(state) => Decision::Evict(Eviction { affected, state }),
         Preservation::Wait { until, why } => Decision::End(Completion {
             outcome: OutcomeKind::Wait { until },

@@ -14,6 +14,13 @@ use super::*;
 
 const NOW: &str = "2026-01-01T00:10:00Z";
 
+fn cluster_ready_since(name: &str, since: &str) -> Cluster {
+    let mut cluster = cluster(name, &json!([]));
+    let since = serde_json::from_value(json!(since)).unwrap();
+    cluster.status.as_mut().unwrap().conditions[0].last_transition_time = since;
+    cluster
+}
+
 fn cluster(name: &str, taints: &Value) -> Cluster {
     serde_json::from_value(json!({
         "metadata": {"name": name, "uid": format!("uid-{name}"), "resourceVersion": "20"},
@@ -43,6 +50,81 @@ fn ends(now: &Cluster, others: &[Cluster], check: PreEvictionCheck) -> (String, 
     match decided(&binding(), now, others, check) {
         Decision::End(completion) => (completion.outcome.as_str().to_owned(), completion.reason),
         Decision::Evict(eviction) => ("Evict".to_owned(), eviction.affected.cause.identity()),
+    }
+}
+
+/// Unhealthy on m1 for longer than it is tolerated, and asked to keep state by rules of its own.
+fn failing() -> Binding {
+    let mut binding = binding();
+    binding.spec.failover = serde_json::from_value(json!({
+        "cluster": {"statePreservation": {"rules": [{"aliasLabelName": "of-cluster", "jsonPath": "{.job}"}]}},
+        "application": {
+            "decisionConditions": {},
+            "statePreservation": {"rules": [{"aliasLabelName": "job", "jsonPath": "{.job}"}]},
+        },
+    }))
+    .unwrap();
+    let clock = r#"{"m1": {"unhealthySince": "2026-01-01T00:00:00Z"}}"#;
+    binding.metadata.annotations = Some([("failover.karmada.io/health-clock".to_owned(), clock.to_owned())].into());
+    binding.status = serde_json::from_value(json!({"aggregatedStatus": [
+        {"clusterName": "m1", "applied": true, "health": "Unhealthy", "status": {"job": "J1"}},
+    ]}))
+    .unwrap();
+    binding
+}
+
+/// The failure of an application goes the same way: a place is looked for, and its own state is kept.
+#[test]
+fn an_application_that_fails_is_judged_like_a_cluster() {
+    let m1 = cluster_ready_since("m1", "2025-01-01T00:00:00Z");
+    let key = match failover_core::application::wanted(Some(&failing()), Some(&m1)) {
+        Wanted::Entry(entry) => entry.key,
+        Wanted::Nothing(nothing) => panic!("{nothing:?}"),
+    };
+    let judged = |binding: &Binding, others: &[Cluster]| {
+        let live = Live {
+            key: &key,
+            binding: Some(binding),
+            cluster: Some(&m1),
+            recovering: &BTreeMap::new(),
+            switches: &Switches {
+                failover: failover_core::eviction::FailoverGate::Off,
+                ..Switches::all_on(PurgeMode::Directly)
+            },
+            now: NOW.parse().unwrap(),
+        };
+        let fleet: Fleet = others.iter().chain([&m1]).cloned().collect();
+        let basis = Basis {
+            fleet: &fleet,
+            schedulers: &Schedulers::default(),
+            check: PreEvictionCheck::Affinity,
+            state_wait: Duration::from_secs(60),
+        };
+        judge(&live, &basis)
+    };
+    let m2 = [cluster("m2", &json!([]))];
+    match judged(&failing(), &m2) {
+        Decision::Evict(eviction) => {
+            assert_eq!(eviction.affected.cause, key.cause);
+            assert_eq!(
+                (eviction.affected.purge_mode, eviction.affected.grace_period_seconds),
+                (PurgeMode::Gracefully, Some(600)),
+                "the flag of taints says nothing of applications"
+            );
+            let labels: Vec<_> = eviction.state.labels.into_iter().collect();
+            assert_eq!(labels, [("job".to_owned(), "J1".to_owned())]);
+        }
+        Decision::End(completion) => panic!("{completion:?}"),
+    }
+    let mut been_on_m2 = failing();
+    been_on_m2.spec.active_eviction_history =
+        serde_json::from_value(json!([{"clusterName": "m2", "creationTimestamp": "2026-01-01T00:05:00Z"}])).unwrap();
+    match judged(&been_on_m2, &m2) {
+        Decision::End(Completion {
+            outcome: OutcomeKind::NoTarget { recheck_at, .. },
+            ..
+        }) => assert_eq!(recheck_at, Some("2026-01-01T00:15:00Z".parse().unwrap())),
+        other => panic!("{other:?}"),
     }
 }
 

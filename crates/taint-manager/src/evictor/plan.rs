@@ -3,8 +3,13 @@
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::failover::FailoverRecord;
+use api_types::names::annotation::HEALTH_CLOCK;
 use api_types::names::failover_record_name;
+use api_types::policy::PurgeMode;
 use api_types::work::{Binding, GracefulEvictionTask, task};
+use binding_writer::BindingEdit;
+use failover_core::application::HealthClock;
+use failover_core::eviction::CauseKind;
 use failover_core::eviction::cause::to_the_second;
 use failover_core::graceful::record::{Move, of_move};
 use jiff::Timestamp;
@@ -27,6 +32,15 @@ pub(crate) fn task(
         Some(lost) => format!("{}; {lost}", affected.reason()),
         None => affected.reason(),
     };
+    let (reason, producer) = match affected.cause.kind() {
+        CauseKind::Taint | CauseKind::Deletion => (task::TAINT_UNTOLERATED, task::TAINT_MANAGER),
+        CauseKind::Application if binding.metadata.namespace.is_some() => {
+            (task::APPLICATION_FAILURE, task::APPLICATION_FAILOVER)
+        }
+        CauseKind::Application => (task::APPLICATION_FAILURE, task::CLUSTER_APPLICATION_FAILOVER),
+    };
+    // As stock writes it, whose graceful eviction knows no purge mode.
+    let is_kept = reason == task::APPLICATION_FAILURE && affected.purge_mode == PurgeMode::Never;
     GracefulEvictionTask {
         from_cluster: cluster.to_string(),
         purge_mode: Some(affected.purge_mode.clone()),
@@ -34,15 +48,30 @@ pub(crate) fn task(
             .target(cluster)
             .map(|target| target.replicas)
             .filter(|replicas| *replicas > 0),
-        reason: task::TAINT_UNTOLERATED.to_owned(),
+        reason: reason.to_owned(),
         message: Some(shorten(message)),
-        producer: task::TAINT_MANAGER.to_owned(),
+        producer: producer.to_owned(),
         grace_period_seconds: affected.grace_period_seconds,
+        suppress_deletion: is_kept.then_some(true),
         preserved_label_state: state.labels.clone(),
         creation_timestamp: Some(Time(to_the_second(now))),
         clusters_before_failover: spec.clusters.iter().map(|target| target.name.clone()).collect(),
         ..GracefulEvictionTask::default()
     }
+}
+
+/// The one write of an eviction: the task, for an application the history of where it failed, and no clock any more of the
+/// copy that leaves. An annotation that is no clock is left to who mends it.
+pub(crate) fn edit<'a>(binding: &'a Binding, task: &GracefulEvictionTask) -> BindingEdit<'a> {
+    let mut edit = BindingEdit::of(binding);
+    let cluster = ClusterName::from(task.from_cluster.as_str());
+    if edit.evict(task)
+        && let Ok(clock) = HealthClock::of(binding)
+        && clock.copy(&cluster).is_some()
+    {
+        edit.annotate(HEALTH_CLOCK, clock.without(&cluster).annotation().as_deref());
+    }
+    edit
 }
 
 /// The record of a move. Records of bindings of cluster scope live in `system_namespace`.
@@ -82,8 +111,10 @@ mod tests {
     use api_types::policy::PurgeMode;
     use api_types::work::ResourceBindingSpec;
     use failover_core::eviction::preservation::{Lost, State};
-    use failover_core::eviction::{Switches, Verdict, verdict};
+    use failover_core::eviction::verdict::DueBy;
+    use failover_core::eviction::{Affected, Cause, Switches, Verdict, Why, verdict};
     use proptest::prelude::*;
+    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -150,6 +181,57 @@ mod tests {
                 "producer": "TaintManager", "gracePeriodSeconds": 30, "preservedLabelState": {"job": "J1"},
                 "creationTimestamp": "2026-01-01T00:10:00Z", "clustersBeforeFailover": ["m2", "m1"],
             })
+        );
+    }
+
+    #[rstest]
+    #[case::of_a_namespace("n/web", "Gracefully", "resource-binding-application-failover-controller", None)]
+    #[case::of_cluster_scope("web", "Directly", "cluster-resource-binding-application-failover-controller", None)]
+    #[case::never("n/web", "Never", "resource-binding-application-failover-controller", Some(true))]
+    fn the_failure_of_an_application_is_written_as_stock_does(
+        #[case] key: &str,
+        #[case] mode: &str,
+        #[case] producer: &str,
+        #[case] suppress_deletion: Option<bool>,
+    ) {
+        let key: BindingKey = key.parse().unwrap();
+        let mut binding = Binding::new(&key, spec(json!({})));
+        let clock = |copies: Value| [(HEALTH_CLOCK.to_owned(), copies.to_string())].into();
+        let other = json!({"unhealthySince": ADDED});
+        binding.metadata.annotations = Some(clock(json!({"m1": {"unhealthySince": ADDED}, "m2": other})));
+        let affected = Affected {
+            cause: Cause::Application {
+                since: ADDED.parse().unwrap(),
+            },
+            due_at: ADDED.parse().unwrap(),
+            purge_mode: serde_json::from_value(json!(mode)).unwrap(),
+            grace_period_seconds: None,
+            why: Why::Unhealthy(DueBy::Toleration { seconds: 0 }),
+        };
+        let eviction = Eviction {
+            affected,
+            state: State::default(),
+        };
+        let task = task(
+            &binding,
+            &"m1".into(),
+            &eviction,
+            "2026-01-01T00:10:00Z".parse().unwrap(),
+        );
+        assert_eq!(
+            (task.reason.as_str(), task.producer.as_str()),
+            ("ApplicationFailure", producer)
+        );
+        assert_eq!(task.suppress_deletion, suppress_deletion);
+        // The clock of the copy that leaves is over; that of another one goes on.
+        let patch = edit(&binding, &task).patch().unwrap().to_string();
+        let rest = serde_json::to_string(&json!({"m2": other}).to_string()).unwrap();
+        assert!(patch.contains(&rest), "{patch}");
+        binding.metadata.annotations = Some(clock(json!("m1")));
+        let patch = edit(&binding, &task).patch().unwrap().to_string();
+        assert!(
+            !patch.contains("health-clock"),
+            "what is no clock is left as it is: {patch}"
         );
     }
 

@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{info, warn};
 
 use super::lease::Lease;
+use super::plan;
 use crate::objects::binding_reference;
 
 /// How long a record may take: the move is done, and graceful eviction makes up for a missing one.
@@ -66,7 +67,7 @@ impl Writer {
 
     /// Moves the cluster from `spec.clusters` to the tasks, before `until` or not at all.
     pub async fn evict(&self, read: &Binding, task: &GracefulEvictionTask, until: Instant) -> Written {
-        let why = match timeout_at(until, self.bindings.evict(read, task)).await {
+        let why = match timeout_at(until, self.bindings.write(&plan::edit(read, task))).await {
             Ok(Ok(WriteOutcome::Written(_))) => return Written::Yes,
             // The edit was judged to be needed: somebody else's change is in what was read.
             Ok(Ok(WriteOutcome::Conflict | WriteOutcome::NotNeeded)) => return Written::Conflict,

@@ -2,7 +2,7 @@
 //! thousand of them, and most of each is of no interest here.
 //!
 //! Guarantee: [`judged`](JudgedPart::judged) gives a binding on which [`failover_core::eviction::desired_entry::wanted`]
-//! says what it says on the whole one. It is not for writing: what is not kept is missing in it. Beside it the owners of
+//! says what it says on the whole one, and [`failover_core::eviction::stay_edit::over`], too. It is not for writing: what is not kept is missing in it. Beside it the owners of
 //! an attached binding are kept, by which the evictor finds it.
 
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub(crate) struct JudgedPart {
     generation: Option<i64>,
     deleted_at: Option<Time>,
     stay: Option<Box<str>>,
+    /// The annotation `failover.karmada.io/health-clock`; only where a drop may rest on it.
+    clock: Option<Box<str>>,
     template: Template,
     priority: Option<i32>,
     clusters: Box<[(Arc<str>, i32)]>,
@@ -122,7 +124,11 @@ impl JudgedPart {
             from_cluster: from.to_string(),
             ..GracefulEvictionTask::default()
         };
-        let stay = |stay: &str| BTreeMap::from([(annotation::STAY.to_owned(), stay.to_owned())]);
+        let annotations = [(annotation::STAY, &self.stay), (annotation::HEALTH_CLOCK, &self.clock)];
+        let annotations: BTreeMap<String, String> = annotations
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), text(value)?)))
+            .collect();
         Binding {
             types: None,
             metadata: ObjectMeta {
@@ -132,7 +138,7 @@ impl JudgedPart {
                 resource_version: text(&self.version),
                 generation: self.generation,
                 deletion_timestamp: self.deleted_at.clone(),
-                annotations: self.stay.as_deref().map(stay),
+                annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
                 ..ObjectMeta::default()
             },
             spec: ResourceBindingSpec {
@@ -161,6 +167,11 @@ impl JudgedPart {
     }
 }
 
+/// Whether a text of the annotation `failover.karmada.io/stay` may have items of drops.
+pub(crate) fn may_have_drops(stay: &str) -> bool {
+    stay.contains("droppedBy")
+}
+
 /// Makes kept parts, and keeps once what many of them have in common.
 #[derive(Debug, Default)]
 pub(crate) struct Keeper {
@@ -178,13 +189,16 @@ impl Keeper {
         let mut common = |text: &str| texts.get(text, || Arc::from(text));
         let clusters = spec.clusters.iter();
         let tasks = spec.graceful_eviction_tasks.iter();
-        let stay = metadata.annotations.as_ref().and_then(|all| all.get(annotation::STAY));
+        let annotated = |name: &str| metadata.annotations.as_ref().and_then(|all| all.get(name));
+        let stay = annotated(annotation::STAY);
+        let clock = annotated(annotation::HEALTH_CLOCK).filter(|_| stay.is_some_and(|text| may_have_drops(text)));
         JudgedPart {
             uid: metadata.uid.map(Into::into),
             version: metadata.resource_version.map(Into::into),
             generation: metadata.generation,
             deleted_at: metadata.deletion_timestamp,
             stay: stay.map(|text| text.as_str().into()),
+            clock: clock.map(|text| text.as_str().into()),
             template: Template {
                 api_version: common(&spec.resource.api_version),
                 kind: common(&spec.resource.kind),

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
 use failover_core::eviction::desired_entry::wanted;
-use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches};
+use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches, stay, stay_edit};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -45,6 +45,15 @@ fn binding() -> impl Strategy<Value = Value> {
             json!({}),
             json!({"failover.karmada.io/stay": r#"[{"cluster": "m1"}]"#, "other": "x"}),
             json!({"failover.karmada.io/stay": "nonsense"}),
+            json!({"failover.karmada.io/health-clock": r#"{"m1": {"unhealthySince": "2026-01-01T00:00:00Z"}}"#}),
+            json!({
+                "failover.karmada.io/stay": r#"[{"cluster": "m1", "verdict": "application@2026-01-01T00:00:00Z", "droppedBy": "a"}]"#,
+                "failover.karmada.io/health-clock": r#"{"m1": {"unhealthySince": "2026-01-01T00:00:00Z"}}"#,
+            }),
+            json!({
+                "failover.karmada.io/stay": r#"[{"cluster": "m1", "verdict": "application@2026-01-01T00:00:00Z", "droppedBy": "a"}]"#,
+                "failover.karmada.io/health-clock": r#"{"m1": {"unhealthySince": "2026-01-02T00:00:00Z"}}"#,
+            }),
         ]),
         one_of(vec![json!(null), json!("2026-02-01T00:00:00Z")]),
         one_of(vec![json!(null), json!({"priority": 9})]),
@@ -82,6 +91,11 @@ proptest! {
         let judge = |binding: &Binding| wanted(Some(binding), Some(&cluster), &nothing, &switches());
         let kept = Keeper::default().keep(whole.clone());
         prop_assert_eq!(judge(&kept.judged(&whole.key())), judge(&whole));
+        let over = |binding: &Binding| {
+            let items = stay::read(binding).unwrap_or_default();
+            items.iter().map(|item| stay_edit::over(item, binding, Some(&cluster))).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(over(&kept.judged(&whole.key())), over(&whole));
         prop_assert_eq!(kept.pending().cloned(), PendingSaid::of(&whole));
         prop_assert_eq!(kept.owners().map(str::to_owned).collect::<BTreeSet<_>>(), owner_labels(&whole));
     }

@@ -7,6 +7,7 @@
     reason = "helpers of tests count as tests"
 )]
 
+mod applications;
 mod changes;
 mod drops;
 mod faults;

@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use super::index::Stores;
-use super::judged_part::JudgedPart;
+use super::judged_part::{JudgedPart, may_have_drops};
 use super::pending::Pace;
 use crate::objects::binding_reference;
 use complaints::Complaints;
@@ -121,7 +121,7 @@ impl Drops {
 
     /// A binding is there or changed.
     pub fn binding_changed(&self, key: &BindingKey, binding: &JudgedPart) {
-        let is_marked = binding.stay().contains("droppedBy");
+        let is_marked = may_have_drops(binding.stay());
         if is_marked {
             self.marked.lock().insert(key.clone());
         } else {

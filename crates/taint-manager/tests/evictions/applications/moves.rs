@@ -1,0 +1,231 @@
+//! One move: what is written, for whom, how fast; together with the failure of the cluster.
+
+use serde_json::json;
+
+use super::super::scene::NOT_READY;
+use super::{Stage, asks, report, tolerates};
+use test_bench::paused;
+
+#[test]
+fn a_failover_is_one_write_with_everything_in_it() {
+    paused(async {
+        let stage = Stage::new(&["m1", "m2"], 0.5).await;
+        let scene = &stage.scene;
+        scene.binding("web", &["m1"], tolerates(60));
+        stage.report("default/web", &[("m1", "Healthy")]).await;
+        scene.until(40).await;
+        assert_eq!(scene.spec_writes(), [], "nothing happens while nothing is wrong");
+
+        stage.report("default/web", &[("m1", "Unhealthy")]).await;
+        scene.until(60).await;
+        let entries = scene.entries().await;
+        let entry = entries[0].published.clone().unwrap();
+        let cause = entry.key.unwrap().cause;
+        let since: jiff::Timestamp = cause.strip_prefix("application@").unwrap().parse().unwrap();
+        let waited = since.as_second() - scene.started.as_second();
+        assert!((40..=42).contains(&waited), "{cause}");
+        assert!(scene.task("default/web", "m1").await.is_none());
+        scene.until(110).await;
+        let binding = scene.get("default/web").await;
+        let (due, at) = (since + std::time::Duration::from_secs(60), "2026-01-01T00:01");
+        let message = format!("the application is unhealthy since {since}, tolerated for 60 s, until {due}");
+        let task = &binding.spec.graceful_eviction_tasks[0];
+        let written = task.creation_timestamp.clone().unwrap();
+        assert!(
+            written.0 >= due && written.0 <= due + std::time::Duration::from_secs(2),
+            "{written:?}"
+        );
+        assert!(written.0.to_string().starts_with(at));
+        assert_eq!(
+            serde_json::to_value(task).unwrap(),
+            json!({
+                "fromCluster": "m1", "purgeMode": "Gracefully", "replicas": 2, "reason": "ApplicationFailure",
+                "message": message, "producer": "resource-binding-application-failover-controller",
+                "gracePeriodSeconds": 600, "creationTimestamp": written, "clustersBeforeFailover": ["m1"],
+            })
+        );
+        assert!(binding.spec.clusters.is_empty());
+        assert_eq!(
+            serde_json::to_value(&binding.spec.active_eviction_history).unwrap(),
+            json!([{"clusterName": "m1", "creationTimestamp": written}])
+        );
+        let annotations = binding.metadata.annotations.clone().unwrap_or_default();
+        assert_eq!(
+            annotations.get("failover.karmada.io/health-clock"),
+            None,
+            "the copy leaves"
+        );
+        assert_eq!(scene.spec_writes().len(), 1);
+        let records = scene.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord");
+        assert_eq!(records.len(), 1);
+        assert_eq!(
+            records[0]["spec"]["cause"],
+            json!({"type": "ApplicationFailure", "verdict": cause, "message": message})
+        );
+        assert_eq!(records[0]["spec"]["requestedBy"], "applicationFailover");
+        assert_eq!(records[0]["spec"]["dueAt"], due.to_string());
+        let told = ["Deployment", "ResourceBinding"].map(|kind| format!("{kind}/web: leaves m1: {message}"));
+        assert_eq!(scene.events("Evicted").await, told);
+        assert!(scene.entries().await.is_empty());
+    });
+}
+
+/// By the same code, and without propagation of dependencies, too. (C96, karmada#7458, karmada#3738)
+#[test]
+fn c96_bindings_of_both_scopes_get_equal_tasks() {
+    paused(async {
+        let stage = Stage::new(&["m1", "m2"], 1.0).await;
+        let scene = &stage.scene;
+        let mut spec = asks(json!({"decisionConditions": {"tolerationSeconds": 5}, "purgeMode": "Never"}));
+        spec["replicas"] = json!(null);
+        spec["propagateDeps"] = json!(false);
+        scene.binding("web", &["m1"], spec.clone());
+        scene
+            .patch("default/web", json!({"spec": {"clusters": [{"name": "m1"}]}}))
+            .await;
+        scene.cluster_binding("reader", &["m1"], spec);
+        for key in ["default/web", "reader"] {
+            stage.report(key, &[("m1", "Unhealthy")]).await;
+        }
+        scene.until(40).await;
+        let mut task = scene.task("default/web", "m1").await.unwrap();
+        let mut other = scene.task("reader", "m1").await.unwrap();
+        assert_eq!(task.suppress_deletion, Some(true), "as stock writes Never");
+        assert_eq!(task.grace_period_seconds, None);
+        assert_eq!(
+            other.producer,
+            "cluster-resource-binding-application-failover-controller"
+        );
+        for task in [&mut task, &mut other] {
+            task.creation_timestamp = None;
+            task.producer.clear();
+        }
+        assert_eq!(task, other);
+    });
+}
+
+/// The nodes of a cluster die while its API lives: its workloads leave as fast as the rate allows, and not all at once.
+#[test]
+fn many_failures_at_once_are_no_stampede() {
+    paused(async {
+        let stage = Stage::new(&["m1", "m2"], 0.5).await;
+        let scene = &stage.scene;
+        for n in 0..60 {
+            scene.binding(&format!("web-{n:02}"), &["m1"], tolerates(5));
+            report(scene, &format!("default/web-{n:02}"), &[("m1", "Unhealthy")]).await;
+        }
+        scene.until(30).await;
+        let first = scene.evicted();
+        scene.until(50).await;
+        assert_eq!(scene.evicted() - first, 10, "0.5 a second");
+        scene.until(150).await;
+        assert_eq!(scene.evicted(), 60);
+    });
+}
+
+/// What recovers before its turn stays.
+#[test]
+fn a_recovered_application_stays() {
+    paused(async {
+        let stage = Stage::new(&["m1", "m2"], 0.1).await;
+        let scene = &stage.scene;
+        for n in 0..3 {
+            scene.binding(&format!("web-{n}"), &["m1"], tolerates(5));
+            report(scene, &format!("default/web-{n}"), &[("m1", "Unhealthy")]).await;
+        }
+        scene.until(30).await;
+        assert_eq!(scene.evicted(), 1);
+        for n in 0..3 {
+            report(scene, &format!("default/web-{n}"), &[("m1", "Healthy")]).await;
+        }
+        scene.until(80).await;
+        assert_eq!(scene.evicted(), 1);
+        assert!(scene.entries().await.is_empty());
+        let abandoned = scene.events("EvictionAbandoned").await;
+        assert_eq!(abandoned.len(), 2);
+        assert!(
+            abandoned[0].ends_with("stays on m1 (ApplicationRecovered): the application does not fail any more"),
+            "{abandoned:?}"
+        );
+    });
+}
+
+/// The application fails, and then its cluster: one task, one record, whoever comes first.
+#[test]
+fn together_with_the_failure_of_the_cluster_there_is_one_task() {
+    for (first, toleration) in [("TaintUntolerated", 60), ("ApplicationFailure", 5)] {
+        paused(async move {
+            let stage = Stage::new(&["m1", "m2"], 1.0).await;
+            let scene = &stage.scene;
+            let mut spec = tolerates(toleration);
+            let seconds = if first == "TaintUntolerated" { 5 } else { 60 };
+            spec["placement"] = json!({"clusterTolerations": [{"operator": "Exists", "tolerationSeconds": seconds}]});
+            scene.binding("web", &["m1"], spec);
+            stage.report("default/web", &[("m1", "Unhealthy")]).await;
+            scene.taint("m1", &json!([scene.no_execute("drained")])).await;
+            scene.until(24).await;
+            assert_eq!(scene.entries().await.len(), 2, "both are in the queue");
+            scene.until(120).await;
+            let binding = scene.get("default/web").await;
+            let reasons: Vec<&str> = binding
+                .spec
+                .graceful_eviction_tasks
+                .iter()
+                .map(|task| task.reason.as_str())
+                .collect();
+            assert_eq!(reasons, [first]);
+            let records = scene.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord");
+            assert_eq!(records.len(), 1);
+            assert!(scene.entries().await.is_empty());
+            let history = binding.spec.active_eviction_history.len();
+            assert_eq!(history, usize::from(first == "ApplicationFailure"));
+        });
+    }
+}
+
+/// A cluster that is not Ready is the taint manager's business: what is stored of the health of its applications is old.
+#[test]
+fn stale_health_moves_nobody() {
+    paused(async {
+        let stage = Stage::new(&["m1", "m2"], 1.0).await;
+        let scene = &stage.scene;
+        let ready = |status: &str| {
+            let condition = json!({"type": "Ready", "status": status, "reason": "R", "message": "",
+                "lastTransitionTime": scene.now_text()});
+            json!({"status": {"conditions": [condition]}})
+        };
+        scene.binding("web", &["m1"], tolerates(30));
+        stage.report("default/web", &[("m1", "Unhealthy")]).await;
+        scene.until(30).await;
+        scene.patch_cluster_status("m1", &ready("Unknown")).await;
+        scene.until(300).await;
+        assert!(scene.task("default/web", "m1").await.is_none());
+        assert!(scene.entries().await.is_empty());
+        let abandoned = scene.events("EvictionAbandoned").await;
+        assert_eq!(abandoned.len(), 1);
+        assert!(abandoned[0].contains("stays on m1 (ClusterNotReady)"), "{abandoned:?}");
+        // Back, and its health is what it was until somebody says otherwise: that takes as long as is tolerated.
+        scene.patch_cluster_status("m1", &ready("True")).await;
+        scene.until(329).await;
+        assert!(scene.task("default/web", "m1").await.is_none());
+        scene.until(333).await;
+        assert!(scene.task("default/web", "m1").await.is_some());
+    });
+}
+
+/// A Duplicated workload and another taint beside it: a taint says nothing of the application.
+#[test]
+fn a_taint_that_is_tolerated_does_not_keep_a_failed_application() {
+    paused(async {
+        let stage = Stage::new(&["m1", "m2"], 1.0).await;
+        let scene = &stage.scene;
+        let mut spec = tolerates(5);
+        spec["placement"] = json!({"clusterTolerations": [{"operator": "Exists"}]});
+        scene.binding("web", &["m1"], spec);
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        stage.report("default/web", &[("m1", "Unhealthy")]).await;
+        scene.until(30).await;
+        let task = scene.task("default/web", "m1").await.unwrap();
+        assert_eq!(task.reason, "ApplicationFailure");
+    });
+}
