@@ -14,22 +14,31 @@
 
 #[path = "../tests/common/mod.rs"]
 mod common;
+mod moving;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api_types::work::{Binding, BindingKind};
 use common::{World, simulate};
-use karmada_failover::story::example::{self, Pace};
-use kube::Api;
+use karmada_failover::story::example::Pace;
 use kube_sandbox::WriteRecord;
+use moving::{NAMESPACE, Standing, home, standing};
 use serde_json::{Value, json};
 
 const WORKLOADS: usize = 300;
-const NAMESPACE: &str = "shop";
-/// Who takes clusters out of bindings; a process of its own, so that its writes are known.
+/// Who takes clusters out of bindings.
 const EVICTOR: &str = "evictor";
-const MEMBERS: [&str; 3] = ["member1", "member2", "member3"];
+/// Controllers, each as a process of its own, so that its writes are known.
+const ALONE: [&str; 8] = [
+    "binding",
+    "bindingStatus",
+    EVICTOR,
+    "execution",
+    "gracefulEviction",
+    "scheduler",
+    "taintManager",
+    "workStatus",
+];
 
 const PACE: Pace = Pace {
     probe_seconds: 10,
@@ -45,37 +54,6 @@ fn config_map(number: usize) -> Value {
         "metadata": {"namespace": NAMESPACE, "name": format!("settings-{number:03}")},
         "data": {"colour": "blue"},
     })
-}
-
-/// Each ConfigMap on one member, whichever.
-fn policy() -> Value {
-    json!({
-        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
-        "metadata": {"namespace": NAMESPACE, "name": "settings"},
-        "spec": {
-            "resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}],
-            "placement": {
-                "clusterAffinity": {"clusterNames": MEMBERS},
-                "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
-            },
-        },
-    })
-}
-
-async fn bindings(world: &World) -> Vec<Binding> {
-    let api: Api<Binding> = Api::namespaced_with(world.client(), NAMESPACE, &BindingKind::Namespaced);
-    api.list(&Default::default()).await.unwrap().items
-}
-
-/// How many bindings are on this member, and how many leave some cluster.
-async fn standing(world: &World, member: &str) -> (usize, usize) {
-    let bindings = bindings(world).await;
-    let is_there = |binding: &&Binding| binding.spec.clusters.iter().any(|target| target.name == member);
-    let leaves = |binding: &&Binding| !binding.spec.graceful_eviction_tasks.is_empty();
-    (
-        bindings.iter().filter(is_there).count(),
-        bindings.iter().filter(leaves).count(),
-    )
 }
 
 fn is_counted(write: &WriteRecord) -> bool {
@@ -96,7 +74,10 @@ fn breakdown(writes: &[WriteRecord]) -> BTreeMap<String, usize> {
             format!(" ({}, nothing changed)", write.code)
         };
         *kinds
-            .entry(format!("{:?} {}{part}{outcome}", write.verb, write.resource))
+            .entry(format!(
+                "{:?} {}{part}{outcome} by {}",
+                write.verb, write.resource, write.client
+            ))
             .or_default() += 1;
     }
     kinds
@@ -125,30 +106,27 @@ fn a_workload(count: usize) -> f64 {
 
 fn main() {
     simulate(|| async {
-        let world = World::with_rate(&MEMBERS, PACE.evictions_per_second);
-        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
-        example::taint_policies(&PACE)
-            .into_iter()
-            .for_each(|policy| world.create(policy));
-        world.create(policy());
-        let evictor = world.run(EVICTOR, &["--controllers=evictor"]).await;
-        let others = world.run("others", &["--controllers=*,-evictor"]).await;
+        let world = moving::world(&PACE, "v1", "ConfigMap");
+        let mut processes = Vec::new();
+        for controller in ALONE {
+            processes.push(world.run(controller, &[&format!("--controllers={controller}")]).await);
+        }
+        let others = ALONE.map(|controller| format!("-{controller}")).join(",");
+        processes.push(world.run("others", &[&format!("--controllers=*,{others}")]).await);
         tokio::time::sleep(Duration::from_secs(120)).await;
         (0..WORKLOADS).for_each(|number| world.create(config_map(number)));
         tokio::time::sleep(Duration::from_secs(300)).await;
-        let mut homes = Vec::new();
-        for member in MEMBERS {
-            homes.push((standing(&world, member).await.0, member));
-        }
-        homes.sort_unstable();
-        let (there, home) = homes[2];
-        assert_eq!(there, WORKLOADS, "they stand together: {homes:?}");
+        let home = home(&world, WORKLOADS).await;
 
         let events_before = events(&world);
         world.plane().faults().reset_counts();
         world.member(home).stop();
         tokio::time::sleep(Duration::from_secs(600)).await;
-        assert_eq!(standing(&world, home).await, (0, 0), "all have moved");
+        assert_eq!(
+            standing(&world, home).await,
+            Standing { there: 0, leaving: 0 },
+            "all have moved"
+        );
         world.member(home).resume();
         tokio::time::sleep(Duration::from_secs(900)).await;
 
@@ -169,6 +147,6 @@ fn main() {
             "{}",
             json!({"all": a_workload(writes.len()), "binding": a_workload(evictions), "idle": idle})
         );
-        world.finish(vec![evictor, others]).await;
+        world.finish(processes).await;
     });
 }

@@ -3,6 +3,7 @@
 //! Guarantees: a Work is deleted only on a complete picture; a copy that has to go first has gone, or its cluster has
 //! been away for long enough and a Warning says so; nothing is written when nothing changes.
 
+pub mod created;
 pub mod index;
 pub mod reconcile;
 pub mod render;
@@ -23,6 +24,7 @@ use kube::Resource;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use self::created::Created;
 use self::index::{Index, Sources, binding_of};
 use self::reconcile::{Plan, Situation, plan};
 use self::writer::Outcome;
@@ -76,6 +78,7 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         interpreter: Arc::new(Native),
         unreachable_wait: flags.directly_unreachable_wait,
         away: Mutex::default(),
+        created: Created::default(),
     });
     queue
         .run(&ctx, flags.concurrent_binding_syncs, move |key| {
@@ -111,6 +114,7 @@ struct BindingController {
     unreachable_wait: Duration,
     /// Since when a binding waits for a copy on a cluster that is away.
     away: Mutex<BTreeMap<BindingKey, BTreeMap<ClusterName, Away>>>,
+    created: Created,
 }
 
 /// How long a store takes to catch up with a write that came before ours.
@@ -121,6 +125,8 @@ const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
 struct Written {
     done: usize,
     outdated: usize,
+    /// How soon to look whether what was created before has come to be known.
+    on_its_way: Option<Duration>,
 }
 
 #[derive(Clone, Copy)]
@@ -137,6 +143,7 @@ impl BindingController {
         };
         let template = self.index.template_of(&binding);
         let works = self.index.works_of(key);
+        self.created.shown(&works);
         let away_for = self
             .away
             .lock()
@@ -161,9 +168,12 @@ impl BindingController {
             Err(error) => Err(error),
             // The version that got in between may differ in status only, which would not bring us back.
             Ok(Written { outdated: 1.., .. }) => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
-            Ok(_) => match plan.failures.first() {
+            Ok(written) => match plan.failures.first() {
                 Some((cluster, error)) => Err(anyhow::anyhow!("no Work for cluster {cluster}: {error}")),
-                None => Ok(plan.look_again.map_or(Next::Done, Next::After)),
+                None => {
+                    let soon = plan.look_again.into_iter().chain(written.on_its_way).min();
+                    Ok(soon.map_or(Next::Done, Next::After))
+                }
             },
         }
     }
@@ -234,14 +244,23 @@ impl BindingController {
             log_moved("Work deleted", key, work, &deleted);
             note(deleted);
         }
+        let mut on_its_way = None;
         for work in &plan.create {
+            if let Some(left) = self.created.on_its_way(work) {
+                on_its_way = on_its_way.max(Some(left));
+                continue;
+            }
             let created = writer::create(&self.ctx, work).await;
             log_moved("Work created", key, work, &created);
+            if matches!(created, Ok(Outcome::Done)) {
+                self.created.note(work);
+            }
             note(created);
         }
         for (present, wanted) in &plan.update {
             note(writer::update(&self.ctx, present, wanted).await);
         }
+        written.on_its_way = on_its_way;
         if let Some(error) = failed {
             return Err(error);
         }

@@ -266,6 +266,23 @@ fn a_server_that_is_unwell_is_not_hammered() {
     });
 }
 
+/// A release from which nothing follows for a while is told by itself.
+#[test]
+fn a_release_that_takes_long_is_told() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let slow = Effect::Latency(Duration::from_secs(5));
+        let (_queue, _manager) = evicting(&scene, slow, 1).await;
+        scene.until(21).await;
+        assert_eq!(scene.events("EvictionReleased").await.len(), 0);
+        scene.until(24).await;
+        assert_eq!(scene.events("EvictionReleased").await.len(), 1);
+        scene.until(40).await;
+        assert_eq!(scene.evicted(), 1);
+        assert_eq!(scene.events("EvictionReleased").await.len(), 1, "once");
+    });
+}
+
 /// The reads of a lease in hand take their time; `meanwhile` happens before they answer.
 async fn with_a_lease_in_hand(
     scene: &Scene,

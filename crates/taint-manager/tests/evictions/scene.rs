@@ -334,7 +334,15 @@ impl Scene {
     pub async fn events(&self, reason: &str) -> Vec<String> {
         let events: Api<Event> = Api::all(self.plane.observer());
         let mut events = events.list(&ListParams::default()).await.unwrap().items;
-        events.sort_by_key(|event| event.first_timestamp.clone().map(|time| time.0));
+        // Of one moment by what they are about: their names say nothing.
+        events.sort_by_key(|event| {
+            let about = &event.involved_object;
+            (
+                event.first_timestamp.clone().map(|time| time.0),
+                about.kind.clone(),
+                about.name.clone(),
+            )
+        });
         events
             .into_iter()
             .filter(|event| event.reason.as_deref() == Some(reason))

@@ -8,6 +8,7 @@ mod policy_edit;
 mod queue;
 mod rate_exactness;
 mod start;
+mod storm;
 mod verdicts;
 mod windows;
 mod writes;
@@ -34,6 +35,9 @@ pub fn all() -> Vec<Row> {
         writes::ALL,
         writes::BINDING,
         writes::IDLE,
+        storm::EVICTED,
+        storm::CLEARED,
+        storm::CONFLICTS,
         memory::OF_TAINT_MANAGER,
         memory::GROWTH_OF_TAINT_MANAGER,
         memory::OF_QUEUE,

@@ -45,6 +45,8 @@ pub(crate) enum Happened {
     Released,
     /// It is held, for another reason than before.
     Held(Held),
+    /// It was evicted; who did it tells so.
+    Evicted,
     /// It left without an eviction.
     Abandoned {
         /// One word.
@@ -142,6 +144,7 @@ impl Book {
         match step {
             Step::Changed(entry) => self.changed(entry).map(Some),
             Step::Removed(removed) => {
+                let was_evicted = removed.reason() == v1::RemovedReason::Evicted;
                 let (word, message) = (abandoned(removed.reason()), removed.message);
                 let Some(entry) = removed.entry else {
                     return Err(Malformed::Missing { field: "removed.entry" });
@@ -155,7 +158,8 @@ impl Book {
                     }
                 }
                 let happened = word.map(|word| Happened::Abandoned { word, message });
-                let happened = happened.into_iter().collect();
+                let evicted = was_evicted.then_some(Happened::Evicted);
+                let happened = happened.into_iter().chain(evicted).collect();
                 Ok(Some(Noted { key, seen, happened }))
             }
             Step::Synced(_) => Ok(None),

@@ -76,7 +76,7 @@ fn a_life_is_told_step_by_step() {
     };
     assert_eq!(
         happened(&mut book, Step::Removed(removed)),
-        [],
+        [Happened::Evicted],
         "the evictor tells of it"
     );
     assert_eq!(book.of(&BindingKey::namespaced("n", "web")), None);

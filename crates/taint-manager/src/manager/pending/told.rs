@@ -1,10 +1,12 @@
-//! Events about what the queue does: per binding, except that what enters the queue is counted per cluster and minute.
+//! Events about what the queue does: per binding, except that what enters the queue is counted per cluster and minute,
+//! and that a release is told only when nothing follows from it for a while.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use api_types::ClusterName;
 use controller_kit::{Context, EventType};
+use failover_core::eviction::queue::EntryKey;
 use tokio::time::Instant;
 
 use super::book::{Happened, Noted, hold_word};
@@ -15,10 +17,19 @@ const GATHER: Duration = Duration::from_secs(1);
 /// A cluster gets at most one event about what entered the queue in this time.
 const AT_MOST_EVERY: Duration = Duration::from_secs(60);
 
-/// Counts what enters the queue, and tells the rest at once.
+/// Most releases end in an eviction at once, which is told by itself: one that takes longer is told too.
+const RELEASE_IS_NEWS_AFTER: Duration = Duration::from_secs(2);
+
+/// Counts what enters the queue, waits for what follows from a release, and tells the rest at once.
 #[derive(Default)]
 pub(crate) struct Teller {
     queued: BTreeMap<ClusterName, Queued>,
+    released: BTreeMap<EntryKey, Released>,
+}
+
+struct Released {
+    note: String,
+    tell_at: Instant,
 }
 
 struct Queued {
@@ -40,16 +51,21 @@ impl Teller {
 
     fn note_one(&mut self, ctx: &Context, noted: &Noted, happened: &Happened) {
         let key = &noted.key;
+        if *happened != Happened::Queued {
+            self.released.remove(key);
+        }
         let (event_type, reason, note) = match happened {
             Happened::Queued => return self.count(noted),
-            Happened::Released => (
-                EventType::Normal,
-                "EvictionReleased",
-                format!(
+            Happened::Evicted => return,
+            Happened::Released => {
+                let note = format!(
                     "the eviction queue releases the eviction from {}: {}",
                     key.cluster, noted.seen.reason
-                ),
-            ),
+                );
+                let tell_at = Instant::now() + RELEASE_IS_NEWS_AFTER;
+                self.released.insert(key.clone(), Released { note, tell_at });
+                return;
+            }
             Happened::Held(held) => (
                 EventType::Normal,
                 "EvictionHeld",
@@ -90,21 +106,26 @@ impl Teller {
 
     /// When something is to be told next.
     pub fn due(&self) -> Option<Instant> {
-        self.queued
-            .values()
-            .map(|queued| {
-                if queued.count > 0 {
-                    queued.tell_at
-                } else {
-                    queued.counts_from
-                }
-            })
-            .min()
+        let queued = self.queued.values().map(|queued| {
+            if queued.count > 0 {
+                queued.tell_at
+            } else {
+                queued.counts_from
+            }
+        });
+        let released = self.released.values().map(|released| released.tell_at);
+        queued.chain(released).min()
     }
 
     /// Tells what is due.
     pub fn tell(&mut self, ctx: &Context) {
         let now = Instant::now();
+        let is_due = |_: &EntryKey, released: &mut Released| released.tell_at <= now;
+        for (key, released) in self.released.extract_if(.., is_due) {
+            let about = binding_reference(&key.binding, &key.binding_uid);
+            ctx.events
+                .publish(&about, EventType::Normal, "EvictionReleased", released.note);
+        }
         self.queued.retain(|cluster, queued| {
             if queued.count == 0 {
                 return queued.counts_from > now;

@@ -1,0 +1,70 @@
+//! What the benchmarks of many workloads that move have in common: where they are, and how many still are.
+
+use api_types::work::{Binding, BindingKind};
+use karmada_failover::story::example;
+use karmada_failover::story::example::Pace;
+use kube::Api;
+use serde_json::{Value, json};
+
+use crate::common::World;
+
+/// The fleet.
+pub const MEMBERS: [&str; 3] = ["member1", "member2", "member3"];
+/// Where the workloads are.
+pub const NAMESPACE: &str = "shop";
+
+/// A fleet in which every workload of a kind runs on one member, whichever.
+pub fn world(pace: &Pace, api_version: &str, kind: &str) -> World {
+    let world = World::with_rate(&MEMBERS, pace.evictions_per_second);
+    world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
+    example::taint_policies(pace)
+        .into_iter()
+        .for_each(|policy| world.create(policy));
+    world.create(policy(api_version, kind));
+    world
+}
+
+fn policy(api_version: &str, kind: &str) -> Value {
+    json!({
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+        "metadata": {"namespace": NAMESPACE, "name": "workloads"},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": api_version, "kind": kind}],
+            "placement": {
+                "clusterAffinity": {"clusterNames": MEMBERS},
+                "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+            },
+        },
+    })
+}
+
+/// How many bindings are on a member, and how many leave some cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Those that have the member in their result.
+    pub there: usize,
+    /// Those with a task.
+    pub leaving: usize,
+}
+
+/// How it stands with a member.
+pub async fn standing(world: &World, member: &str) -> Standing {
+    let api: Api<Binding> = Api::namespaced_with(world.client(), NAMESPACE, &BindingKind::Namespaced);
+    let bindings = api.list(&Default::default()).await.unwrap().items;
+    let is_there = |binding: &&Binding| binding.spec.clusters.iter().any(|target| target.name == member);
+    let leaves = |binding: &&Binding| !binding.spec.graceful_eviction_tasks.is_empty();
+    Standing {
+        there: bindings.iter().filter(is_there).count(),
+        leaving: bindings.iter().filter(leaves).count(),
+    }
+}
+
+/// The member on which all of so many workloads are.
+pub async fn home(world: &World, workloads: usize) -> &'static str {
+    for member in MEMBERS {
+        if standing(world, member).await.there == workloads {
+            return member;
+        }
+    }
+    panic!("the {workloads} workloads do not stand together");
+}
