@@ -1,6 +1,7 @@
 //! The wiring: informers, queue, workers. Rooms: `index` (what is known), `reconcile` (one binding: what is decided about its
 //! tasks is carried out), `writer` (the only place that writes bindings), `records` (how moves ended).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::BindingKey;
@@ -14,6 +15,7 @@ use failover_core::graceful::Settings;
 use scheduler_filters::Schedulers;
 
 use crate::index::Informers;
+use crate::reassert::Reassert;
 use crate::reconcile::GracefulEviction;
 use crate::records::Records;
 
@@ -57,18 +59,19 @@ pub(crate) async fn run(ctx: Context, setup: Setup) -> anyhow::Result<()> {
         ctx.tasks.spawn("records", async move { keeper.run(known).await });
     }
     let writer = BindingWriter::new(ctx.client.clone());
-    let eviction = GracefulEviction {
+    let eviction = Arc::new(GracefulEviction {
         ctx: ctx.clone(),
         index,
         settings: setup.settings,
         emptied_by: setup.emptied_by,
         writer,
+        reassert: Reassert::default(),
         own,
         records,
-    };
+    });
     queue
         .run(&ctx, setup.workers.max(1), move |key| {
-            let eviction = eviction.clone();
+            let eviction = Arc::clone(&eviction);
             async move { eviction.reconcile(&key).await }
         })
         .await;

@@ -11,6 +11,7 @@
 mod controller;
 mod flags;
 mod index;
+mod reassert;
 mod reconcile;
 mod records;
 mod wiring;

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use scheduler_filters::{ComesBack, Schedulers, stays_when_back};
 
 use crate::index::Index;
+use crate::reassert::Reassert;
 use crate::records::Records;
 use crate::writer;
 
@@ -29,8 +30,7 @@ pub(crate) enum Failed {
     Read(#[from] kube::Error),
 }
 
-/// What it takes to judge bindings. Clones are the same.
-#[derive(Clone)]
+/// What it takes to judge bindings.
 pub(crate) struct GracefulEviction {
     pub ctx: Context,
     pub index: Index,
@@ -38,6 +38,7 @@ pub(crate) struct GracefulEviction {
     /// Where schedulers take away what they have no place for: the plugins of each.
     pub emptied_by: Option<Schedulers>,
     pub writer: BindingWriter,
+    pub reassert: Reassert,
     pub own: OwnWrites,
     /// Absent where none are kept.
     pub records: Option<Records>,
@@ -48,6 +49,7 @@ impl GracefulEviction {
     pub(crate) async fn reconcile(&self, key: &BindingKey) -> Result<Next, Failed> {
         let Some(known) = self.index.binding(key) else {
             self.own.forget(key);
+            self.reassert.forget(key);
             return Ok(Next::Done);
         };
         if self.own.take_in(&known) == Cache::Behind {
@@ -91,10 +93,15 @@ impl GracefulEviction {
             }
             None => None,
         };
-        match self.writer.write(&writer::edit(binding, &assessed, now)).await? {
+        let written = match writer::edit(binding, &assessed, now) {
+            Some(edit) => self.writer.write(&edit).await?,
+            None => WriteOutcome::NotNeeded,
+        };
+        match written {
             // The change comes back through the informer, and the condition with it.
             WriteOutcome::Written(_) => {
                 self.own.wrote(binding);
+                self.reassert.forget(&binding.key());
                 writer::publish(&self.ctx, binding, &assessed);
                 return Ok(Some(Next::Done));
             }
@@ -102,15 +109,28 @@ impl GracefulEviction {
             WriteOutcome::Gone => return Ok(Some(Next::Done)),
             WriteOutcome::NotNeeded => {}
         }
+        let next = look_again(&assessed, record_due);
+        if let Some(wait) = self.held_back(binding) {
+            let again = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
+            return Ok(Some(look_again(&assessed, record_due.into_iter().chain([again]).min())));
+        }
         match writer::say(&self.writer, binding, &assessed, now).await? {
             WriteOutcome::Conflict => Ok(None),
             WriteOutcome::Written(_) => {
                 self.own.wrote(binding);
+                if self.emptied_by.is_some() {
+                    self.reassert.said(binding);
+                }
                 writer::tell_oddities(&self.ctx, binding);
-                Ok(Some(look_again(&assessed, record_due)))
+                Ok(Some(next))
             }
-            WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(look_again(&assessed, record_due))),
+            WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(next)),
         }
+    }
+
+    /// For how long the condition is not to be said again, where a stock Karmada drops it.
+    fn held_back(&self, binding: &Binding) -> Option<Duration> {
+        self.emptied_by.as_ref().and_then(|_| self.reassert.held_back(binding))
     }
 
     fn assess(&self, binding: &Binding, now: Timestamp) -> Vec<Assessed> {

@@ -12,8 +12,11 @@ use failover_core::graceful::{Assessed, End, Fate, mirrors, report};
 use jiff::Timestamp;
 use kube::{Api, Resource};
 
-/// The edit that does what was decided; empty when all stay as they are.
-pub(crate) fn edit<'a>(binding: &'a Binding, assessed: &[Assessed], now: Timestamp) -> BindingEdit<'a> {
+/// The edit that does what was decided; none when all stay as they are.
+pub(crate) fn edit<'a>(binding: &'a Binding, assessed: &[Assessed], now: Timestamp) -> Option<BindingEdit<'a>> {
+    if is_as_wanted(binding, assessed) {
+        return None;
+    }
     let mut edit = BindingEdit::of(binding);
     // Two tasks may be for one cluster: which of them is left is known by name only when the other one is out.
     for (task, assessed) in binding.spec.graceful_eviction_tasks.iter().zip(assessed) {
@@ -40,7 +43,13 @@ pub(crate) fn edit<'a>(binding: &'a Binding, assessed: &[Assessed], now: Timesta
         }
     }
     edit.stamp_tasks(now);
-    edit
+    Some(edit)
+}
+
+fn is_as_wanted(binding: &Binding, assessed: &[Assessed]) -> bool {
+    let mut tasks = binding.spec.graceful_eviction_tasks.iter();
+    let mut fates = assessed.iter().map(|assessed| &assessed.fate);
+    tasks.all(|task| task.creation_timestamp.is_some()) && fates.all(|fate| matches!(fate, Fate::Stays { .. }))
 }
 
 /// Whether the API server has no Cluster of this name. A cache may lag; letting a task go for that wants the server's

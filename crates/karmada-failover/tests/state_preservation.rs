@@ -107,6 +107,29 @@ fn what_the_status_said_is_a_label_of_the_new_copy_and_stays(#[case] purge_mode:
         let warned = lost.iter().any(|(reason, _)| reason == "OldCopyNotConfirmedGone");
         assert_eq!(warned, purge_mode == "Directly", "{lost:?}");
 
+        // The record of the move has every phase, in order.
+        let records = world.plane().list("failover.karmada.io/v1alpha1", "FailoverRecord");
+        let record = &records[0];
+        assert_eq!(
+            (records.len(), &record["status"]["outcome"]),
+            (1, &json!("Completed")),
+            "{records:?}"
+        );
+        let spec = ["affectedAt", "dueAt", "queuedAt", "releasedAt", "evictedAt"].map(|at| &record["spec"][at]);
+        let status = ["scheduledAt", "healthyAt", "cleanedAt"].map(|at| &record["status"][at]);
+        let times: Vec<i64> = spec
+            .into_iter()
+            .chain(status)
+            .map(|at| {
+                at.as_str()
+                    .unwrap_or_else(|| panic!("{record}"))
+                    .parse::<jiff::Timestamp>()
+                    .unwrap()
+                    .as_second()
+            })
+            .collect();
+        assert!(times.is_sorted(), "{record}");
+
         // The task is gone, the old member is back and clean, an hour passes: the label is still there.
         world.member(home).resume();
         pass(3_600).await;

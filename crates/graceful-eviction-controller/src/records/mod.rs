@@ -81,6 +81,13 @@ impl Records {
     pub(crate) fn ending(&self, binding: &Binding, assessed: &[Assessed]) {
         let now = self.ctx.clock.now();
         let mut endings = self.endings.lock().unwrap_or_else(PoisonError::into_inner);
+        if endings.is_empty()
+            && assessed
+                .iter()
+                .all(|assessed| record::outcome(&assessed.fate).is_none())
+        {
+            return;
+        }
         for (task, Assessed { fate, .. }) in binding.spec.graceful_eviction_tasks.iter().zip(assessed) {
             let Some(name) = record::name_of(binding, task) else {
                 continue;

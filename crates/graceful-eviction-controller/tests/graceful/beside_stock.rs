@@ -119,3 +119,27 @@ fn a_directly_task_of_a_silent_cluster_goes_on_gracefully_after_the_wait() {
         });
     }
 }
+
+// A scheduler that writes the whole list of conditions without ours, every ten seconds: ours comes back once a minute.
+#[test]
+fn a_condition_that_is_dropped_comes_back_once_a_minute() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _graceful = start_with(&bench, "g", flags()).await;
+        bench.fail_cluster("member1");
+        bench.put_deployment(&json!({
+            "placement": {}, "clusters": [{"name": "member2", "replicas": 3}],
+            "gracefulEvictionTasks": [task("member1", 3, bench.clock.now())],
+        }));
+        bench.until(1).await;
+        let before = bench.writes(crate::COMPONENT).len();
+        for second in 1..=60 {
+            scheduled(&bench, "True").await;
+            bench.until(1 + second * 10).await;
+        }
+        let written = bench.writes(crate::COMPONENT).len() - before;
+        assert!((9..=12).contains(&written), "{written} in ten minutes");
+        bench.until(700).await;
+        assert!(waits_for(&bench.binding().await).starts_with("True Waiting"));
+    });
+}
