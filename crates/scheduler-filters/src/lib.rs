@@ -15,6 +15,7 @@ pub mod estimate;
 pub mod feasibility;
 pub mod fleet;
 pub mod last_copy;
+pub mod plan;
 pub mod plugin;
 pub mod plugins;
 pub mod request;
