@@ -1,5 +1,7 @@
 //! The demo's shorter stories, at the pace at which the demo tells them and with the windows of a real fleet.
 
+use std::time::Duration;
+
 use karmada_failover::story::Step;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::{Scenario, application_failover, drain, flapping, no_target, opt_in};
@@ -60,4 +62,23 @@ fn only_who_has_opted_in_moves(#[case] pace: Pace) {
 #[case::of_a_real_fleet(PACE)]
 fn a_cluster_comes_and_goes(#[case] pace: Pace) {
     told(&flapping::scenario(pace));
+}
+
+/// C88 (karmada#4208): where it failed it does not go back by itself, and how long a move takes is no matter of luck.
+#[rstest]
+#[case::to_watch(Pace::WATCHABLE)]
+#[case::fast(Pace::FAST)]
+#[case::of_a_real_fleet(PACE)]
+fn an_application_moves_on_and_never_back(#[case] pace: Pace) {
+    let told = told(&application_failover::scenario(pace));
+    let failed = told.of(Step::ApplicationFailed).map(|line| line.at);
+    let evicted = told.of(Step::ClusterEvicted).map(|line| line.at);
+    let late = Duration::from_secs(u64::from(pace.threshold_seconds) + 3).as_secs_f64();
+    // The first meets a queue whose leader is new and waits; the third has no place to go to until the end.
+    let (failed, evicted) = failed.zip(evicted).nth(1).expect("it fails three times");
+    assert!(
+        evicted - failed <= late,
+        "evicted {:.1} s after it failed",
+        evicted - failed
+    );
 }
