@@ -14,6 +14,7 @@ pub mod producer;
 mod security;
 pub mod status;
 mod way;
+pub mod wire;
 
 pub use channel::Channel;
 pub use client::{ClientError, QueueClient};

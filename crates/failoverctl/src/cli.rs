@@ -2,6 +2,7 @@
 
 mod change;
 mod look;
+mod plan;
 mod when;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use crate::output::Format;
 
 pub use change::{ChangeArgs, DropArgs, PauseArgs, PauseCommand, ResumeArgs, ScopeArg, UndropArgs, WhichEntries};
 pub use look::{FilterArgs, HistoryArgs, ListArgs, RecentArgs, ShowArgs, StateFilter, WatchArgs};
+pub use plan::{CheckArg, DrainArgs, DumpArgs, PlanArgs, PlanSettings, UndrainArgs};
 pub use when::Since;
 
 /// What is moving between the clusters of a Karmada control plane, what is not, and why.
@@ -82,6 +84,11 @@ pub struct Target {
     )]
     pub system_namespace: String,
 
+    /// Look at a file that failoverctl dump wrote instead of a control plane; - is standard input. Goes before all else
+    /// that says where to ask.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+
     /// How long to wait for the whole answer.
     #[arg(long, global = true, value_name = "DURATION", value_parser = parse_duration, default_value = "30s")]
     pub timeout: Duration,
@@ -139,6 +146,21 @@ pub enum Command {
     Resume(ResumeArgs),
     /// The moves that happened and how each ended, newest first.
     History(HistoryArgs),
+    /// What would move if clusters failed, were drained or a policy were in force: where to, when, and what has no place.
+    ///
+    /// Worked out by the controllers' own functions on what is stored now, in simulated time. Changes nothing. Exit status
+    /// 1 when something that has to leave finds no place, or is not released at all.
+    Plan(PlanArgs),
+    /// Move everything off a cluster that may leave it, at the queue's rate, and follow that until nothing is left.
+    ///
+    /// Shows first what would move, as plan --drain does. Ctrl-C ends the following and not the drain.
+    Drain(DrainArgs),
+    /// End the drain of a cluster: what has not left it stays. Nothing comes back by itself.
+    Undrain(UndrainArgs),
+    /// Write everything that the reading commands read into one file, for people who have no access. It holds no Secret.
+    ///
+    /// Exit status 1 when something could not be read; the dump says what and why. To look at it: --from FILE.
+    Dump(DumpArgs),
     /// Whether policies in files say what their authors most likely meant.
     ///
     /// Looks at ClusterTaintPolicies, PropagationPolicies and ClusterPropagationPolicies, and at whether an API server

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::policy::{Policy, PolicyKind};
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
+use api_types::{BindingKey, ClusterName};
 use controller_kit::api_errors;
 use controller_kit::{RequiredKind, connect, require_kinds};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -25,7 +25,7 @@ use crate::failure::{ExitStatus, Failure};
 /// Objects a page; the server holds one page in memory at a time.
 const PAGE: u32 = 500;
 /// By this APIService a stock Karmada serves Clusters itself.
-const CLUSTER_API_SERVICE: &str = "v1alpha1.cluster.karmada.io";
+pub(crate) const CLUSTER_API_SERVICE: &str = "v1alpha1.cluster.karmada.io";
 /// How many bindings an error proposes.
 const PROPOSALS: usize = 5;
 
@@ -136,6 +136,28 @@ impl ControlPlane {
         }
     }
 
+    /// The Cluster of this name, for a command that wants `what` of it.
+    ///
+    /// # Errors
+    /// It is not there (the failure names those that are), or cannot be read.
+    pub async fn cluster_to(&self, what: &str, name: &str) -> Result<Cluster, Failure> {
+        let api = Api::<Cluster>::all(self.client.clone());
+        match api.get_opt(name).await {
+            Ok(Some(cluster)) => Ok(cluster),
+            Ok(None) => {
+                let known = self.clusters().await.unwrap_or_default();
+                let known = known.iter().map(|cluster| cluster.cluster_name().to_string());
+                Err(Failure::new(
+                    ExitStatus::Problem,
+                    format!("cannot {what}"),
+                    format!("there is no Cluster {name}"),
+                    others(name, "clusters", known.collect()),
+                ))
+            }
+            Err(error) => Err(Failure::of_api(&format!("cannot read Cluster {name}"), &error)),
+        }
+    }
+
     /// All ClusterTaintPolicies, by name.
     ///
     /// # Errors
@@ -145,6 +167,19 @@ impl ControlPlane {
         let mut policies = all(&api, ListParams::default(), "clustertaintpolicies").await?;
         policies.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
         Ok(policies)
+    }
+
+    /// The same; none where the server does not have the kind.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn taint_policies_if_served(&self) -> Result<Vec<ClusterTaintPolicy>, Failure> {
+        let api = Api::<ClusterTaintPolicy>::all(self.client.clone());
+        match collected(&api, ListParams::default(), |_| true).await {
+            Ok(policies) => Ok(policies),
+            Err(error) if api_errors::is_not_found(&error) => Ok(Vec::new()),
+            Err(error) => Err(Failure::of_api("cannot list clustertaintpolicies", &error)),
+        }
     }
 
     /// Whether any PropagationPolicy of either kind has failover.cluster; nothing when there is none at all, or we may
@@ -286,6 +321,36 @@ impl ControlPlane {
             let on_it = |binding: &Binding| binding.spec.clusters.iter().any(|target| target.name == cluster);
             found.extend(those(&api, on_it, &Binding::plural(&kind)).await?);
         }
+        Ok(found)
+    }
+
+    /// The bindings of both kinds that have the Cluster in their result or in a task. All of them are read, a page at a time.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn bindings_about(&self, cluster: &ClusterName) -> Result<Vec<Binding>, Failure> {
+        let mut found = Vec::new();
+        for kind in [BindingKind::Namespaced, BindingKind::Cluster] {
+            let api = Api::<Binding>::all_with(self.client.clone(), &kind);
+            let about_it =
+                |binding: &Binding| binding.spec.target(cluster).is_some() || binding.spec.task(cluster).is_some();
+            found.extend(those(&api, about_it, &Binding::plural(&kind)).await?);
+        }
+        found.sort_by_key(Binding::key);
+        Ok(found)
+    }
+
+    /// All bindings of both kinds, by name.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn all_bindings(&self) -> Result<Vec<Binding>, Failure> {
+        let mut found = Vec::new();
+        for kind in [BindingKind::Namespaced, BindingKind::Cluster] {
+            let api = Api::<Binding>::all_with(self.client.clone(), &kind);
+            found.extend(all(&api, ListParams::default(), &Binding::plural(&kind)).await?);
+        }
+        found.sort_by_key(Binding::key);
         Ok(found)
     }
 
@@ -433,7 +498,7 @@ where
 }
 
 /// Reads a list page by page, until `take` has enough.
-async fn each_page<T: Clone>(
+pub(crate) async fn each_page<T: Clone>(
     params: ListParams,
     ask: impl AsyncFn(&ListParams) -> kube::Result<ObjectList<T>>,
     mut take: impl FnMut(Vec<T>) -> ControlFlow<()>,

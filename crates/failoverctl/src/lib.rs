@@ -1,6 +1,6 @@
 //! `failoverctl`, the operator's command line: what is moving, what is not, and why.
 //!
-//! Guarantees: nothing here changes anything but `pause`, `resume`, `queue drop` and `queue undrop`, and those say first
+//! Guarantees: nothing here changes anything but `drain`, `undrain`, `pause`, `resume`, `queue drop` and `queue undrop`, and those say first
 //! what they will do, and after it how to take it back. Every command first gathers (from the API server and the eviction
 //! queue), then makes a report, which is a plain value, then renders it; making and rendering are pure functions of
 //! what was gathered and the time. A verdict is never worked out here: it comes from `failover-core` and
@@ -12,6 +12,8 @@ pub mod cli;
 pub mod console;
 pub mod control_plane;
 pub mod controllers;
+pub mod drain;
+pub mod dump;
 pub mod entries;
 pub mod entry;
 pub mod explain;
@@ -21,6 +23,8 @@ pub mod lint;
 pub mod order;
 pub mod output;
 pub mod pause;
+pub mod plan;
+pub mod progress;
 pub mod queue;
 pub mod run;
 pub mod status;

@@ -13,14 +13,17 @@ use crate::cli::{Cli, Command, ExplainCommand, LintArgs, QueueCommand, Target};
 use crate::console::{Console, Standard};
 use crate::control_plane::ControlPlane;
 use crate::controllers::{self, Mode};
+use crate::drain;
+use crate::dump;
 use crate::entries;
 use crate::explain;
 use crate::failure::{ExitStatus, Failure};
 use crate::history;
 use crate::lint;
 use crate::order;
-use crate::output::{Colour, Report, render};
+use crate::output::{At, Colour, Report, render};
 use crate::pause;
+use crate::plan;
 use crate::queue::{self, Queue};
 use crate::status;
 use crate::watch;
@@ -84,6 +87,15 @@ impl Answer {
 /// # Errors
 /// What was wanted, why it failed, what to do; with how the program ends.
 pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
+    if let Some(file) = &cli.target.from {
+        dump::check(cli, file)?;
+        let dumped = dump::open(file, around)?;
+        let asked = answer(cli, &dumped.control_plane, &dumped.around).await?;
+        around
+            .console
+            .note(&format!("as of {}, when the dump was made\n", At(dumped.as_of)));
+        return Ok(asked);
+    }
     // With a fixed address, the commands about the queue need no API server.
     if let (Command::Queue(command), Some(address)) = (&cli.command, &cli.target.queue_address) {
         return about_queue(command, async || Ok(around.queue(address, &cli.target)), cli, around).await;
@@ -118,6 +130,36 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
                 cli,
                 around,
             )
+        }
+        Command::Drain(args) => {
+            let queue = find().await;
+            came(
+                drain::drain(control_plane, queue, args, &cli.target, around).await?,
+                cli,
+                around,
+            )
+        }
+        Command::Undrain(args) => {
+            let queue = find().await;
+            came(
+                drain::undrain(control_plane, queue, args, &cli.target, around).await?,
+                cli,
+                around,
+            )
+        }
+        Command::Dump(args) => {
+            // As long as it takes: each request has its own time limit.
+            let queue = match control_plane.leases().await {
+                Ok(leases) => find_queue(cli, &leases, around),
+                Err(failure) => Err(failure),
+            };
+            let written = dump::dump(control_plane, queue, args, around).await?;
+            if written.file == "-" {
+                let text = render(&written, cli.output, around.clock.now(), around.colour)?;
+                around.console.note(&text);
+                return Ok(Answer::nothing(written.status()));
+            }
+            finish(&written, cli, around)
         }
         Command::Resume(args) => {
             let queue = find().await;
@@ -154,6 +196,19 @@ async fn look(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) ->
             let gathered = status::gather(control_plane, leases, mode, queue, cluster.as_deref()).await?;
             let now = around.clock.now();
             finish(&status::report(&gathered, now)?, cli, around)
+        }
+        Command::Plan(args) => {
+            let proposal = plan::proposal(args)?;
+            let mode = control_plane.mode().await?;
+            let gathered = plan::gather(control_plane, leases, mode, queue).await?;
+            let gate = if args.gate_on {
+                plan::Gate::On
+            } else {
+                plan::Gate::AsItIs
+            };
+            let now = around.clock.now();
+            let report = plan::report(&gathered, &proposal, &args.settings, gate, now)?;
+            finish(&report.limited(args.limit), cli, around)
         }
         Command::Explain(ExplainCommand::Binding { binding }) => {
             let mode = control_plane.mode().await?;

@@ -101,6 +101,15 @@ pub struct HistoryArgs {
     #[arg(value_name = "[NAMESPACE/]NAME", value_parser = parse_binding, conflicts_with = "namespace")]
     pub binding: Option<BindingKey>,
 
+    /// The whole story of one move: NAMESPACE/NAME of its FailoverRecord, or NAME of one in the system namespace.
+    #[arg(
+        long,
+        value_name = "[NAMESPACE/]NAME",
+        value_parser = parse_binding,
+        conflicts_with_all = ["binding", "cluster", "namespace", "since"]
+    )]
+    pub record: Option<BindingKey>,
+
     /// Only moves away from this cluster.
     #[arg(short, long, value_name = "NAME")]
     pub cluster: Option<String>,

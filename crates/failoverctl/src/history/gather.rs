@@ -1,15 +1,16 @@
 //! What `history` asks for.
 
+use api_types::BindingKey;
 use api_types::failover::FailoverRecord;
 use api_types::work::Binding;
 use jiff::Timestamp;
 use kube::Api;
 
-use super::report::{MoveHistory, RecordView, history, similar};
+use super::report::{MoveHistory, PROPOSALS, RecordView, history, similar};
 use crate::cli::HistoryArgs;
 use crate::control_plane::{ControlPlane, all_of};
 use crate::entries::CLUSTER_SCOPE;
-use crate::failure::Failure;
+use crate::failure::{ExitStatus, Failure};
 
 /// Reads the records that may be wanted, page by page, and keeps those that are.
 ///
@@ -20,12 +21,35 @@ pub async fn gather(control_plane: &ControlPlane, args: &HistoryArgs, now: Times
     let records = records(control_plane, namespace.as_deref()).await?;
     let mut told = history(&records, args, now);
     told.looked_in = namespace;
+    if let Some(record) = args.record.as_ref().filter(|_| told.records.is_empty()) {
+        return Err(no_such_record(record, &records, control_plane.system_namespace()));
+    }
     if let Some(binding) = args.binding.as_ref().filter(|_| told.records.is_empty()) {
         // A courtesy: who may not look into other namespaces gets none.
         let everywhere = self::records(control_plane, None).await.unwrap_or_default();
         told.meant = similar(&everywhere, binding);
     }
     Ok(told)
+}
+
+/// A record that is not there; proposes those of its namespace.
+fn no_such_record(wanted: &BindingKey, others: &[FailoverRecord], system_namespace: &str) -> Failure {
+    let namespace = wanted.namespace.as_deref().unwrap_or(system_namespace);
+    let names = others.iter().filter_map(|record| record.metadata.name.as_deref());
+    let names: Vec<&str> = names.take(PROPOSALS).collect();
+    let next = match &names[..] {
+        [] => "it may be older than --record-retention; those that there are: failoverctl history -o wide".to_owned(),
+        names => format!(
+            "choose one of those that there are, as in {}: failoverctl history -o wide",
+            names.join(" or ")
+        ),
+    };
+    Failure::new(
+        ExitStatus::Problem,
+        format!("cannot tell FailoverRecord {namespace}/{}", wanted.name),
+        "there is no such object",
+        next,
+    )
 }
 
 async fn records(control_plane: &ControlPlane, namespace: Option<&str>) -> Result<Vec<FailoverRecord>, Failure> {
@@ -52,7 +76,8 @@ pub(crate) async fn of_binding(control_plane: &ControlPlane, binding: &Binding, 
 
 /// Where the records are: a binding's namespace, or for bindings of cluster scope the system namespace; nothing: all.
 fn namespace(args: &HistoryArgs, system_namespace: &str) -> Option<String> {
-    let of_binding = args.binding.as_ref().map(|binding| binding.namespace.clone());
+    let named = args.binding.as_ref().or(args.record.as_ref());
+    let of_binding = named.map(|named| named.namespace.clone());
     let given = args
         .namespace
         .clone()

@@ -2,8 +2,9 @@
 
 mod gather;
 mod report;
+mod story;
 
 pub use gather::gather;
 pub(crate) use gather::of_binding;
 pub(crate) use report::moves;
-pub use report::{MoveHistory, RecordView};
+pub use report::{MoveHistory, PlaceView, RecordView};

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
+use super::story::story;
 use crate::cli::HistoryArgs;
 use crate::entries::CLUSTER_SCOPE;
 use crate::entry::{CauseView, ResourceView, seconds_between};
@@ -28,13 +29,25 @@ pub struct MoveHistory {
     /// The only namespace whose records were looked at.
     #[serde(skip)]
     pub(super) looked_in: Option<String>,
+    /// Whether one move was asked for: it is told in full.
+    #[serde(skip)]
+    telling: Telling,
     /// Of a binding without a record: bindings with records that may be meant.
     #[serde(skip)]
     pub(super) meant: Vec<String>,
 }
 
-/// How many bindings are proposed.
-const PROPOSALS: usize = 5;
+/// How much people are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Telling {
+    /// A line a move.
+    Lines,
+    /// One move, phase by phase.
+    Story,
+}
+
+/// How many are proposed.
+pub(super) const PROPOSALS: usize = 5;
 
 /// Where replicas run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -126,6 +139,11 @@ pub fn history(records: &[FailoverRecord], args: &HistoryArgs, now: Timestamp) -
         records: wanted.into_iter().map(RecordView::of).collect(),
         any: !records.is_empty(),
         looked_in: None,
+        telling: if args.record.is_some() {
+            Telling::Story
+        } else {
+            Telling::Lines
+        },
         meant: Vec::new(),
     }
 }
@@ -150,7 +168,12 @@ pub(super) fn similar(records: &[FailoverRecord], wanted: &BindingKey) -> Vec<St
 fn matches(record: &FailoverRecord, args: &HistoryArgs, now: Timestamp) -> bool {
     let spec = &record.spec;
     let binding = binding_of(record);
-    args.binding.as_ref().is_none_or(|wanted| *wanted == binding)
+    let meta = &record.metadata;
+    let is_it = |wanted: &BindingKey| {
+        meta.name.as_ref() == Some(&wanted.name) && (wanted.namespace.is_none() || wanted.namespace == meta.namespace)
+    };
+    args.record.as_ref().is_none_or(is_it)
+        && args.binding.as_ref().is_none_or(|wanted| *wanted == binding)
         && args.cluster.as_ref().is_none_or(|wanted| *wanted == spec.from)
         && args
             .namespace
@@ -272,6 +295,10 @@ impl Report for MoveHistory {
                     .to_owned()
             };
         }
+        if self.telling == Telling::Story {
+            let stories: Vec<String> = self.records.iter().map(|record| story(record, view)).collect();
+            return stories.join("\n");
+        }
         let mut text = table(&self.records, view).finish();
         let shown = self.records.len();
         if self.total > shown {
@@ -321,7 +348,17 @@ fn table(records: &[RecordView], view: &View) -> Grid {
     ];
     if wide {
         headings.extend([
-            "POLICIES", "ASKED BY", "DUE", "RELEASED", "HEALTHY", "ENDED", "RECORD", "WHY",
+            "POLICIES",
+            "ASKED BY",
+            "AFFECTED",
+            "DUE",
+            "QUEUED",
+            "RELEASED",
+            "SCHEDULED",
+            "HEALTHY",
+            "ENDED",
+            "RECORD",
+            "WHY",
         ]);
     }
     let mut grid = Grid::new(headings, view.colour);
@@ -355,8 +392,11 @@ fn row(record: &RecordView, view: &View) -> Vec<(String, Tone)> {
         row.extend([
             plain(&record.policies.join(",")),
             plain(&record.requested_by),
+            time(record.affected_at),
             time(record.due_at),
+            time(record.queued_at),
             time(record.released_at),
+            time(record.scheduled_at),
             time(record.healthy_at),
             time(record.cleaned_at),
             plain(&record.record),

@@ -24,7 +24,7 @@ pub struct Source {
 
 /// One document, or one item of a list.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Document {
+pub(crate) struct Document {
     /// The file.
     pub file: String,
     /// Its number in the file, from 1.
@@ -39,7 +39,7 @@ pub(super) struct Document {
 
 /// A document that cannot be read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Unreadable {
+pub(crate) struct Unreadable {
     /// The file.
     pub file: String,
     /// Its number in the file, from 1.
@@ -116,7 +116,7 @@ fn unreadable(file: &str, error: &std::io::Error) -> Failure {
 }
 
 /// The documents of a file, and those that cannot be read.
-pub(super) fn documents(source: &Source) -> (Vec<Document>, Vec<Unreadable>) {
+pub(crate) fn documents(source: &Source) -> (Vec<Document>, Vec<Unreadable>) {
     let (mut readable, mut unreadable) = (Vec::new(), Vec::new());
     let mut number = 0;
     for (first_line, text) in split(&source.text) {

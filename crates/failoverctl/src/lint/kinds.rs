@@ -20,7 +20,7 @@ const KARMADAS: [&str; 5] = [
 
 /// What a document is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// One of ours.
     Ours(&'static CustomResourceDefinition),
     /// Nearly one of ours: what is wrong, and what was meant.
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 }
 
 /// Says what a document is.
-pub(super) fn kind(document: &Value) -> Kind {
+pub(crate) fn kind(document: &Value) -> Kind {
     let (Some(api_version), Some(kind)) = (document["apiVersion"].as_str(), document["kind"].as_str()) else {
         return Kind::NoObject;
     };

@@ -27,8 +27,8 @@ pub use tree::{Place, Places};
 use crate::cli::LintArgs;
 use crate::control_plane::ControlPlane;
 use crate::failure::Failure;
-use documents::{Document, documents};
-use kinds::{Kind, kind};
+pub(crate) use documents::{Document, documents};
+pub(crate) use kinds::{Kind, kind};
 use known::Fleet;
 use server::Server;
 

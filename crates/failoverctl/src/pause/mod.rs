@@ -109,6 +109,14 @@ pub(crate) async fn stored(control_plane: &ControlPlane) -> Vec<FailoverPause> {
     Pauses::of(control_plane).all().await.unwrap_or_default()
 }
 
+/// The pauses as stored, for what depends on them.
+///
+/// # Errors
+/// They cannot be listed.
+pub(crate) async fn all(control_plane: &ControlPlane) -> Result<Vec<FailoverPause>, Failure> {
+    Pauses::of(control_plane).all().await
+}
+
 /// Ends pauses.
 ///
 /// # Errors

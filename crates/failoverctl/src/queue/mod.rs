@@ -258,6 +258,34 @@ impl Queue {
         views.into_iter().collect()
     }
 
+    /// The same entries with all that the queue says of each. An entry that left meanwhile is as it was listed.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub async fn with_places(&self, entries: &[v1::Entry]) -> Result<Vec<v1::GetEntryResponse>, Failure> {
+        let answers: Vec<Result<v1::GetEntryResponse, Failure>> = futures::stream::iter(entries)
+            .map(|entry| {
+                let mut queue = self.clone();
+                async move {
+                    let key = entry.published.clone().unwrap_or_default().key.unwrap_or_default();
+                    let request = v1::GetEntryRequest {
+                        namespace: key.namespace,
+                        name: key.name,
+                        cluster: key.cluster,
+                    };
+                    let answer = queue.entry(&request).await?;
+                    Ok(answer.unwrap_or_else(|| v1::GetEntryResponse {
+                        entry: Some(entry.clone()),
+                        ..v1::GetEntryResponse::default()
+                    }))
+                }
+            })
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
+        answers.into_iter().collect()
+    }
+
     /// Keeps the workload of an entry where it is; nothing when there is no such entry.
     ///
     /// # Errors

@@ -12,15 +12,14 @@ use super::left::{Left, unsure};
 use super::lines::Lines;
 use super::what::QueueChange;
 use crate::cli::{Cli, WatchArgs};
-use crate::console::{Person, ReaderGone};
+use crate::console::ReaderGone;
 use crate::failure::{ExitStatus, Failure};
+use crate::progress::ProgressLine;
 use crate::queue::Queue;
 use crate::run::Surroundings;
 
 /// How often the queue is asked how far it is.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often that is said where it cannot be overwritten.
-const SAY_EVERY: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -56,8 +55,7 @@ pub(super) struct Watcher<'a> {
     around: &'a Surroundings,
     follow: Follow,
     lines: Lines,
-    /// When the progress was said last, and how; nothing: it is not on the screen.
-    said: Option<(Instant, String)>,
+    progress: ProgressLine,
     /// Since when there is no way to the queue.
     lost_since: Option<Instant>,
 }
@@ -75,7 +73,7 @@ impl<'a> Watcher<'a> {
             around,
             follow: Follow::new(&args.filter, beginning),
             lines: Lines::new(cli.output, around.colour),
-            said: None,
+            progress: ProgressLine::on(&around.console),
             lost_since: None,
         }
     }
@@ -208,14 +206,15 @@ impl<'a> Watcher<'a> {
             return Ok(());
         }
         if self.follow.unnamed() > 0 {
-            self.progress(unsure(self.follow.unnamed(), &self.follow.silent_producers()));
+            self.progress
+                .say(unsure(self.follow.unnamed(), &self.follow.silent_producers()));
             return Ok(());
         }
         let left = Left::of(self.follow.matching());
         if self.follow.has_seen(&status) && left.is_over(&status) {
             return Err(Broken::Over(End::Empty));
         }
-        self.progress(left.progress(&status, self.around.clock.now()));
+        self.progress.say(left.progress(&status, self.around.clock.now()));
         Ok(())
     }
 
@@ -237,30 +236,8 @@ impl<'a> Watcher<'a> {
         self.around.console.note(&format!("{text}\n"));
     }
 
-    /// Says how far it is: in place where somebody looks, else now and then.
-    fn progress(&mut self, text: String) {
-        let console = &self.around.console;
-        if console.reads_notes() == Person::There {
-            if self.said.as_ref().is_none_or(|(_, said)| *said != text) {
-                console.note(&format!("\r\x1b[K{text}"));
-                self.said = Some((Instant::now(), text));
-            }
-            return;
-        }
-        let is_news = self
-            .said
-            .as_ref()
-            .is_none_or(|(at, said)| *said != text && at.elapsed() >= SAY_EVERY);
-        if is_news {
-            console.note(&format!("{text}\n"));
-            self.said = Some((Instant::now(), text));
-        }
-    }
-
     /// Takes the progress off the screen, before something else is said.
     pub(super) fn clear_progress(&mut self) {
-        if self.around.console.reads_notes() == Person::There && self.said.take().is_some() {
-            self.around.console.note("\r\x1b[K");
-        }
+        self.progress.clear();
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-const PAGES: [&str; 2] = [
+const PAGES: [&str; 3] = [
     include_str!("../../../../docs/failoverctl.md"),
     include_str!("../../../../docs/lint.md"),
+    include_str!("../../../../docs/drain.md"),
 ];
 
 fn fields(value: &Value, into: &mut BTreeSet<String>) {

@@ -116,3 +116,25 @@ async fn many_moves() {
     assert_eq!(all["records"][0]["binding"], "default/app-0");
     assert_eq!(all["records"][1_202]["binding"], "default/app-1202");
 }
+
+/// All phases of one move with their times; of one that goes on, those that have come.
+#[tokio::test(start_paused = true)]
+async fn the_story_of_one_move() {
+    let world = world();
+    let told = world.ask(&["history", "--record", "default/nginx-member1"]).await;
+    assert_eq!(told.status, ExitStatus::Fine);
+    assert_snapshot!("history_story", told.text);
+    let goes_on = world.ask(&["history", "--record", "shop/web-member2"]).await;
+    assert_snapshot!("history_story_goes_on", goes_on.text);
+    let of_the_system = world.ask_json(&["history", "--record", "role-member1"]).await;
+    assert_eq!(of_the_system["records"][0]["outcome"], "Restored");
+    let missing = world
+        .try_ask(&["history", "--record", "default/other"])
+        .await
+        .unwrap_err();
+    assert_eq!(missing.status(), ExitStatus::Problem);
+    assert_snapshot!(missing.to_string(), @r"
+    cannot tell FailoverRecord default/other: there is no such object
+      next: choose one of those that there are, as in nginx-member1: failoverctl history -o wide
+    ");
+}

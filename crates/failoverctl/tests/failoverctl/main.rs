@@ -10,6 +10,8 @@
 mod connection;
 mod console;
 mod documented;
+mod drain;
+mod dump;
 mod errors;
 mod explain;
 mod explain_cluster;
@@ -20,6 +22,7 @@ mod live;
 mod objects;
 mod order;
 mod pause;
+mod plan;
 mod queue;
 mod server;
 mod status;

@@ -7,7 +7,7 @@ use crate::output::At;
 
 /// Reasons of Events about a Cluster that tell of its health, of what it lost, of its taints and of what leaves it because
 /// of them; others are of no use here.
-const TOLD: [&str; 14] = [
+const TOLD: [&str; 16] = [
     "ClusterReady",
     "ClusterNotReady",
     "ClusterUnknown",
@@ -22,6 +22,8 @@ const TOLD: [&str; 14] = [
     "EvictionsQueued",
     "DeletionNotAwaited",
     "ObjectsLost",
+    "ClusterDrainStarted",
+    "ClusterDrainEnded",
 ];
 /// How many are shown, the last ones.
 const SHOWN: usize = 12;

@@ -1,0 +1,317 @@
+//! What a drain and its end come to, as reports.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::taint::Change;
+use crate::change::entries;
+use crate::entry::{EntryView, State};
+use crate::failure::ExitStatus;
+use crate::output::{Colour, Grid, Report, Tone, View, Width};
+use crate::plan::FailoverPlan;
+use crate::status::TaintView;
+
+/// So many entries are shown to people.
+const SHOWN: usize = 50;
+
+/// Where a drain stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum DrainState {
+    /// A dry run.
+    Planned,
+    /// The taint stands, and nobody followed.
+    Started,
+    /// Nothing is left that may leave.
+    Done,
+    /// Only what is held is left.
+    OnlyHeld,
+    /// The person left; it goes on.
+    Interrupted,
+    /// `--within` has passed; it goes on.
+    TimeUp,
+    /// Somebody removed the taint meanwhile.
+    TakenBack,
+}
+
+/// A drain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DrainResult {
+    /// The cluster.
+    pub cluster: String,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// What was changed on the Cluster; of a dry run, what would be.
+    pub change: Change,
+    /// The taint.
+    pub taint: TaintView,
+    /// What moves, as foretold before.
+    pub plan: FailoverPlan,
+    /// Where it stands.
+    pub state: DrainState,
+    /// What is held on the cluster and does not go by itself.
+    pub held: Vec<EntryView>,
+    /// Old copies that are still there.
+    pub old_copies: usize,
+    /// Why the queue did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_error: Option<String>,
+    /// The command that ends it.
+    pub undo: String,
+}
+
+impl DrainResult {
+    /// What is said before it is done.
+    pub(super) fn announcement(&self, reason: Option<&str>, now: Timestamp) -> String {
+        let view = View {
+            now,
+            colour: Colour::Off,
+            width: Width::Normal,
+        };
+        let because = reason.map(|reason| format!(", because: {reason}")).unwrap_or_default();
+        let does = match self.change {
+            Change::ValueChanged => "changes",
+            Change::Added | Change::None => "adds",
+        };
+        let mut text = format!(
+            "{}\nThis {does} taint {} on {}{because}.\n",
+            self.plan.text(&view).trim_end(),
+            self.taint_text(),
+            self.cluster
+        );
+        if let Some(why) = &self.queue_error {
+            text.push_str(&format!("It cannot be followed from here: {why}\n"));
+        }
+        text
+    }
+
+    pub(super) fn begun(&self) -> String {
+        format!(
+            "{} is drained from now on. Ctrl-C ends the following, not the drain; that ends with: {}",
+            self.cluster, self.undo
+        )
+    }
+
+    fn taint_text(&self) -> String {
+        let TaintView { key, effect, value, .. } = &self.taint;
+        match value.as_deref().filter(|value| !value.is_empty()) {
+            Some(value) => format!("{key}={value}:{effect}"),
+            None => format!("{key}:{effect}"),
+        }
+    }
+
+    fn headline(&self) -> String {
+        let name = &self.cluster;
+        match self.state {
+            DrainState::Planned if self.change == Change::None => {
+                format!("Dry run: nothing would be changed, {name} is drained already.")
+            }
+            DrainState::Planned => format!(
+                "Dry run: nothing was changed. {name} would get taint {}.",
+                self.taint_text()
+            ),
+            DrainState::Started if self.change == Change::None => format!("{name} is drained already."),
+            DrainState::Started => format!("{name} is drained: what may leave it goes at the queue's rate."),
+            DrainState::Done => format!("{name} is drained: nothing is left on it that may leave."),
+            DrainState::OnlyHeld => format!(
+                "{name} is not empty: {} left, all of them held. They go when what holds them ends.",
+                entries(self.held.len() as u64)
+            ),
+            DrainState::Interrupted => format!("Detached: the drain of {name} goes on."),
+            DrainState::TimeUp => {
+                format!("{name} is not empty yet: the time of --within is over, and the drain goes on.")
+            }
+            DrainState::TakenBack => format!("The drain of {name} was ended by somebody else: what is left stays."),
+        }
+    }
+
+    fn follow_again(&self) -> Option<String> {
+        let goes_on = matches!(
+            self.state,
+            DrainState::Started | DrainState::Interrupted | DrainState::TimeUp | DrainState::OnlyHeld
+        );
+        goes_on.then(|| format!("To follow it: failoverctl drain {}", self.cluster))
+    }
+}
+
+impl Report for DrainResult {
+    const KIND: &'static str = "DrainResult";
+
+    fn text(&self, view: &View) -> String {
+        let mut text = String::new();
+        if self.state == DrainState::Planned {
+            text.push_str(&self.plan.text(view));
+            text.push('\n');
+        }
+        text.push_str(&format!("{}\n", self.headline()));
+        if matches!(
+            self.state,
+            DrainState::OnlyHeld | DrainState::Interrupted | DrainState::TimeUp
+        ) {
+            text.push_str(&table(&self.held, view));
+        }
+        if self.old_copies > 0 {
+            text.push_str(&format!(
+                "{} old {} on it still: it goes when the new one is healthy, or by hand where purgeMode is Never.\n",
+                self.old_copies,
+                if self.old_copies == 1 { "copy is" } else { "copies are" }
+            ));
+        }
+        if self.state != DrainState::Planned && self.state != DrainState::TakenBack {
+            text.extend(self.follow_again().map(|line| format!("{line}\n")));
+            text.push_str(&format!("Undo: {}\n", self.undo));
+        }
+        text
+    }
+
+    fn names(&self) -> Vec<String> {
+        match self.state {
+            DrainState::Planned | DrainState::Started => self.plan.names(),
+            _ => self.held.iter().map(|entry| entry.binding.clone()).collect(),
+        }
+    }
+
+    fn status(&self) -> ExitStatus {
+        match self.state {
+            DrainState::Done | DrainState::Started => ExitStatus::Fine,
+            DrainState::Planned => self.plan.status(),
+            DrainState::OnlyHeld | DrainState::TakenBack => ExitStatus::Problem,
+            DrainState::Interrupted | DrainState::TimeUp => ExitStatus::TimedOut,
+        }
+    }
+}
+
+fn table(held: &[EntryView], view: &View) -> String {
+    if held.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::new(["BINDING", "HELD FOR", "WHY"], view.colour);
+    for entry in held.iter().take(SHOWN) {
+        let reason = entry
+            .hold
+            .as_ref()
+            .map(|hold| format!("{:?}", hold.reason))
+            .unwrap_or_default();
+        grid.row([
+            (entry.binding.clone(), Tone::Plain),
+            (reason, Tone::Notice),
+            (entry.why(), Tone::Plain),
+        ]);
+    }
+    let mut text = grid.finish();
+    if held.len() > SHOWN {
+        text.push_str(&format!("… and {} more: -o json shows all\n", held.len() - SHOWN));
+    }
+    text
+}
+
+/// The end of a drain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndrainResult {
+    /// The cluster.
+    pub cluster: String,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The taint that goes.
+    pub taint: TaintView,
+    /// Entries of the queue that are abandoned: these workloads stay.
+    pub abandons: Vec<EntryView>,
+    /// Bindings whose move has begun: it goes on, and they do not come back by themselves.
+    pub left_already: Vec<String>,
+    /// Why the queue did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_error: Option<String>,
+    /// The command that drains it again.
+    pub undo: String,
+}
+
+impl UndrainResult {
+    pub(super) fn announcement(&self, reason: Option<&str>, now: Timestamp) -> String {
+        let because = reason.map(|reason| format!(", because: {reason}")).unwrap_or_default();
+        let view = View {
+            now,
+            colour: Colour::Off,
+            width: Width::Normal,
+        };
+        let taint = format!("{}:{}", self.taint.key, self.taint.effect);
+        format!(
+            "This removes taint {taint} from {}{because}.\n{}",
+            self.cluster,
+            self.what(&view)
+        )
+    }
+
+    fn what(&self, view: &View) -> String {
+        let mut text = match (&self.queue_error, self.abandons.len()) {
+            (Some(why), _) => format!("What waits to leave it is not known: {why}\n"),
+            (None, 0) => "Nothing waits to leave it because of that.\n".to_owned(),
+            (None, 1) => "1 workload waits to leave it because of that, and stays:\n".to_owned(),
+            (None, many) => format!("{many} workloads wait to leave it because of that, and stay:\n"),
+        };
+        if !self.abandons.is_empty() {
+            let mut grid = Grid::new(["BINDING", "STATE", "WHY"], view.colour);
+            for entry in self.abandons.iter().take(SHOWN) {
+                let state = (entry.state.word().to_owned(), crate::entries::tone(entry.state));
+                grid.row([(entry.binding.clone(), Tone::Plain), state, (entry.why(), Tone::Plain)]);
+            }
+            text.push_str(&grid.finish());
+            if self.abandons.len() > SHOWN {
+                text.push_str(&format!(
+                    "… and {} more: -o json shows all\n",
+                    self.abandons.len() - SHOWN
+                ));
+            }
+        }
+        let leased = self
+            .abandons
+            .iter()
+            .filter(|entry| entry.state == State::Leased)
+            .count();
+        if leased > 0 {
+            text.push_str(&format!(
+                "The evictor has {} in hand: what it has written already counts.\n",
+                entries(leased as u64)
+            ));
+        }
+        match self.left_already.len() {
+            0 => {}
+            1 => text.push_str(&format!(
+                "The move of {} has begun and goes on; nothing comes back by itself.\n",
+                self.left_already[0]
+            )),
+            many => text.push_str(&format!(
+                "{many} moves have begun and go on; nothing comes back by itself.\n"
+            )),
+        }
+        text
+    }
+}
+
+impl Report for UndrainResult {
+    const KIND: &'static str = "UndrainResult";
+
+    fn text(&self, view: &View) -> String {
+        if self.dry_run {
+            return format!(
+                "Dry run: nothing was changed. The drain of {} would end.\n{}",
+                self.cluster,
+                self.what(view)
+            );
+        }
+        format!(
+            "{} is drained no more.\n{}Undo: {}\n",
+            self.cluster,
+            self.what(view),
+            self.undo
+        )
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.abandons.iter().map(|entry| entry.binding.clone()).collect()
+    }
+
+    fn status(&self) -> ExitStatus {
+        ExitStatus::Fine
+    }
+}

@@ -1,0 +1,308 @@
+//! `drain` and `undrain`: what they change, what they say, and what they refuse.
+
+use failoverctl::failure::ExitStatus;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::live::{LIMIT, World, typed};
+use crate::objects::{self, cluster, lease};
+use crate::plan::world;
+
+const DRAIN: &str = "cluster.karmada.io/drain";
+
+fn taints(world: &World) -> Value {
+    let cluster: Value = world.get("cluster.karmada.io/v1alpha1", "Cluster", None, "member1");
+    cluster["spec"]["taints"].clone()
+}
+
+async fn in_time(work: impl Future<Output = ()>) {
+    tokio::time::timeout(LIMIT, work).await.unwrap();
+}
+
+/// An evictor that takes leases and never completes them: somebody is connected.
+async fn connected(world: &World) -> tokio::sync::mpsc::UnboundedSender<eviction_queue_api::v1::LeaseRequest> {
+    use eviction_queue_api::v1;
+    let (send, receive) = tokio::sync::mpsc::unbounded_channel();
+    let hello = v1::LeaseHello {
+        identity: "evictor-1".to_owned(),
+        ..v1::LeaseHello::default()
+    };
+    send.send(v1::LeaseRequest {
+        message: Some(v1::lease_request::Message::Hello(hello)),
+    })
+    .unwrap();
+    let client = eviction_queue_api::QueueClient::by_lease(world.sandbox.client(), "karmada-system", "evictor-1")
+        .through(world.network.clone());
+    client
+        .inspect(LIMIT, async |mut service| {
+            service.get_status(v1::GetStatusRequest {}).await
+        })
+        .await
+        .unwrap();
+    let mut queue = client.queue().await.unwrap();
+    let stream = tokio_stream::wrappers::UnboundedReceiverStream::new(receive);
+    let answers = queue.lease(stream).await.unwrap().into_inner();
+    // The stream lives as long as it is read.
+    tokio::spawn(async move {
+        let mut answers = answers;
+        while let Ok(Some(_)) = answers.message().await {}
+    });
+    send
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dry_run_shows_and_changes_nothing() {
+    in_time(async {
+        let world = world();
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        let planned = world.ask(&["drain", "member1", "--dry-run"]).await;
+        assert_snapshot!("drain_dry_run", planned.text);
+        assert_eq!(taints(&world), Value::Null);
+        let json = world
+            .ask_json(&["drain", "member1", "--dry-run", "--accept-fewer-copies"])
+            .await;
+        assert_eq!(json["taint"]["value"], "accept-fewer-copies");
+        assert_snapshot!("drain_json", serde_json::to_string_pretty(&json).unwrap());
+        queue.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_adds_its_taint_and_undrain_removes_exactly_that() {
+    in_time(async {
+        let world = world();
+        let mut tainted = cluster("member1", "True");
+        tainted.spec.taints = serde_json::from_value(json!([{"key": DRAIN, "effect": "NoSchedule"}])).unwrap();
+        world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", json!(tainted)));
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        let drained = world
+            .ask(&["drain", "member1", "--yes", "--detach", "--reason", "new disks"])
+            .await;
+        assert_eq!(drained.status, ExitStatus::Fine);
+        assert_snapshot!(drained.text, @r"
+        member1 is drained: what may leave it goes at the queue's rate.
+        To follow it: failoverctl drain member1
+        Undo: failoverctl undrain member1
+        ");
+        let stored = taints(&world);
+        let at = world.around.clock.now();
+        assert_eq!(stored[0], json!({"key": DRAIN, "effect": "NoSchedule"}));
+        assert_eq!(
+            (&stored[1]["key"], &stored[1]["effect"], stored[1]["value"].is_null()),
+            (&json!(DRAIN), &json!("NoExecute"), true)
+        );
+        let added: jiff::Timestamp = stored[1]["timeAdded"].as_str().unwrap().parse().unwrap();
+        assert!(at.duration_since(added).as_secs() <= 1, "{added} is not about {at}");
+        let events = world.sandbox.list("v1", "Event");
+        let told = events
+            .iter()
+            .find(|event| event["reason"] == "ClusterDrainStarted")
+            .unwrap();
+        assert_eq!(told["message"], "drained by failoverctl: new disks");
+
+        // Again: nothing to change, nothing to ask.
+        let version = |world: &World| {
+            let cluster: Value = world.get("cluster.karmada.io/v1alpha1", "Cluster", None, "member1");
+            cluster["metadata"]["resourceVersion"].clone()
+        };
+        let before = version(&world);
+        let again = world.ask(&["drain", "member1", "--yes", "--detach"]).await;
+        assert!(again.text.starts_with("member1 is drained already."), "{}", again.text);
+        assert_eq!(version(&world), before);
+
+        let tried = world.ask(&["undrain", "member1", "--dry-run"]).await;
+        assert_snapshot!("undrain_dry_run", tried.text);
+        let ended = world.ask(&["undrain", "member1", "--yes"]).await;
+        assert_eq!(ended.status, ExitStatus::Fine);
+        assert!(
+            ended.text.ends_with("Undo: failoverctl drain member1\n"),
+            "{}",
+            ended.text
+        );
+        assert_eq!(taints(&world), json!([{"key": DRAIN, "effect": "NoSchedule"}]));
+        let twice = world.try_ask(&["undrain", "member1", "--yes"]).await.unwrap_err();
+        assert_eq!(twice.status(), ExitStatus::Problem);
+        assert_snapshot!(twice.to_string(), @r"
+        cannot end the drain of member1: Cluster member1 has no taint cluster.karmada.io/drain:NoExecute
+          next: nothing to do
+        ");
+        queue.stop().await;
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_is_asked_and_may_say_no() {
+    in_time(async {
+        let world = world();
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        let nobody = world.try_ask(&["drain", "member1"]).await.unwrap_err();
+        assert_eq!(nobody.status(), ExitStatus::Usage);
+        world.console.will_answer("n\n");
+        let declined = world.ask(&["drain", "member1", "--reason", "new disks"]).await;
+        assert_eq!(declined.status, ExitStatus::Problem);
+        assert_eq!(taints(&world), Value::Null);
+        let notes = world.console.notes();
+        assert!(
+            notes.contains("This adds taint cluster.karmada.io/drain:NoExecute on member1, because: new disks."),
+            "{notes}"
+        );
+        assert!(notes.contains("Move (2)"), "{notes}");
+        queue.stop().await;
+    })
+    .await;
+}
+
+/// With something off that is needed, a taint would stand and nothing would leave: it says which.
+#[tokio::test(start_paused = true)]
+async fn what_is_off_is_named() {
+    in_time(async {
+        let world = World::new(&["evictor"]);
+        let off = lease("taint-manager", 0, "Failover=false");
+        world.put(typed("coordination.k8s.io/v1", "Lease", json!(off)));
+        let refused = world.try_ask(&["drain", "member2", "--yes"]).await.unwrap_err();
+        assert_eq!(refused.status(), ExitStatus::Problem);
+        assert_snapshot!(refused.to_string(), @r"
+        cannot drain member2: nothing would leave it: controller evictionQueue is not running, so nothing is queued or released; controller evictor is not running, so nothing is evicted; feature gate Failover is off for taintManager (to switch it on: --feature-gates=Failover=true)
+          next: start what does not run and switch on what is off, then drain; who runs: failoverctl status
+        ");
+        let unknown = world.try_ask(&["drain", "member9", "--yes"]).await.unwrap_err();
+        assert_snapshot!(unknown.to_string(), @r"
+        cannot drain member9: there is no Cluster member9
+          next: choose one of those that there are: member1, member2, member3
+        ");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_an_evictor_at_the_queue_it_refuses() {
+    in_time(async {
+        let world = world();
+        let queue = world.start_queue().await;
+        let refused = world.try_ask(&["drain", "member1", "--yes"]).await.unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .contains("no evictor is connected to the eviction queue"),
+            "{refused}"
+        );
+        queue.stop().await;
+    })
+    .await;
+}
+
+/// Ctrl-C ends the following, not the drain.
+#[tokio::test(start_paused = true)]
+async fn ctrl_c_detaches_and_says_so() {
+    in_time(async {
+        let world = world();
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        let interrupted = async {
+            world
+                .console
+                .wait_for("have to leave and are not in the queue yet")
+                .await;
+            world.console.interrupt();
+        };
+        let (left, ()) = tokio::join!(world.ask(&["drain", "member1", "--yes"]), interrupted);
+        assert_eq!(
+            left.status,
+            ExitStatus::TimedOut,
+            "what follows in a script counts on an empty cluster"
+        );
+        assert_snapshot!(left.text, @r"
+        Detached: the drain of member1 goes on.
+        To follow it: failoverctl drain member1
+        Undo: failoverctl undrain member1
+        ");
+        assert!(
+            world
+                .console
+                .notes()
+                .contains("Ctrl-C ends the following, not the drain; that ends with: failoverctl undrain member1")
+        );
+        assert_eq!(taints(&world)[0]["key"], DRAIN);
+        queue.stop().await;
+    })
+    .await;
+}
+
+/// Only what is held is left: it says which and why, and ends with exit status 1.
+#[tokio::test(start_paused = true)]
+async fn it_ends_when_only_what_is_held_is_left() {
+    in_time(async {
+        let world = world();
+        world.put(json!({
+            "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "freeze"},
+            "spec": {"scope": "Clusters", "clusters": ["member1"], "reason": "a change freeze"},
+        }));
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        world.ask(&["drain", "member1", "--yes", "--detach"]).await;
+        let stored = taints(&world)[0].clone();
+        let added = stored["timeAdded"].as_str().unwrap();
+        let mut entry = world.entry();
+        let key = entry.key.as_mut().unwrap();
+        key.cause = format!("{DRAIN}:NoExecute@{added}");
+        entry.due_at = objects::proto(0);
+        let _published = world.publish(vec![entry]).await;
+        let ended = world.ask(&["drain", "member1", "--yes"]).await;
+        assert_eq!(ended.status, ExitStatus::Problem);
+        assert!(
+            ended
+                .text
+                .starts_with("member1 is not empty: 1 entry left, all of them held."),
+            "{}",
+            ended.text
+        );
+        assert!(
+            ended.text.contains("default/nginx-deployment  Paused"),
+            "{}",
+            ended.text
+        );
+
+        let undrained = world.ask_json(&["undrain", "member1", "--dry-run"]).await;
+        assert_eq!(undrained["abandons"][0]["binding"], "default/nginx-deployment");
+        assert_snapshot!(
+            "undrain_json",
+            serde_json::to_string_pretty(&undrained).unwrap().replace(added, "TIME")
+        );
+        queue.stop().await;
+    })
+    .await;
+}
+
+/// Nothing is on the cluster that may leave: the drain ends at once.
+#[tokio::test(start_paused = true)]
+async fn an_empty_cluster_is_drained_at_once() {
+    in_time(async {
+        let world = world();
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        let drained = world.ask(&["drain", "member3", "--yes"]).await;
+        assert_eq!(drained.status, ExitStatus::Fine);
+        assert!(
+            drained
+                .text
+                .starts_with("member3 is drained: nothing is left on it that may leave."),
+            "{}",
+            drained.text
+        );
+        let late = world.ask(&["drain", "member1", "--yes", "--within", "30s"]).await;
+        assert_eq!(late.status, ExitStatus::TimedOut);
+        assert!(
+            late.text
+                .starts_with("member1 is not empty yet: the time of --within is over"),
+            "{}",
+            late.text
+        );
+        queue.stop().await;
+    })
+    .await;
+}

@@ -1,0 +1,154 @@
+//! `dump` and `--from`: what is in it, what is not, and that the reading commands say the same on it.
+
+use std::path::Path;
+
+use clap::Parser;
+use failoverctl::Cli;
+use failoverctl::failure::{ExitStatus, Failure};
+use failoverctl::run::{Answer, run};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::live::{LIMIT, World, typed};
+use crate::objects::cluster;
+
+async fn from(world: &World, file: &Path, args: &[&str]) -> Result<Answer, Failure> {
+    let cli = [&["failoverctl", "--from", file.to_str().unwrap()], args].concat();
+    run(&Cli::try_parse_from(cli).unwrap(), &world.around).await
+}
+
+fn without_as_of(text: &str) -> Value {
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    value.as_object_mut().unwrap().remove("asOf");
+    value
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reading_commands_say_the_same_on_a_dump() {
+    tokio::time::timeout(LIMIT, async {
+        let world = World::new(&[]);
+        let queue = world.start_queue().await;
+        let _published = world.publish(vec![world.entry()]).await;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("dump.jsonl");
+        let path = file.to_str().unwrap();
+        let written = world.ask(&["dump", "-f", path]).await;
+        assert_eq!(written.status, ExitStatus::Fine, "{}", written.text);
+        for args in [
+            &["status", "-o", "json"][..],
+            &["plan", "--fail", "member2", "-o", "json"],
+            &["plan", "--drain", "member1", "-o", "json"],
+            &["history", "-o", "json"],
+            &["explain", "binding", "default/nginx-deployment", "-o", "json"],
+            &["explain", "cluster", "member1", "-o", "json"],
+            &["explain", "policy", crate::taints::NO_EXECUTE, "-o", "json"],
+            &["queue", "list", "-o", "json"],
+            &["queue", "show", "default/nginx-deployment", "-o", "json"],
+            &["pause", "list", "-o", "json"],
+        ] {
+            let living = world.ask(args).await;
+            let dumped = from(&world, &file, args).await.unwrap();
+            assert_eq!(without_as_of(&dumped.text), without_as_of(&living.text), "{args:?}");
+            assert_eq!(dumped.status, living.status, "{args:?}");
+        }
+        assert!(world.console.notes().contains("when the dump was made"));
+        queue.stop().await;
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_secret_is_in_it() {
+    let world = World::new(&[]);
+    world.put(json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "member1", "namespace": "karmada-system"},
+        "stringData": {"token": "very-secret"},
+    }));
+    let mut member = json!(cluster("member1", "True"));
+    member["spec"]["secretRef"] = json!({"namespace": "karmada-system", "name": "member1"});
+    member["spec"]["proxyURL"] = json!("https://me:very-secret@proxy:8080");
+    member["metadata"]["annotations"] =
+        json!({"kubectl.kubernetes.io/last-applied-configuration": "{\"very-secret\": 1}"});
+    world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", member));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("dump.jsonl");
+    let written = world.ask(&["dump", "-f", file.to_str().unwrap()]).await;
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("very-secret"), "{text}");
+    assert!(!text.contains("\"kind\":\"Secret\""));
+    assert!(text.contains("https://proxy:8080"));
+    let shown = written.text.replace(directory.path().to_str().unwrap(), "DIR");
+    let bytes = std::fs::metadata(&file).unwrap().len().to_string();
+    assert_snapshot!("dump_without_queue", shown.replace(&bytes, "N"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_dump_is_refused() {
+    let world = World::new(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("dump.jsonl");
+    world.ask(&["dump", "-f", file.to_str().unwrap()]).await;
+    let again = world
+        .try_ask(&["dump", "-f", file.to_str().unwrap()])
+        .await
+        .unwrap_err();
+    assert_eq!(again.status(), ExitStatus::Usage);
+    assert!(
+        again
+            .to_string()
+            .ends_with("next: name another file with -f: none is overwritten"),
+        "{again}"
+    );
+
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let refused = async |text: &str| {
+        let file = directory.path().join("bad");
+        std::fs::write(&file, text).unwrap();
+        let failure = from(&world, &file, &["status"]).await.unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Usage);
+        failure.one_line().replace(directory.path().to_str().unwrap(), "DIR")
+    };
+    let lines: Vec<&str> = whole.lines().collect();
+    let objects = lines.len() - 2;
+    let no_end = refused(&lines[..lines.len() - 1].join("\n")).await;
+    assert_eq!(
+        no_end,
+        format!(
+            "cannot read the dump DIR/bad: it is cut off at line {}, after {objects} objects and answers: its last line is missing",
+            lines.len()
+        )
+    );
+    let in_a_line = refused(&whole[..lines[0].len() + 40]).await;
+    assert!(
+        in_a_line.contains("it is cut off at line 2, after 0 objects"),
+        "{in_a_line}"
+    );
+    let one_away = [&lines[..1], &lines[2..]].concat().join("\n");
+    let missing = refused(&one_away).await;
+    assert!(
+        missing.ends_with(&format!("it says that it has {objects} lines, and has {}", objects - 1)),
+        "{missing}"
+    );
+    assert_snapshot!(refused("").await, @"cannot read the dump DIR/bad: it is empty");
+    assert_snapshot!(refused("hello\n").await, @"cannot read the dump DIR/bad: it is no dump: its first line says nothing of one");
+    assert_snapshot!(
+        refused("{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}\n").await,
+        @"cannot read the dump DIR/bad: it is no dump: it begins with a Pod of v1"
+    );
+    let newer = whole.replacen("failoverctl.karmada.io/v1alpha1", "failoverctl.karmada.io/v9", 1);
+    assert!(
+        refused(&newer)
+            .await
+            .contains("it is a dump of version failoverctl.karmada.io/v9")
+    );
+
+    let changing = from(&world, &file, &["drain", "member1", "--yes"]).await.unwrap_err();
+    assert_eq!(changing.status(), ExitStatus::Usage);
+    assert!(
+        changing
+            .to_string()
+            .contains("a dump can be looked at, and neither changed nor followed"),
+        "{changing}"
+    );
+}
