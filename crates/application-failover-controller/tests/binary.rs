@@ -14,3 +14,19 @@ fn old_flags_are_accepted_with_a_warning_each() {
     )];
     assert_old_flags_are_warned_about(program, &expected);
 }
+
+#[test]
+fn flags_of_the_queue_that_make_no_sense_are_named() {
+    let program = Program {
+        file: env!("CARGO_BIN_EXE_application-failover-controller"),
+        command: &[],
+    };
+    let said = program.run(&["--queue-client-cert-file=own.crt"]);
+    assert_eq!(said.status, Some(2), "{}", said.text);
+    assert!(
+        said.text
+            .contains("--queue-client-cert-file is given without --queue-client-key-file"),
+        "{}",
+        said.text
+    );
+}

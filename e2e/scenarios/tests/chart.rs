@@ -4,6 +4,7 @@
     reason = "clippy does not see that the helpers of a test are test code"
 )]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -118,18 +119,21 @@ fn each_value_installs_the_file_that_stands_for_it() {
 }
 
 #[test]
-fn rights_on_the_queue_are_installed_whatever_the_values_say() {
+fn rights_are_installed_whatever_the_values_say() {
     let Some(binaries) = available_with(Tool::Helm, "rendering the charts") else {
         return;
     };
     let helm = Helm::new(binaries, "/dev/null".into());
-    let path = chart().join("rbac/eviction-queue.yaml");
-    let text = std::fs::read_to_string(path).unwrap();
-    let expected: Vec<String> = text.split("---\n").map(without_comments).collect();
-    let rights = |settings: &[&str]| {
-        let mut objects = helm.rendered(settings);
-        objects.retain(|object| object.contains("rbac.authorization.k8s.io/v1"));
+    let files = std::fs::read_dir(chart().join("rbac")).unwrap();
+    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let expected: BTreeSet<String> = texts
+        .flat_map(|text| text.split("---\n").map(without_comments).collect::<Vec<_>>())
+        .collect();
+    let rights = |settings: &[&str]| -> BTreeSet<String> {
+        let objects = helm.rendered(settings).into_iter();
         objects
+            .filter(|object| object.contains("rbac.authorization.k8s.io/v1"))
+            .collect()
     };
     assert_eq!(rights(&[]), expected);
     assert_eq!(rights(&["mode=beside"]), expected);

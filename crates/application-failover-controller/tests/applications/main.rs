@@ -4,13 +4,20 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     clippy::needless_pass_by_value,
     reason = "helpers of tests count as tests"
 )]
 
+mod any_order;
 mod bad_input;
 mod clocks;
 mod crowds;
 mod entries;
+#[allow(dead_code, reason = "the agent's tests use more of it")]
+#[path = "../../../agent/tests/pull/log.rs"]
+mod log;
+mod moves;
 mod outages;
+mod rights;
 mod scene;

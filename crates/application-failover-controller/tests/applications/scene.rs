@@ -96,7 +96,10 @@ impl Scene {
         let targets: Vec<Value> = clusters.iter().map(|c| json!({"name": c, "replicas": 2})).collect();
         let mut binding = json!({
             "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
-            "metadata": {"namespace": "default", "name": name, "annotations": {"somebody": "else's"}},
+            "metadata": {
+                "namespace": "default", "name": name, "annotations": {"somebody": "else's"},
+                "labels": {"propagationpolicy.karmada.io/permanent-id": "p"},
+            },
             "spec": {
                 "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": name, "uid": "t"},
                 "replicas": 2, "clusters": targets, "placement": {"clusterAffinity": {}},
