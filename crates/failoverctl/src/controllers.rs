@@ -53,7 +53,7 @@ const fn duty(controller: &'static str, needed: Needed, undone: &'static str) ->
 }
 
 /// In the order of the pipeline.
-const DUTIES: [Duty; 14] = [
+const DUTIES: [Duty; 15] = [
     duty(
         "clusterStatus",
         Needed::Standalone,
@@ -73,6 +73,11 @@ const DUTIES: [Duty; 14] = [
         "taintManager",
         Needed::Always,
         "no taint puts a workload into the eviction queue",
+    ),
+    duty(
+        "applicationFailover",
+        Needed::Always,
+        "no application that fails on a healthy cluster leaves it",
     ),
     duty(
         "evictionQueue",

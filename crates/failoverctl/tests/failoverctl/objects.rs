@@ -53,11 +53,12 @@ pub fn fleet(member1: Cluster) -> Vec<Cluster> {
     vec![member1, cluster("member2", "True"), cluster("member3", "True")]
 }
 
-pub const CONTROLLERS: [&str; 14] = [
+pub const CONTROLLERS: [&str; 15] = [
     "cluster-status",
     "cluster",
     "cluster-taint-policy",
     "taint-manager",
+    "application-failover",
     "eviction-queue",
     "evictor",
     "scheduler",
