@@ -20,4 +20,6 @@ pub use verdict::{ApplicationVerdict, NotFailing, verdict};
 pub use wanted::{wanted, withdraw_reason};
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod testing;

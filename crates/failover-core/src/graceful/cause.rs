@@ -96,6 +96,9 @@ pub enum Block {
 }
 
 /// The block of `cluster` by `spec.activeEvictionHistory`; of several items the longest counts.
+///
+/// A task that a stock controller wrote has no item, and blocks from its own time on: the workload is not to go back at
+/// once to where it failed. Ours tells its cause in words; without an item somebody has removed that, and the block is over.
 #[must_use]
 pub fn block(binding: &Binding, cluster: &str, now: Timestamp) -> Block {
     let seconds = binding
@@ -112,7 +115,12 @@ pub fn block(binding: &Binding, cluster: &str, now: Timestamp) -> Block {
         .filter(|item| item.cluster_name == cluster)
         .map(|item| item.creation_timestamp.0)
         .max();
-    match latest {
+    let by_task = || {
+        let task = binding.spec.task(&cluster.into())?;
+        let is_stock_s = task.reason == task_words::APPLICATION_FAILURE && task.message.is_none() && seconds > 0;
+        is_stock_s.then(|| task.creation_timestamp.as_ref().map_or(now, |time| time.0))
+    };
+    match latest.or_else(by_task) {
         None => Block::None,
         Some(_) if seconds <= 0 => Block::UntilCleared,
         Some(at) => {
@@ -210,6 +218,7 @@ mod tests {
     #[case::absent_is_600("Unhealthy", "True", json!(null), failed_at("00:00:00"), false)]
     #[case::no_end("Unhealthy", "True", json!(0), failed_at("00:00:00"), false)]
     #[case::cleared("Unhealthy", "True", json!(0), json!([]), true)]
+    #[case::cleared_before_its_end("Unhealthy", "True", json!(600), json!([]), true)]
     fn an_application_s_cause(
         #[case] health: &str,
         #[case] ready: &str,
@@ -217,9 +226,24 @@ mod tests {
         #[case] history: Value,
         #[case] is_gone: bool,
     ) {
-        let binding = binding(health, &seconds, &history, "[]");
+        let mut binding = binding(health, &seconds, &history, "[]");
+        binding.spec.graceful_eviction_tasks[0].message = Some("the application is unhealthy".to_owned());
         let task = &binding.spec.graceful_eviction_tasks[0];
         let state = gone(&binding, task, &cluster(ready), NOW.parse().unwrap());
+        assert_eq!(state.is_gone(), is_gone, "{state:?}");
+    }
+
+    // Taken over from a stock controller, which writes neither history nor words, and a time only later.
+    #[rstest]
+    #[case::blocked(json!(600), json!("2026-01-01T00:00:00Z"), false)]
+    #[case::by_default(json!(null), json!("2026-01-01T00:00:00Z"), false)]
+    #[case::no_longer(json!(500), json!("2026-01-01T00:00:00Z"), true)]
+    #[case::not_stamped_yet(json!(500), json!(null), false)]
+    fn a_stock_task_blocks_from_its_own_time_on(#[case] seconds: Value, #[case] time: Value, #[case] is_gone: bool) {
+        let mut binding = binding("Unhealthy", &seconds, &json!([]), "[]");
+        binding.spec.graceful_eviction_tasks[0].creation_timestamp = serde_json::from_value(time).unwrap();
+        let task = &binding.spec.graceful_eviction_tasks[0];
+        let state = gone(&binding, task, &cluster("True"), NOW.parse().unwrap());
         assert_eq!(state.is_gone(), is_gone, "{state:?}");
     }
 

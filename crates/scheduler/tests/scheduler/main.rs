@@ -221,6 +221,27 @@ fn the_end_of_a_block_wakes_the_binding() {
     });
 }
 
+/// The old copy is still on its way out: its task does not outlast the block.
+#[test]
+fn the_end_of_a_block_wakes_the_binding_also_while_the_copy_leaves() {
+    paused(async {
+        let bench = Bench::new(&["member1"]);
+        let _process = bench.start_scheduler("a").await;
+        bench.put_deployment(&json!({
+            "placement": {"clusterAffinity": {"clusterNames": ["member1"]}},
+            "activeEvictionHistory": [{"clusterName": "member1", "creationTimestamp": bench.started}],
+            "gracefulEvictionTasks": [{
+                "fromCluster": "member1", "reason": "ApplicationFailure", "creationTimestamp": bench.started,
+                "producer": "resource-binding-application-failover-controller",
+            }],
+        }));
+        bench.until(599).await;
+        assert_eq!(bench.placed().await, "");
+        bench.until(600).await;
+        assert_eq!(bench.placed().await, "member1:3");
+    });
+}
+
 #[test]
 fn a_cluster_that_does_not_exist_any_more_leaves_the_result() {
     paused(async {

@@ -56,7 +56,6 @@ pub(crate) fn task(
         preserved_label_state: state.labels.clone(),
         creation_timestamp: Some(Time(to_the_second(now))),
         clusters_before_failover: spec.clusters.iter().map(|target| target.name.clone()).collect(),
-        ..GracefulEvictionTask::default()
     }
 }
 

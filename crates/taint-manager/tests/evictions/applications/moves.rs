@@ -150,6 +150,34 @@ fn a_recovered_application_stays() {
     });
 }
 
+/// At whatever moment of its eviction an application recovers: once that is stored it does not leave any more.
+#[test]
+fn what_has_recovered_does_not_leave_afterwards() {
+    let mut left = 0;
+    // It is due between second 25 and 27; odd steps, so that the moments fall before, into and after what happens.
+    let moments: Vec<u64> = (24_903..27_900).step_by(197).collect();
+    for at_millis in &moments {
+        let at_millis = *at_millis;
+        left += paused(async move {
+            let stage = Stage::new(&["m1", "m2"], 1.0).await;
+            let scene = &stage.scene;
+            scene.binding("web", &["m1"], tolerates(5));
+            stage.report("default/web", &[("m1", "Unhealthy")]).await;
+            scene.until_millis(at_millis).await;
+            stage.report("default/web", &[("m1", "Healthy")]).await;
+            let has_left = scene.task("default/web", "m1").await;
+            scene.until(60).await;
+            assert_eq!(scene.task("default/web", "m1").await, has_left, "{at_millis} ms");
+            assert!(scene.entries().await.is_empty(), "{at_millis} ms");
+            usize::from(has_left.is_some())
+        });
+    }
+    assert!(
+        (1..moments.len()).contains(&left),
+        "some moments are before it and some after: {left}"
+    );
+}
+
 /// The application fails, and then its cluster: one task, one record, whoever comes first.
 #[test]
 fn together_with_the_failure_of_the_cluster_there_is_one_task() {
