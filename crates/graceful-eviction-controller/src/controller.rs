@@ -1,4 +1,4 @@
-//! The wiring: informers, queue, workers. Rooms: `index` (what is known), `reconcile` (one binding: what is decided about its
+//! The wiring: informers, queue, workers. Rooms: `index` and `seen` (what is known), `reconcile` (one binding: what is decided about its
 //! tasks is carried out), `writer` (the only place that writes bindings), `records` (how moves ended).
 
 use std::sync::Arc;

@@ -1,8 +1,7 @@
-//! What is known: bindings, clusters, and what stood in a binding when a task was first seen. No network.
+//! What is known: bindings and clusters, and which bindings a change concerns. No network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
@@ -11,13 +10,11 @@ use api_types::work::{Binding, condition};
 use binding_writer::{BindingInformers, BindingStores, OwnWrites, binding_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
-use failover_core::graceful::Baseline;
 use failover_core::graceful::mirrors::{is_mirror, key_of, owner_labels};
 use scheduler_filters::Fleet;
-use std::sync::{Mutex, PoisonError};
-use tokio::time::Instant;
 
 use crate::records::Records;
+use crate::seen::Seen;
 
 /// Index of bindings with tasks by every cluster that matters to them.
 const BY_CLUSTER: &str = "gracefulEviction/clusters";
@@ -26,63 +23,6 @@ const BY_CLUSTER: &str = "gracefulEviction/clusters";
 const LEAVING: &str = "gracefulEviction/leaving";
 /// Index of attached bindings with tasks by the labels of those that need their object.
 const ATTACHED: &str = "gracefulEviction/attached";
-
-/// What stood in each binding when each of its tasks was first seen.
-#[derive(Clone, Default)]
-pub(crate) struct Seen {
-    tasks: Arc<Mutex<BTreeMap<BindingKey, BTreeMap<String, Known>>>>,
-}
-
-#[derive(Clone)]
-struct Known {
-    baseline: Arc<Baseline>,
-    since: Instant,
-}
-
-impl Seen {
-    /// Takes in one change of a binding. The version before a task appeared is the baseline: what changed with the task
-    /// or after it is fresh, also when versions in between were never seen.
-    pub(crate) fn apply(&self, key: &BindingKey, before: Option<&Binding>, after: Option<&Binding>) {
-        let mut all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        let tasks = after.map_or(&[][..], |after| &after.spec.graceful_eviction_tasks);
-        let Some(after) = after.filter(|_| !tasks.is_empty()) else {
-            all.remove(key);
-            return;
-        };
-        let known = all.remove(key).unwrap_or_default();
-        let had = |cluster: &str| {
-            before.is_some_and(|before| {
-                before
-                    .spec
-                    .graceful_eviction_tasks
-                    .iter()
-                    .any(|task| task.from_cluster == cluster)
-            })
-        };
-        let kept = tasks
-            .iter()
-            .map(|task| {
-                let same = known
-                    .get(&task.from_cluster)
-                    .filter(|known| known.baseline.is_of(task))
-                    .cloned();
-                let known = same.unwrap_or_else(|| Known {
-                    baseline: Arc::new(Baseline::take(before.filter(|_| !had(&task.from_cluster)), after, task)),
-                    since: Instant::now(),
-                });
-                (task.from_cluster.clone(), known)
-            })
-            .collect();
-        all.insert(key.clone(), kept);
-    }
-
-    /// The baseline of a task, and for how long it has been known.
-    pub(crate) fn get(&self, key: &BindingKey, cluster: &str) -> Option<(Arc<Baseline>, Duration)> {
-        let all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.get(key)?.get(cluster)?;
-        Some((Arc::clone(&known.baseline), known.since.elapsed()))
-    }
-}
 
 /// The informers of this controller.
 pub(crate) struct Informers {

@@ -14,6 +14,7 @@ mod index;
 mod reassert;
 mod reconcile;
 mod records;
+mod seen;
 mod wiring;
 mod writer;
 

@@ -97,7 +97,7 @@ pub fn may_run(binding: &Binding, target: &TargetCluster) -> bool {
 #[must_use]
 pub fn waits_for_another(task: &GracefulEvictionTask) -> bool {
     task.effective_purge_mode() != PurgeMode::Directly
-        && task.grace_period_seconds.is_none()
+        && task.grace_period_seconds.is_none_or(|seconds| seconds < 0)
         && task.suppress_deletion != Some(false)
 }
 

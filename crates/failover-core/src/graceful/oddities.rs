@@ -81,6 +81,7 @@ fn holds(task: &GracefulEvictionTask) -> (u8, i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use rstest::rstest;
     use serde_json::{Value, json};
 
@@ -108,6 +109,49 @@ mod tests {
             .map(|(field, how)| format!("{field}: {how}"))
             .collect();
         assert_eq!(told, expected);
+    }
+
+    fn any_task() -> impl Strategy<Value = GracefulEvictionTask> {
+        let from = prop::sample::select(vec!["m1", "m2", "m3"]);
+        let producer = prop::sample::select(vec!["TaintManager", "DependencyMirror", "other"]);
+        let mode = prop::option::of(prop::sample::select(vec![
+            "Directly",
+            "Gracefully",
+            "Never",
+            "Immediately",
+            "Later",
+        ]));
+        let more = (
+            producer,
+            mode,
+            prop::option::of(-5_i32..900),
+            prop::option::of(any::<bool>()),
+        );
+        (from, more).prop_map(|(from, (producer, mode, grace, suppress))| {
+            task(
+                from,
+                &json!({"producer": producer, "purgeMode": mode, "gracePeriodSeconds": grace, "suppressDeletion": suppress}),
+            )
+        })
+    }
+
+    proptest! {
+        // However many there are: one task is left for each cluster, and it is the same one whatever the order.
+        #[test]
+        fn one_task_is_left_for_each_cluster(tasks in prop::collection::vec(any_task(), 0..8)) {
+            let left = |tasks: &[GracefulEvictionTask]| -> BTreeMap<String, (u8, i32)> {
+                let surplus = surplus(tasks);
+                let kept = tasks.iter().enumerate().filter(|(index, _)| !surplus.contains(index));
+                let kept: Vec<_> = kept.map(|(_, task)| (task.from_cluster.clone(), holds(task))).collect();
+                let by_cluster: BTreeMap<_, _> = kept.iter().cloned().collect();
+                assert_eq!(kept.len(), by_cluster.len(), "two for one cluster");
+                by_cluster
+            };
+            let clusters: BTreeSet<_> = tasks.iter().map(|task| task.from_cluster.clone()).collect();
+            let reversed: Vec<_> = tasks.iter().rev().cloned().collect();
+            prop_assert_eq!(left(&tasks).into_keys().collect::<BTreeSet<_>>(), clusters);
+            prop_assert_eq!(left(&tasks), left(&reversed));
+        }
     }
 
     #[rstest]

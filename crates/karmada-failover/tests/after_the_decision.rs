@@ -1,5 +1,6 @@
-//! State that is preserved, end to end: a StatefulSet's status in a member becomes labels of the new copy, by JSONPath, and
-//! the labels stay; with every controller of the project, over a member that is gone.
+//! What follows an eviction, with every controller of the project, over a member that is gone: a StatefulSet's status in a
+//! member becomes labels of the new copy, by JSONPath, and the labels stay; the record of the move has all its times; and
+//! one flag switches records off for everybody who writes them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -135,6 +136,93 @@ fn what_the_status_said_is_a_label_of_the_new_copy_and_stays(#[case] purge_mode:
         pass(3_600).await;
         assert!(on(&world, home).is_none(), "the old copy went");
         assert_eq!(label(&world), "2");
+        world.finish(vec![process]).await;
+    });
+}
+
+// The evictor writes none, and graceful eviction does not make up for it: one flag for both.
+#[test]
+fn without_records_a_move_leaves_none() {
+    simulate(|| async {
+        let world = World::with_rate(&MEMBERS, PACE.evictions_per_second);
+        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
+        example::taint_policies(&PACE)
+            .into_iter()
+            .for_each(|policy| world.create(policy));
+        world.create(policy("Gracefully"));
+        let process = world.run("all-in-one", &["--failover-records=false"]).await;
+        pass(60).await;
+        world.create(stateful_set());
+        pass(120).await;
+        let home = if on(&world, "member1").is_some() {
+            "member1"
+        } else {
+            "member2"
+        };
+        world.member(home).stop();
+        pass(900).await;
+        let told = world.events("ResourceBinding", "db-statefulset");
+        for reason in ["Evicted", "EvictWorkloadFromClusterSucceed"] {
+            assert!(told.iter().any(|(told, _)| told == reason), "{told:?}");
+        }
+        assert!(
+            world
+                .plane()
+                .list("failover.karmada.io/v1alpha1", "FailoverRecord")
+                .is_empty()
+        );
+        world.finish(vec![process]).await;
+    });
+}
+
+// Never: the member comes back with the old copy, and both run, until a person removes the task.
+#[test]
+fn never_keeps_the_old_copy_until_a_person_removes_the_task() {
+    simulate(|| async {
+        let world = World::with_rate(&MEMBERS, PACE.evictions_per_second);
+        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
+        example::taint_policies(&PACE)
+            .into_iter()
+            .for_each(|policy| world.create(policy));
+        world.create(policy("Never"));
+        let process = world.run("all-in-one", &[]).await;
+        pass(60).await;
+        world.create(stateful_set());
+        pass(120).await;
+        let (home, other) = if on(&world, "member1").is_some() {
+            ("member1", "member2")
+        } else {
+            ("member2", "member1")
+        };
+        world.member(home).stop();
+        pass(900).await;
+        world.member(home).resume();
+        pass(3_600).await;
+        assert!(on(&world, home).is_some() && on(&world, other).is_some());
+        let binding = world.binding(BINDING).await.unwrap();
+        assert_eq!(binding.spec.graceful_eviction_tasks[0].from_cluster, home);
+        let said = &binding.condition("GracefulEviction").unwrap().message;
+        assert!(
+            said.contains("purgeMode: Never: the copy stays until a person removes the task"),
+            "{said}"
+        );
+
+        let mut edited = world
+            .plane()
+            .get(
+                "work.karmada.io/v1alpha2",
+                "ResourceBinding",
+                Some("shop"),
+                "db-statefulset",
+            )
+            .unwrap();
+        edited["spec"]["gracefulEvictionTasks"] = json!([]);
+        world.put(edited);
+        pass(60).await;
+        assert!(on(&world, home).is_none() && on(&world, other).is_some());
+        let records = world.plane().list("failover.karmada.io/v1alpha1", "FailoverRecord");
+        let outcome = &records[0]["status"]["outcome"];
+        assert_eq!(*outcome, "Completed", "the workload was healthy elsewhere: {records:?}");
         world.finish(vec![process]).await;
     });
 }
