@@ -147,6 +147,6 @@ fn goes_on(failure: &Failure, result: &DrainResult) -> Failure {
         status,
         format!("cannot follow the drain of {}", result.cluster),
         format!("{}; the drain goes on", failure.one_line()),
-        format!("{}; to end the drain: {}", failure.next(), result.undo),
+        format!("{}; to end the drain: {}", failure.next(), result.end),
     )
 }

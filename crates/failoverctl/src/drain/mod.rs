@@ -17,7 +17,9 @@ use api_types::ClusterName;
 use api_types::names::taint::DRAIN;
 use api_types::work::Binding;
 use eviction_queue_api::v1;
+use k8s_openapi::api::core::v1::Taint;
 use scheduler_filters::FewerCopies;
+use scheduler_filters::feasibility::ACCEPT_FEWER_COPIES;
 use scheduler_filters::plan::{Proposal, drain_taint};
 
 use crate::change::{Go, agreed, command, require_consent};
@@ -77,7 +79,8 @@ pub async fn drain(
         held: Vec::new(),
         old_copies: 0,
         queue_error: gathered.queue.as_ref().err().map(Failure::one_line),
-        undo: command(target, &["undrain".to_owned(), args.cluster.clone()]),
+        undo: undo(change, taint::on(&cluster), &args.cluster, target),
+        end: command(target, &["undrain".to_owned(), args.cluster.clone()]),
     };
     if args.change.dry_run {
         return Ok(Came::To(result));
@@ -104,6 +107,24 @@ pub async fn drain(
     }
     follow(control_plane, queue, args, target, around, &mut result).await?;
     Ok(Came::To(result))
+}
+
+/// What takes a change back: another value is changed back, and not the drain of somebody else ended.
+fn undo(change: Change, before: Option<&Taint>, cluster: &str, target: &Target) -> Option<String> {
+    match (change, before) {
+        (Change::None, _) => None,
+        (Change::ValueChanged, Some(before)) => Some(drain_so(before, cluster, target)),
+        (Change::Added | Change::ValueChanged, _) => Some(command(target, &["undrain".to_owned(), cluster.to_owned()])),
+    }
+}
+
+/// The command that drains a cluster by a taint like this one.
+fn drain_so(taint: &Taint, cluster: &str, target: &Target) -> String {
+    let mut again = vec!["drain".to_owned(), cluster.to_owned()];
+    if taint.value.as_deref() == Some(ACCEPT_FEWER_COPIES) {
+        again.push("--accept-fewer-copies".to_owned());
+    }
+    command(target, &again)
 }
 
 fn fewer_copies(args: &DrainArgs) -> FewerCopies {
@@ -168,10 +189,6 @@ pub async fn undrain(
     let taints = Taints::of(control_plane, &what);
     let gone = |read: &api_types::cluster::Cluster| removed(read).map(Some).ok_or_else(|| not_drained(&what, read));
     taints.write(&args.cluster, DryRun::Yes, gone).await?;
-    let mut again = vec!["drain".to_owned(), args.cluster.clone()];
-    if present.value.as_deref() == Some(scheduler_filters::feasibility::ACCEPT_FEWER_COPIES) {
-        again.push("--accept-fewer-copies".to_owned());
-    }
     let mut result = UndrainResult {
         cluster: args.cluster.clone(),
         dry_run: args.change.dry_run,
@@ -179,7 +196,7 @@ pub async fn undrain(
         queue_error: abandoned.as_ref().err().map(Failure::one_line),
         abandons: abandoned.unwrap_or_default(),
         left_already: left_already(&about, &name),
-        undo: command(target, &again),
+        undo: drain_so(&present, &args.cluster, target),
     };
     if args.change.dry_run {
         return Ok(Came::To(result));

@@ -56,8 +56,11 @@ pub struct DrainResult {
     /// Why the queue did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_error: Option<String>,
-    /// The command that ends it.
-    pub undo: String,
+    /// The command that takes back what was changed; absent: nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<String>,
+    /// The command that ends the drain.
+    pub end: String,
 }
 
 impl DrainResult {
@@ -88,7 +91,7 @@ impl DrainResult {
     pub(super) fn begun(&self) -> String {
         format!(
             "{} is drained from now on. Ctrl-C ends the following, not the drain; that ends with: {}",
-            self.cluster, self.undo
+            self.cluster, self.end
         )
     }
 
@@ -159,7 +162,10 @@ impl Report for DrainResult {
         }
         if self.state != DrainState::Planned && self.state != DrainState::TakenBack {
             text.extend(self.follow_again().map(|line| format!("{line}\n")));
-            text.push_str(&format!("Undo: {}\n", self.undo));
+            text.push_str(&match &self.undo {
+                Some(undo) => format!("Undo: {undo}\n"),
+                None => format!("To end it: {}\n", self.end),
+            });
         }
         text
     }

@@ -113,6 +113,20 @@ async fn a_drain_adds_its_taint_and_undrain_removes_exactly_that() {
         assert!(again.text.starts_with("member1 is drained already."), "{}", again.text);
         assert_eq!(version(&world), before);
 
+        // Another value: taken back by the value before, not by an end of the drain.
+        let changed = world
+            .ask(&["drain", "member1", "--yes", "--detach", "--accept-fewer-copies"])
+            .await;
+        assert!(
+            changed.text.ends_with("Undo: failoverctl drain member1\n"),
+            "{}",
+            changed.text
+        );
+        assert_eq!(taints(&world)[1]["value"], "accept-fewer-copies");
+        assert_eq!(taints(&world)[1]["timeAdded"], stored[1]["timeAdded"]);
+        world.ask(&["drain", "member1", "--yes", "--detach"]).await;
+        assert_eq!(taints(&world), stored);
+
         let tried = world.ask(&["undrain", "member1", "--dry-run"]).await;
         assert_snapshot!("undrain_dry_run", tried.text);
         let ended = world.ask(&["undrain", "member1", "--yes"]).await;

@@ -394,3 +394,59 @@ fn the_program_ends_as_documented() {
         .assert()
         .code(3);
 }
+
+/// The answers of a control plane that does not let us see these.
+fn without_rights_on(paths: &[&str]) -> Vec<(String, Value)> {
+    let refused = |path: &&str| {
+        let status = serde_json::json!({
+            "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+            "message": format!("{path} is forbidden: User \"ada\" cannot list resource"),
+        });
+        ((*path).to_owned(), status)
+    };
+    paths.iter().map(refused).chain(ours()).collect()
+}
+
+#[tokio::test]
+async fn plan_and_drain_without_rights() {
+    let bindings = "/apis/work.karmada.io/v1alpha2/resourcebindings";
+    let plan = on(without_rights_on(&[bindings]), &["plan", "--drain", "member1"])
+        .await
+        .unwrap_err();
+    assert_eq!(plan.status(), ExitStatus::Unreachable);
+    assert_snapshot!(plan.to_string(), @r#"
+    cannot list resourcebindings: the API server refuses: HTTP 403: /apis/work.karmada.io/v1alpha2/resourcebindings is forbidden: User "ada" cannot list resource
+      next: use a kubeconfig whose user may get and list clusters, bindings and leases
+    "#);
+    let member1 = "/apis/cluster.karmada.io/v1alpha1/clusters/member1";
+    let drain = on(without_rights_on(&[member1]), &["drain", "member1", "--yes"])
+        .await
+        .unwrap_err();
+    assert_eq!(drain.status(), ExitStatus::Unreachable);
+    assert!(
+        drain
+            .to_string()
+            .starts_with("cannot read Cluster member1: the API server refuses: "),
+        "{drain}"
+    );
+}
+
+/// What may not be read is left out and said so, and missed by what needs it.
+#[tokio::test]
+async fn a_dump_without_rights() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("dump.jsonl");
+    let path = file.to_str().unwrap();
+    let answers = without_rights_on(&["/apis/cluster.karmada.io/v1alpha1/clusters"]);
+    let written = on(answers, &["dump", "-f", path, "-o", "json"]).await.unwrap();
+    assert_eq!(written.status, ExitStatus::Problem);
+    let written: Value = serde_json::from_str(&written.text).unwrap();
+    let not_read = written["notRead"].as_array().unwrap();
+    let clusters = not_read.iter().find(|not| not["what"] == "clusters").unwrap();
+    assert!(clusters["why"].as_str().unwrap().contains("is forbidden"), "{clusters}");
+    let args = cli(&["--from", path, "status"]);
+    let missed = run(&args, &Surroundings::plain(Clock::simulated(now())))
+        .await
+        .unwrap_err();
+    assert!(missed.to_string().contains("they are not in the dump: "), "{missed}");
+}

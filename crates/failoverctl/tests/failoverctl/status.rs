@@ -249,6 +249,7 @@ fn beside_stock_its_controllers_are_not_missed() {
         "taint-manager",
         "eviction-queue",
         "evictor",
+        "application-failover",
         "graceful-eviction",
     ];
     let leases = ours.iter().map(|name| lease(name, -3, "Failover=true")).collect();
