@@ -21,18 +21,14 @@ use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 
 use super::super::scene::Scene;
 
 /// A producer at work; it stops when this is dropped.
-pub struct Producer(JoinHandle<()>);
-
-impl Drop for Producer {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+pub struct Producer {
+    _work: JoinSet<()>,
 }
 
 struct Work {
@@ -54,7 +50,9 @@ impl Producer {
             network: scene.network.clone(),
             clock: scene.clock.clone(),
         };
-        Self(tokio::spawn(work.run()))
+        let mut tasks = JoinSet::new();
+        tasks.spawn(work.run());
+        Self { _work: tasks }
     }
 }
 
