@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_types::work::Binding;
+use api_types::work::{Binding, condition};
 use api_types::{BindingKey, ClusterName};
 use binding_writer::{BindingWriter, Cache, OwnWrites, WriteError, WriteOutcome};
 use controller_kit::{Context, Next};
@@ -20,6 +20,9 @@ use crate::writer;
 const TRIES: usize = 4;
 /// How long a binding waits whose cluster is not in the cache although the API server has it.
 const CACHE_LAG: Duration = Duration::from_secs(1);
+
+/// How long a task waits before the condition tells of it: most end sooner, or begin to wait for something else.
+const TOLD_AFTER: Duration = Duration::from_secs(1);
 
 /// A binding that could not be judged or written.
 #[derive(Debug, thiserror::Error)]
@@ -118,19 +121,38 @@ impl GracefulEviction {
             WriteOutcome::Conflict => Ok(None),
             WriteOutcome::Written(_) => {
                 self.own.wrote(binding);
+                let again = self.reassert.is_dropped(binding);
                 if self.emptied_by.is_some() {
                     self.reassert.said(binding);
                 }
-                writer::tell_oddities(&self.ctx, binding);
+                if !again {
+                    writer::tell_oddities(&self.ctx, binding);
+                }
                 Ok(Some(next))
             }
             WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Some(next)),
         }
     }
 
-    /// For how long the condition is not to be said again, where a stock Karmada drops it.
+    /// For how long the condition is not to be said yet: what ends a moment later needs none, and where a stock Karmada
+    /// drops it it is not said again at once.
     fn held_back(&self, binding: &Binding) -> Option<Duration> {
-        self.emptied_by.as_ref().and_then(|_| self.reassert.held_back(binding))
+        let dropped = self.emptied_by.as_ref().and_then(|_| self.reassert.held_back(binding));
+        self.all_are_young(binding).max(dropped)
+    }
+
+    /// How long until the first of the tasks has waited for long enough to be told of; absent where one has, or where
+    /// the condition tells of one already.
+    fn all_are_young(&self, binding: &Binding) -> Option<Duration> {
+        let said = binding.condition(condition::GRACEFUL_EVICTION);
+        if said.is_some_and(|said| said.status == "True") {
+            return None;
+        }
+        let key = binding.key();
+        let tasks = binding.spec.graceful_eviction_tasks.iter();
+        let seen = tasks.filter_map(|task| self.index.seen.get(&key, &task.from_cluster));
+        let oldest = seen.map(|(_, seen_for)| seen_for).max()?;
+        TOLD_AFTER.checked_sub(oldest).filter(|left| !left.is_zero())
     }
 
     fn assess(&self, binding: &Binding, now: Timestamp) -> Vec<Assessed> {
