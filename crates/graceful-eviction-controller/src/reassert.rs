@@ -19,6 +19,12 @@ pub(crate) struct Reassert {
 }
 
 impl Reassert {
+    /// Whether the condition was said, and somebody dropped it.
+    pub(crate) fn is_dropped(&self, binding: &Binding) -> bool {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        binding.condition(condition::GRACEFUL_EVICTION).is_none() && said.contains_key(&binding.key())
+    }
+
     /// For how long from now the condition, which somebody dropped, is not to be said again.
     pub(crate) fn held_back(&self, binding: &Binding) -> Option<Duration> {
         if binding.condition(condition::GRACEFUL_EVICTION).is_some() {

@@ -127,9 +127,10 @@ fn a_condition_that_is_dropped_comes_back_once_a_minute() {
         let bench = Bench::new(&["member1", "member2"]);
         let _graceful = start_with(&bench, "g", flags()).await;
         bench.fail_cluster("member1");
+        let mut odd = task("member1", 3, bench.clock.now());
+        odd["reason"] = json!("Boredom");
         bench.put_deployment(&json!({
-            "placement": {}, "clusters": [{"name": "member2", "replicas": 3}],
-            "gracefulEvictionTasks": [task("member1", 3, bench.clock.now())],
+            "placement": {}, "clusters": [{"name": "member2", "replicas": 3}], "gracefulEvictionTasks": [odd],
         }));
         bench.until(1).await;
         let before = bench.writes(crate::COMPONENT).len();
@@ -141,5 +142,10 @@ fn a_condition_that_is_dropped_comes_back_once_a_minute() {
         assert!((9..=12).contains(&written), "{written} in ten minutes");
         bench.until(700).await;
         assert!(waits_for(&bench.binding().await).starts_with("True Waiting"));
+        let odd = bench
+            .reasons()
+            .into_iter()
+            .filter(|reason| reason == "TaskNotUnderstood");
+        assert_eq!(odd.count(), 1, "that is told once");
     });
 }
