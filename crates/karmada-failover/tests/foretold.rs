@@ -222,6 +222,15 @@ fn a_drain_goes_as_it_was_foretold() {
                 (left["total"] == 0).then_some(())
             })
             .await;
+        // What it left is drained, too: to the end, old copies and all.
+        let emptied = ask_json(&world, &["drain", "member2", "--yes"]).await;
+        assert_eq!(
+            (&emptied["state"], &emptied["oldCopies"]),
+            (&json!("Done"), &json!(0)),
+            "{emptied:#}"
+        );
+        let nginx = world.binding(&key("nginx")).await.unwrap();
+        assert!(nginx.spec.task(&"member2".into()).is_none() && nginx.spec.target(&"member2".into()).is_none());
         world.finish(vec![process]).await;
     });
 }

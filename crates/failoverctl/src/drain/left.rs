@@ -103,3 +103,53 @@ impl OnBindings {
         parts.join("; ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn drained() -> Cluster {
+        serde_json::from_value(json!({
+            "metadata": {"name": "m1"},
+            "spec": {"syncMode": "Push", "taints": [
+                {"key": "cluster.karmada.io/drain", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"},
+            ]},
+        }))
+        .unwrap()
+    }
+
+    fn binding(spec: &Value) -> Binding {
+        let mut binding = json!({
+            "metadata": {"namespace": "n", "name": "web"},
+            "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "n", "name": "web"}},
+        });
+        for (field, value) in spec.as_object().unwrap() {
+            binding["spec"][field] = value.clone();
+        }
+        serde_json::from_value(binding).unwrap()
+    }
+
+    fn task(purge_mode: &str) -> Value {
+        json!({"gracefulEvictionTasks": [{
+            "fromCluster": "m1", "purgeMode": purge_mode, "reason": "TaintUntolerated", "producer": "TaintManager",
+        }]})
+    }
+
+    #[rstest]
+    #[case::has_to_leave(json!({"clusters": [{"name": "m1"}]}), OnBindings { owing: 1, ..OnBindings::default() })]
+    #[case::tolerates_it(
+        json!({"clusters": [{"name": "m1"}], "placement": {"clusterTolerations": [{"operator": "Exists"}]}}),
+        OnBindings { staying: 1, ..OnBindings::default() }
+    )]
+    #[case::leaves(task("Gracefully"), OnBindings { old_copies: 1, ..OnBindings::default() })]
+    #[case::leaves_by_the_old_spelling(task("Graciously"), OnBindings { old_copies: 1, ..OnBindings::default() })]
+    #[case::kept_for_a_person(task("Never"), OnBindings { kept_by_purge_mode: 1, ..OnBindings::default() })]
+    fn each_is_counted_once(#[case] spec: Value, #[case] expected: OnBindings) {
+        let counted = on_bindings(&[binding(&spec)], &drained());
+        assert_eq!(counted, expected);
+        assert_eq!(counted.is_over(), expected.owing + expected.old_copies == 0);
+    }
+}

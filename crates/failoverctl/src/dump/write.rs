@@ -175,7 +175,7 @@ async fn objects(control_plane: &ControlPlane, kind: Kind, out: &mut Out) -> Res
         Scope::OnlyClusterApi => {
             let (api, what) = everywhere();
             match api.get_opt(CLUSTER_API_SERVICE).await {
-                Ok(Some(object)) => add(out, kind, object),
+                Ok(Some(object)) => add(out, kind, &object),
                 Ok(None) => Ok(()),
                 // A server without aggregation does not know the kind at all.
                 Err(error) if api_errors::is_not_found(&error) => Ok(()),
@@ -201,7 +201,7 @@ async fn listed(api: &Api<DynamicObject>, what: &str, kind: Kind, out: &mut Out)
                     continue;
                 }
                 taken += 1;
-                if let Err(failure) = add(out, kind, object) {
+                if let Err(failure) = add(out, kind, &object) {
                     failed = Some(failure);
                     return ControlFlow::Break(());
                 }
@@ -241,7 +241,7 @@ fn is_ours(object: &DynamicObject) -> bool {
     about.is_null() || about["kind"] == "Cluster" || of_karmada
 }
 
-fn add(out: &mut Out, kind: Kind, object: DynamicObject) -> Result<(), Failure> {
+fn add(out: &mut Out, kind: Kind, object: &DynamicObject) -> Result<(), Failure> {
     let mut object = json!(object);
     object["apiVersion"] = kind.api_version().into();
     object["kind"] = kind.kind.into();

@@ -20,12 +20,16 @@ async fn in_time(work: impl Future<Output = ()>) {
 }
 
 /// An evictor that takes leases and never completes them: somebody is connected.
-async fn connected(world: &World) -> tokio::sync::mpsc::UnboundedSender<eviction_queue_api::v1::LeaseRequest> {
+async fn connected(
+    world: &World,
+) -> (
+    tokio::sync::mpsc::UnboundedSender<eviction_queue_api::v1::LeaseRequest>,
+    tokio::task::JoinSet<()>,
+) {
     use eviction_queue_api::v1;
     let (send, receive) = tokio::sync::mpsc::unbounded_channel();
     let hello = v1::LeaseHello {
         identity: "evictor-1".to_owned(),
-        ..v1::LeaseHello::default()
     };
     send.send(v1::LeaseRequest {
         message: Some(v1::lease_request::Message::Hello(hello)),
@@ -43,11 +47,12 @@ async fn connected(world: &World) -> tokio::sync::mpsc::UnboundedSender<eviction
     let stream = tokio_stream::wrappers::UnboundedReceiverStream::new(receive);
     let answers = queue.lease(stream).await.unwrap().into_inner();
     // The stream lives as long as it is read.
-    tokio::spawn(async move {
+    let mut reading = tokio::task::JoinSet::new();
+    reading.spawn(async move {
         let mut answers = answers;
         while let Ok(Some(_)) = answers.message().await {}
     });
-    send
+    (send, reading)
 }
 
 #[tokio::test(start_paused = true)]

@@ -130,6 +130,11 @@ async fn what_is_no_dump_is_refused() {
         missing.ends_with(&format!("it says that it has {objects} lines, and has {}", objects - 1)),
         "{missing}"
     );
+    // Wherever a copy breaks off, it is noticed; only the last line feed may be missing.
+    for end in (0..whole.len() - 1).step_by(61) {
+        let at = refused(&whole[..end]).await;
+        assert!(at.starts_with("cannot read the dump DIR/bad: "), "{end}: {at}");
+    }
     assert_snapshot!(refused("").await, @"cannot read the dump DIR/bad: it is empty");
     assert_snapshot!(refused("hello\n").await, @"cannot read the dump DIR/bad: it is no dump: its first line says nothing of one");
     assert_snapshot!(

@@ -1,6 +1,7 @@
 //! The answer in one sentence: why it moved, why not, and what would change that. Pure.
 
 use api_types::work::task as task_words;
+use failover_core::eviction::Cause;
 use jiff::Timestamp;
 
 use super::places::Search;
@@ -166,7 +167,16 @@ impl Facts<'_> {
             "{} has to leave {} {due}: {}",
             self.report.binding, row.name, verdict.reason
         );
-        if let Some(undone) = self.undone(&["taintManager", "evictionQueue"]) {
+        let is_application = matches!(
+            verdict.cause.as_deref().map(str::parse),
+            Some(Ok(Cause::Application { .. }))
+        );
+        let producer = if is_application {
+            "applicationFailover"
+        } else {
+            "taintManager"
+        };
+        if let Some(undone) = self.undone(&[producer, "evictionQueue"]) {
             return Some(Conclusion::new(
                 Some(Severity::Problem),
                 format!("{lead}, but {undone}"),
@@ -184,8 +194,12 @@ impl Facts<'_> {
         Some(Conclusion::new(
             Some(Severity::Note),
             format!("{lead}, and it is not in the queue yet"),
-            "if that lasts longer than some seconds, look at the taint manager: its log, \
-             and whether --enable-no-execute-taint-eviction is off",
+            if is_application {
+                "if that lasts longer than some seconds, look at the log of application-failover-controller"
+            } else {
+                "if that lasts longer than some seconds, look at the taint manager: its log, \
+                 and whether --enable-no-execute-taint-eviction is off"
+            },
         ))
     }
 

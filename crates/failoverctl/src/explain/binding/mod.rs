@@ -6,8 +6,10 @@ mod places;
 mod report;
 mod tasks;
 mod text;
+mod verdicts;
 
 pub use gather::{FromQueue, Gathered, gather};
 pub use places::{Place, Search};
-pub use report::{ClusterRow, ConditionView, ExplainReport, Role, VerdictView, report};
+pub use report::{ClusterRow, ConditionView, ExplainReport, Role, report};
 pub use tasks::TaskView;
+pub use verdicts::VerdictView;

@@ -7,8 +7,7 @@ use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition as cluster_condition};
 use api_types::policy::{DEFAULT_CLUSTER_TOLERATION_SECONDS, PurgeMode};
 use api_types::work::{Binding, condition};
-use failover_core::eviction::stay::{Stay, stays};
-use failover_core::eviction::{Cause, FailoverGate, NoExecuteEviction, Switches, Verdict, cause_on_cluster, verdict};
+use failover_core::eviction::{Cause, FailoverGate, NoExecuteEviction, Switches};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use scheduler_filters::Fleet;
@@ -18,6 +17,7 @@ use super::conclusion;
 use super::gather::Gathered;
 use super::places::{KeptView, Place, Scheduler, Search};
 use super::tasks::{TaskView, tasks};
+use super::verdicts::{VerdictView, application_says, verdict_view};
 use crate::controllers::{self, NotDone, Severity};
 use crate::entry::{EntryView, MoveView, ResourceView};
 use crate::explain::Conclusion;
@@ -109,30 +109,6 @@ pub enum Role {
     Left,
     /// It is in neither.
     Candidate,
-}
-
-/// What a cluster's state means for the binding now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct VerdictView {
-    /// Whether the workload has to leave, or, of a candidate, would have to.
-    pub affected: bool,
-    /// `Affected`, or why not in a word.
-    pub word: &'static str,
-    /// Why, in a sentence.
-    pub reason: String,
-    /// `key:effect@timeAdded` or `deletion@time`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<String>,
-    /// When it is due.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub due_at: Option<At>,
-    /// What becomes of the old copy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub purge_mode: Option<String>,
-    /// The annotation failover.karmada.io/stay keeps the workload there in spite of the cause: how it says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stay: Option<String>,
 }
 
 /// A cluster as the binding sees it.
@@ -328,46 +304,6 @@ fn row(binding: &Binding, name: &ClusterName, cluster: Option<&Cluster>, switche
     }
 }
 
-fn verdict_view(
-    binding: &Binding,
-    name: &ClusterName,
-    cluster: &Cluster,
-    role: Role,
-    switches: &Switches,
-) -> VerdictView {
-    let judged = match role {
-        Role::Chosen | Role::ChosenAndLeft | Role::Left => verdict(binding, cluster, switches),
-        Role::Candidate => cause_on_cluster(binding, cluster, switches),
-    };
-    match judged {
-        Verdict::NotAffected(why) => VerdictView {
-            affected: false,
-            word: why.word(),
-            reason: why.to_string(),
-            cause: None,
-            due_at: None,
-            purge_mode: None,
-            stay: None,
-        },
-        Verdict::Affected(affected) => VerdictView {
-            affected: true,
-            word: "Affected",
-            reason: affected.reason(),
-            cause: Some(affected.cause.identity()),
-            due_at: Some(At(affected.due_at)),
-            purge_mode: Some(affected.purge_mode.to_string()),
-            stay: match stays(binding, name, &affected.cause) {
-                Stay::NotAsked => None,
-                Stay::Asked(item) => Some(item.verdict.map_or_else(
-                    || "whatever the cause".to_owned(),
-                    |verdict| format!("in spite of {verdict}"),
-                )),
-                Stay::Unreadable(error) => Some(format!("the annotation cannot be read ({error}), so nothing moves")),
-            },
-        },
-    }
-}
-
 fn owner_says(binding: &Binding) -> String {
     let failover = binding
         .spec
@@ -396,5 +332,8 @@ fn owner_says(binding: &Binding) -> String {
         0 => "no clusterTolerations: NoExecute taints move it at once".to_owned(),
         count => format!("{count} clusterTolerations, which NoExecute taints are measured against"),
     };
-    format!("{opted_in}; {tolerated}")
+    match application_says(binding) {
+        Some(application) => format!("{opted_in}; {tolerated}; {application}"),
+        None => format!("{opted_in}; {tolerated}"),
+    }
 }
