@@ -1,5 +1,5 @@
 //! The whole way: an application fails, its copy leaves by the queue and the evictor, the scheduler places it anew, and the
-//! old copy goes. The gate `Failover` is off all the time: it is over failures of clusters.
+//! old copy goes. The gate `Failover` is off unless clusters are to fail too.
 
 use std::collections::BTreeMap;
 
@@ -24,6 +24,10 @@ type Path = Vec<(u64, Vec<String>)>;
 
 impl World {
     async fn new(clusters: &[&str], evictions_per_second: f64) -> Self {
+        Self::with_gates(clusters, evictions_per_second, "Failover=false").await
+    }
+
+    async fn with_gates(clusters: &[&str], evictions_per_second: f64, gates: &str) -> Self {
         let scene = Scene::new(clusters);
         let evictor = Wiring {
             queue: scene.way(),
@@ -42,7 +46,7 @@ impl World {
         ];
         let mut others = vec![scene.queue("queue-0", evictions_per_second).await];
         for (component, controllers) in components {
-            let process = scene.process(component, component, KitFlags::default());
+            let process = scene.process(component, component, KitFlags::default().with_feature_gates(gates));
             others.push(process.controllers(controllers).start().await.unwrap());
         }
         Self {
@@ -232,6 +236,23 @@ fn an_image_that_fails_everywhere_moves_once_a_cluster_and_block() {
             );
         }
         assert!(left.len() == 3, "{left:?}");
+    });
+}
+
+/// A taint and the application agree that it has to leave: one move, one task, one record.
+#[test]
+fn two_causes_make_one_move() {
+    paused(async {
+        let world = World::with_gates(&["m1", "m2"], 1.0, "Failover=true").await;
+        world.scene.binding("web", &["m1"], on_one(after(30)));
+        world.live("default/web", &[], 20).await;
+        let path = world.live("default/web", &["m1"], 45).await;
+        assert_eq!(clusters_of(&path), ["m1"]);
+        world.scene.taint("m1", "faulty").await;
+        let path = world.live("default/web", &["m1"], 600).await;
+        assert_eq!(clusters_of(&path).last(), Some(&"m2"), "{path:?}");
+        assert_eq!(world.evicted_at(), 45, "by the one that was due first");
+        assert!(world.scene.entries().await.is_empty(), "and the other entry is gone");
     });
 }
 

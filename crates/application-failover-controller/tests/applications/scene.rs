@@ -85,6 +85,20 @@ impl Scene {
             .unwrap();
     }
 
+    /// A NoExecute taint comes to a cluster, now.
+    pub async fn taint(&self, cluster: &str, key: &str) {
+        let clusters: Api<Cluster> = Api::all(self.plane.observer());
+        let taint = json!({"key": key, "effect": "NoExecute", "timeAdded": self.now_text()});
+        clusters
+            .patch(
+                cluster,
+                &PatchParams::default(),
+                &Patch::Merge(json!({"spec": {"taints": [taint]}})),
+            )
+            .await
+            .unwrap();
+    }
+
     pub fn now_text(&self) -> String {
         Timestamp::from_second(self.clock.now().as_second())
             .unwrap()
