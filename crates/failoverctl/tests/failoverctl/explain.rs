@@ -106,6 +106,54 @@ fn held_for_want_of_a_place() {
     assert_snapshot!(show(&report, Format::Table));
 }
 
+/// The cluster is well, and the application on it is not: the verdict is that of application failover.
+#[test]
+fn an_application_that_fails_on_a_cluster_that_is_well() {
+    let failing = |rules: serde_json::Value, health: &str| {
+        with(|binding| {
+            binding.spec.failover = serde_json::from_value(json!({"application": rules})).unwrap();
+            binding.status.get_or_insert_default().aggregated_status =
+                serde_json::from_value(json!([{"clusterName": "member1", "applied": true, "health": health}])).unwrap();
+            let clock = json!({"member1": {"unhealthySince": after(-30)}}).to_string();
+            let annotations = binding.metadata.annotations.get_or_insert_default();
+            annotations.insert("failover.karmada.io/health-clock".to_owned(), clock);
+        })
+    };
+    let member1 = |binding: Binding| {
+        let report = explained(&Gathered {
+            binding,
+            clusters: fleet(cluster("member1", "True")),
+            queue: queue(calm(), vec![]),
+            ..ready()
+        });
+        (report.clusters[0].verdict.clone().unwrap(), report)
+    };
+    let rules = json!({"decisionConditions": {"tolerationSeconds": 60}});
+    let (verdict, report) = member1(failing(rules.clone(), "Unhealthy"));
+    assert_eq!(verdict.due_at.unwrap().0, after(30));
+    assert!(
+        report
+            .owner_says
+            .ends_with("it moves when it is unhealthy for 60 s, Gracefully")
+    );
+    let summary = report.conclusion.sentence();
+    assert!(
+        summary.contains("has to leave member1") && summary.contains("application-failover-controller"),
+        "{summary}"
+    );
+
+    let once_healthy = json!({"decisionConditions": {}, "preConditions": {"healthyState": "Healthy"}});
+    let (verdict, _) = member1(failing(once_healthy, "Unhealthy"));
+    assert!(!verdict.affected);
+    assert!(verdict.reason.contains("was never healthy there"), "{}", verdict.reason);
+    let (verdict, _) = member1(failing(rules, "Healthy"));
+    assert!(
+        verdict.reason.ends_with("the application is healthy there"),
+        "{}",
+        verdict.reason
+    );
+}
+
 /// The dry run here knows less than the evictor did.
 #[test]
 fn the_evictor_found_no_place_where_the_dry_run_does() {
