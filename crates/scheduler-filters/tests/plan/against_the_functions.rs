@@ -164,4 +164,52 @@ proptest! {
             prop_assert!(between >= SignedDuration::from_millis(1_999), "faster than 0.5/s: {between:?}");
         }
     }
+
+    /// Of several clusters that fail and are drained at once, in a fleet with other troubles: each copy on them is told of
+    /// exactly once, leaves once at most, to no cluster that it left, and no faster than the rate of the regime.
+    #[test]
+    fn every_copy_has_one_fate(
+        workloads in prop::collection::vec(workload(), 1..10), failing in 0..4_u8, drained in 0..4_u8, faulty in any::<bool>(),
+    ) {
+        prop_assume!(failing | drained != 0);
+        let bindings: Vec<Binding> = workloads.iter().enumerate().map(|(index, one)| built(index, one)).collect();
+        let mut fleet = clusters(5);
+        if faulty {
+            fleet[4].spec.taints = serde_json::from_value(json!([
+                {"key": "old", "effect": "NoExecute", "timeAdded": "2026-01-01T11:00:00Z"},
+            ]))
+            .unwrap();
+        }
+        let proposal = Proposal {
+            failing: names(failing).iter().map(|name| name.as_str().into()).collect(),
+            draining: names(drained << 1).iter().map(|name| (name.as_str().into(), FewerCopies::Refused)).collect(),
+            policies: vec![],
+        };
+        let about = names(failing | drained << 1);
+        let plan = planned(world(fleet, bindings.clone()), &proposal);
+        let expected = bindings.iter().flat_map(|binding| {
+            about.iter().filter(|name| binding.spec.target(&name.as_str().into()).is_some()).map(|name| (binding.key(), name.clone()))
+        });
+        let expected: BTreeSet<_> = expected.collect();
+        let mut told: Vec<_> = plan.moves.iter().map(|one| (one.binding.clone(), one.from.to_string())).collect();
+        told.extend(plan.remaining.iter().map(|one| (one.binding.clone(), one.from.to_string())));
+        told.extend(plan.staying.iter().map(|one| (one.binding.clone(), one.cluster.to_string())));
+        let once: BTreeSet<_> = told.iter().cloned().collect();
+        prop_assert_eq!(once.len(), told.len(), "told twice: {:?}", told);
+        prop_assert!(expected.is_subset(&once), "not told of: {:?}", expected.difference(&once).collect::<Vec<_>>());
+        let mut left: BTreeSet<(String, String)> = BTreeSet::new();
+        for one in &plan.moves {
+            prop_assert!(one.leaves_at >= one.due_at);
+            left.insert((one.binding.to_string(), one.from.to_string()));
+            let NewPlace::Found { result, .. } = &one.to else { continue };
+            for target in result {
+                prop_assert!(!left.contains(&(one.binding.to_string(), target.name.clone())), "it goes back: {one:?}");
+            }
+        }
+        for pair in plan.moves.windows(2) {
+            let rate = plan.regimes.iter().rev().find(|phase| phase.from <= pair[0].leaves_at).unwrap().verdict.evictions_per_second;
+            let between = pair[1].leaves_at.duration_since(pair[0].leaves_at).as_secs_f64();
+            prop_assert!(rate > 0.0 && between >= 1.0 / rate - 0.002, "{between} s apart at {rate}/s");
+        }
+    }
 }
