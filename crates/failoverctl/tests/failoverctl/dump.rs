@@ -81,6 +81,13 @@ async fn no_secret_is_in_it() {
     let shown = written.text.replace(directory.path().to_str().unwrap(), "DIR");
     let bytes = std::fs::metadata(&file).unwrap().len().to_string();
     assert_snapshot!("dump_without_queue", shown.replace(&bytes, "N"));
+    let again = directory.path().join("again.jsonl");
+    let mut written = world.ask_json(&["dump", "-f", again.to_str().unwrap()]).await;
+    let size = std::fs::metadata(&again).unwrap().len();
+    assert_eq!(written["bytes"], json!(size), "all of it is counted");
+    written["bytes"] = json!(0);
+    written["file"] = json!("again.jsonl");
+    assert_snapshot!("dump_json", serde_json::to_string_pretty(&written).unwrap());
 }
 
 #[tokio::test(start_paused = true)]
