@@ -9,7 +9,8 @@ use failover_core::graceful::{Assessment, EvictPlugin, View};
 /// The annotation of a binding that names, separated by commas, the clusters whose old copy was signed off.
 pub const SIGNED_OFF: &str = "example.com/signed-off";
 
-/// Passes when the annotation [`SIGNED_OFF`] names the task's cluster, and a new copy is placed.
+/// Passes when the annotation [`SIGNED_OFF`] names the task's cluster. That the last copy stays is not its business: no
+/// plugin ends a task while the scheduling result is empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SignedOff;
 
@@ -19,9 +20,6 @@ impl EvictPlugin for SignedOff {
     }
 
     fn assess(&self, view: &View<'_>, task: &GracefulEvictionTask) -> Assessment {
-        if view.binding.spec.clusters.is_empty() {
-            return waits("nothing replaces the copy yet".to_owned());
-        }
         let annotations = view.binding.metadata.annotations.as_ref();
         let signed_off = annotations
             .and_then(|all| all.get(SIGNED_OFF))

@@ -36,6 +36,9 @@ const RESTORE_AGAIN: SignedDuration = SignedDuration::from_secs(60);
 /// The word of restores in what a task waits for.
 const RESTORE: &str = "restore";
 
+/// Why the last copy stays.
+const LAST_COPY_KEPT: &str = "kept because nothing replaces this copy (--allow-last-copy-eviction)";
+
 /// The word that what is attached says of those that need it.
 const OWNERS: &str = task::DEPENDENCY_MIRROR;
 
@@ -140,10 +143,10 @@ fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fa
         return Fate::Ends(End::AskedFor);
     }
     let mut waiting = match ask_plugins(view, settings, task) {
-        Ok(end) if may_end(task, &end) => match needed_by_owner(view, task, &end) {
+        Ok(end) if may_end(task, &end) => match held_back(view, settings, task, &end) {
             None => return Fate::Ends(end),
-            Some(why) => Waiting {
-                words: vec![(OWNERS.to_owned(), why)],
+            Some(words) => Waiting {
+                words: vec![words],
                 look_again_at: None,
             },
         },
@@ -246,6 +249,19 @@ fn of_mirror(view: &View<'_>, task: &GracefulEvictionTask) -> Fate {
             why: format!("the object is placed on {} by itself", task.from_cluster),
         }),
         MirrorState::OwnersLeft => Fate::Ends(End::OwnersLeft),
+    }
+}
+
+/// Why a task stays although a plugin lets it go: its copy is the last one, whatever the plugin looked at, or somebody else
+/// needs the object there.
+fn held_back(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, end: &End) -> Option<(String, String)> {
+    match end {
+        End::Replaced { plugin, why }
+            if view.binding.spec.clusters.is_empty() && settings.last_copy == LastCopy::Kept =>
+        {
+            Some(((*plugin).to_owned(), format!("{why}; {LAST_COPY_KEPT}")))
+        }
+        _ => needed_by_owner(view, task, end).map(|why| (OWNERS.to_owned(), why)),
     }
 }
 
@@ -388,9 +404,7 @@ fn grace(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, mut 
     }
     waiting.words.push((
         "gracePeriod".to_owned(),
-        format!(
-            "{seconds} s, over since {over_at}; kept because nothing replaces this copy (--allow-last-copy-eviction)"
-        ),
+        format!("{seconds} s, over since {over_at}; {LAST_COPY_KEPT}"),
     ));
     waiting.stays()
 }

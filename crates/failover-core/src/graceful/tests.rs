@@ -3,10 +3,11 @@
 mod attached;
 mod bad_input;
 mod beside_stock;
+mod freshness;
+mod plugins;
 mod properties;
 mod recovery;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use super::assess::{Assessed, LastCopy, Settings, View, assess};
 use super::fate::{End, Fate};
 use super::freshness::Baseline;
-use super::plugins::{EvictPlugins, RESOURCE_HEALTH};
+use super::plugins::RESOURCE_HEALTH;
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -195,96 +196,6 @@ fn c12_a_new_target_must_report_first() {
         &judged(&with(json!([copy("m3", "Healthy", 3)])), &m1_down(), noon()),
         RESOURCE_HEALTH
     ));
-}
-
-// C13, karmada PR#7129: neither an unobserved generation nor a status from before the eviction counts.
-#[test]
-fn c13_what_is_left_over_from_an_earlier_stay_proves_nothing() {
-    let mut after = binding(
-        json!([{"name": "m3", "replicas": 3}]),
-        json!([task("m1", json!({}))]),
-        json!([copy("m3", "Healthy", 3)]),
-    );
-    let mut stale = before();
-    stale
-        .status
-        .as_mut()
-        .unwrap()
-        .aggregated_status
-        .push(serde_json::from_value(copy("m3", "Healthy", 3)).unwrap());
-    let judge = |binding: &Binding| {
-        judged_with(binding, Some(&stale), &m1_down(), noon(), &Settings::default())
-            .remove(0)
-            .fate
-    };
-    stays_saying(&judge(&after), "the status of m3 is from before the eviction");
-
-    after.status.as_mut().unwrap().aggregated_status[0].status =
-        Some(json!({"availableReplicas": 3, "replicas": 3, "generation": 7}));
-    assert!(ends_by(&judge(&after), RESOURCE_HEALTH), "it changed since");
-
-    after.status.as_mut().unwrap().scheduler_observed_generation = Some(3);
-    stays_saying(&judge(&after), "has not looked at the present state");
-}
-
-// A restart must neither forget that a task waits nor wait for ever for a change that happened before it.
-#[test]
-fn a_status_found_at_the_start_becomes_fresh_when_it_settles() {
-    let after = binding(
-        json!([{"name": "m3", "replicas": 3}]),
-        json!([task("m1", json!({}))]),
-        json!([copy("m3", "Healthy", 3)]),
-    );
-    let baseline = Arc::new(Baseline::take(None, &after, &after.spec.graceful_eviction_tasks[0]));
-    let clusters = m1_down();
-    let known = |name: &str| {
-        clusters
-            .iter()
-            .find(|c| c.metadata.name.as_deref() == Some(name))
-            .cloned()
-    };
-    let after_seconds = |seconds: u64| {
-        let seen = |_: &str| Some((Arc::clone(&baseline), Duration::from_secs(seconds)));
-        assess(
-            &View {
-                binding: &after,
-                cluster: &known,
-                seen: &seen,
-                owners: None,
-                keeps: None,
-                now: noon(),
-            },
-            &Settings::default(),
-        )
-        .remove(0)
-        .fate
-    };
-    let Fate::Stays { look_again_at, .. } = after_seconds(0) else {
-        panic!()
-    };
-    assert_eq!(look_again_at, Some(at("2026-01-01T12:01:00Z")));
-    assert!(ends_by(&after_seconds(60), RESOURCE_HEALTH));
-}
-
-#[test]
-fn a_status_first_collected_after_the_task_is_fresh_at_once() {
-    let mut item = copy("m3", "Healthy", 3);
-    item["creationTimestamp"] = json!("2026-01-01T12:00:05Z");
-    let after = binding(
-        json!([{"name": "m3", "replicas": 3}]),
-        json!([task("m1", json!({}))]),
-        json!([item]),
-    );
-    let fate = judged_with(
-        &after,
-        None,
-        &m1_down(),
-        at("2026-01-01T12:01:00Z"),
-        &Settings::default(),
-    )
-    .remove(0)
-    .fate;
-    assert!(ends_by(&fate, RESOURCE_HEALTH), "{fate:?}");
 }
 
 // The status of a dead target proves nothing (stock: G22).
@@ -537,43 +448,4 @@ fn an_application_may_come_back_when_it_is_healthy_or_its_block_is_over() {
 fn tasks_of_a_cluster_that_does_not_exist_go() {
     let after = binding(json!([]), json!([task("m9", json!({"purgeMode": "Never"}))]), json!([]));
     assert_eq!(judged(&after, &all_up(), noon()), Fate::Ends(End::NoCluster));
-}
-
-#[test]
-fn a_plugin_that_is_off_lets_nothing_end() {
-    let after = binding(
-        json!([{"name": "m2", "replicas": 3}]),
-        json!([task("m1", json!({}))]),
-        json!([copy("m2", "Healthy", 3)]),
-    );
-    let only = |name| Settings {
-        plugins: EvictPlugins::all().only(&BTreeSet::from([name])),
-        ..Settings::default()
-    };
-    let fate = |settings| {
-        judged_with(&after, Some(&before()), &m1_down(), noon(), &settings)
-            .remove(0)
-            .fate
-    };
-    assert!(matches!(fate(only("ClusterInSchedulingResult")), Fate::Stays { .. }));
-    assert!(matches!(fate(only("ResourceHealth")), Fate::Ends(_)));
-}
-
-#[rstest]
-#[case::running("batch/v1", json!({"active": 2, "succeeded": 1}), true)]
-#[case::too_few("batch/v1", json!({"active": 2}), false)]
-#[case::complete("batch/v1", json!({"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}), true)]
-#[case::held_back("batch/v1", json!({"conditions": [{"type": "Suspended", "status": "True"}]}), true)]
-#[case::resumed("batch/v1", json!({"active": 1, "conditions": [{"type": "Suspended", "status": "False"}]}), false)]
-#[case::of_another_group("batch.volcano.sh/v1alpha1", json!({"running": 3}), true)]
-fn a_job_shows_its_replicas_or_its_end(#[case] api_version: &str, #[case] status: Value, #[case] ends: bool) {
-    let item = json!({"clusterName": "m2", "applied": true, "health": "Healthy", "status": status});
-    let mut after = binding(
-        json!([{"name": "m2", "replicas": 3}]),
-        json!([task("m1", json!({}))]),
-        json!([item]),
-    );
-    after.spec.resource.api_version = api_version.to_owned();
-    after.spec.resource.kind = "Job".to_owned();
-    assert_eq!(matches!(judged(&after, &m1_down(), noon()), Fate::Ends(_)), ends);
 }

@@ -1,0 +1,90 @@
+//! Plugins: those that are on, one that lets everything go, and what counts as replicas.
+
+use std::collections::BTreeSet;
+
+use api_types::work::GracefulEvictionTask;
+
+use super::super::plugins::{Assessment, EvictPlugin, EvictPlugins};
+use super::*;
+
+#[test]
+fn a_plugin_that_is_off_lets_nothing_end() {
+    let after = binding(
+        json!([{"name": "m2", "replicas": 3}]),
+        json!([task("m1", json!({}))]),
+        json!([copy("m2", "Healthy", 3)]),
+    );
+    let only = |name| Settings {
+        plugins: EvictPlugins::all().only(&BTreeSet::from([name])),
+        ..Settings::default()
+    };
+    let fate = |settings| {
+        judged_with(&after, Some(&before()), &m1_down(), noon(), &settings)
+            .remove(0)
+            .fate
+    };
+    assert!(matches!(fate(only("ClusterInSchedulingResult")), Fate::Stays { .. }));
+    assert!(matches!(fate(only("ResourceHealth")), Fate::Ends(_)));
+}
+
+/// A plugin that lets everything go.
+struct Careless;
+
+impl EvictPlugin for Careless {
+    fn name(&self) -> &'static str {
+        "Careless"
+    }
+
+    fn assess(&self, _: &View<'_>, _: &GracefulEvictionTask) -> Assessment {
+        Assessment::Passes {
+            why: "why not".to_owned(),
+        }
+    }
+}
+
+// Whatever a plugin looks at: without a result the copy is the last one, and what a person keeps is kept.
+#[rstest]
+#[case::no_result(json!([]), json!({}), LastCopy::Kept, Some("Careless: why not; kept because nothing replaces this copy"))]
+#[case::the_administrator_says_so(json!([]), json!({}), LastCopy::MayGo, None)]
+#[case::a_result(json!([{"name": "m2", "replicas": 3}]), json!({}), LastCopy::Kept, None)]
+#[case::never(json!([{"name": "m2", "replicas": 3}]), json!({"purgeMode": "Never"}), LastCopy::MayGo, Some("purgeMode: Never"))]
+#[case::suppressed(json!([{"name": "m2", "replicas": 3}]), json!({"suppressDeletion": true}), LastCopy::MayGo, Some("suppressDeletion"))]
+fn a_careless_plugin_loses_no_last_copy(
+    #[case] clusters: Value,
+    #[case] more: Value,
+    #[case] last_copy: LastCopy,
+    #[case] stays: Option<&str>,
+) {
+    let after = binding(clusters, json!([task("m1", more)]), json!([copy("m1", "Healthy", 1)]));
+    let settings = Settings {
+        plugins: EvictPlugins::all().with(Careless),
+        last_copy,
+        ..Settings::default()
+    };
+    let fate = judged_with(&after, Some(&before()), &m1_down(), noon(), &settings)
+        .remove(0)
+        .fate;
+    match stays {
+        Some(why) => stays_saying(&fate, why),
+        None => assert!(ends_by(&fate, "Careless"), "{fate:?}"),
+    }
+}
+
+#[rstest]
+#[case::running("batch/v1", json!({"active": 2, "succeeded": 1}), true)]
+#[case::too_few("batch/v1", json!({"active": 2}), false)]
+#[case::complete("batch/v1", json!({"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}), true)]
+#[case::held_back("batch/v1", json!({"conditions": [{"type": "Suspended", "status": "True"}]}), true)]
+#[case::resumed("batch/v1", json!({"active": 1, "conditions": [{"type": "Suspended", "status": "False"}]}), false)]
+#[case::of_another_group("batch.volcano.sh/v1alpha1", json!({"running": 3}), true)]
+fn a_job_shows_its_replicas_or_its_end(#[case] api_version: &str, #[case] status: Value, #[case] ends: bool) {
+    let item = json!({"clusterName": "m2", "applied": true, "health": "Healthy", "status": status});
+    let mut after = binding(
+        json!([{"name": "m2", "replicas": 3}]),
+        json!([task("m1", json!({}))]),
+        json!([item]),
+    );
+    after.spec.resource.api_version = api_version.to_owned();
+    after.spec.resource.kind = "Job".to_owned();
+    assert_eq!(matches!(judged(&after, &m1_down(), noon()), Fate::Ends(_)), ends);
+}
