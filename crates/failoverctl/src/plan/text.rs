@@ -1,6 +1,7 @@
 //! The plan for people.
 
-use super::report::{FailoverPlan, MoveInPlan};
+use super::report::FailoverPlan;
+use super::views::MoveInPlan;
 use crate::history::PlaceView;
 use crate::output::{At, Grid, Tone, View, Width, whole_span_of};
 

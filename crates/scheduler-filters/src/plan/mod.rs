@@ -11,7 +11,7 @@
 //!
 //! Rooms: `input` (what is asked), `outcome` (what is answered), `propose` (the proposal put into the world), `taints` (the
 //! policy engine on one cluster), `moving` (one eviction and the placement after it), `room` (resources that a move takes),
-//! `simulation` (the clock and the queue).
+//! `simulation` (the clock and the queue; in `fates`, what became of each copy).
 
 mod input;
 mod moving;
