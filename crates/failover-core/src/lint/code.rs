@@ -138,6 +138,11 @@ codes! {
     NotOptedIn = "not-opted-in", Note, Files, "A known ClusterTaintPolicy adds PreferNoExecute, and this workload stays";
     /// One cluster only.
     NowhereToGo = "nowhere-to-go", Warning, Files, "The workload is to move, and only one cluster may take it";
+    /// Application failover without `propagateDeps`.
+    DependenciesStay = "dependencies-stay", Warning, Files,
+        "An application is to move when it fails, and what it needs does not follow";
+    /// Application failover of a kind without a health rule.
+    NoHealthRule = "no-health-rule", Note, Files, "Application failover of a kind of which no copy ever counts as unhealthy";
     /// A purge mode in its former spelling.
     OldSpelling = "old-spelling", Note, Files, "A purge mode in its former spelling";
 }

@@ -10,6 +10,7 @@ use super::finding::Finding;
 use super::known::Known;
 use super::target::{self, some};
 use super::tolerations;
+use crate::graceful::kinds::has_health_rule;
 
 /// Whether the workload opts in to PreferNoExecute.
 pub(super) fn opted_in(policy: &Policy) -> bool {
@@ -36,6 +37,8 @@ pub(super) fn findings(policy: &Policy, known: &Known<'_>, around: &Around<'_>) 
     }
     found.extend(nowhere_to_go(policy, known));
     found.extend(not_opted_in(policy, around));
+    found.extend(dependencies_stay(policy));
+    found.extend(no_health_rule(policy));
     found.extend(old_spellings(policy));
     found
 }
@@ -96,6 +99,43 @@ fn not_opted_in(policy: &Policy, around: &Around<'_>) -> Option<Finding> {
         format!("ClusterTaintPolicy {} adds one", soft.reading.name()),
         "add failover.cluster if the workload is to move, and nothing if it is to stay",
     ))
+}
+
+fn moves_applications(policy: &Policy) -> bool {
+    let failover = policy.spec.failover.as_ref();
+    failover.is_some_and(|failover| failover.application.is_some())
+}
+
+/// It works all the same: what the workload needs may be there by another policy.
+fn dependencies_stay(policy: &Policy) -> Option<Finding> {
+    (moves_applications(policy) && !policy.spec.propagate_deps).then(|| {
+        Finding::new(
+            Code::DependenciesStay,
+            "spec.failover.application",
+            "propagateDeps is not true: ConfigMaps and Secrets of the workload do not follow it",
+            "on another cluster the workload may fail for want of them, and move on",
+            "set propagateDeps: true, unless other policies bring them to every cluster",
+        )
+    })
+}
+
+fn no_health_rule(policy: &Policy) -> Vec<Finding> {
+    if !moves_applications(policy) {
+        return Vec::new();
+    }
+    let selectors = policy.spec.resource_selectors.iter().enumerate();
+    selectors
+        .filter(|(_, selector)| !has_health_rule(&selector.api_version, &selector.kind))
+        .map(|(index, selector)| {
+            Finding::new(
+                Code::NoHealthRule,
+                format!("spec.resourceSelectors[{index}].kind"),
+                format!("there is no health rule for {} {}", selector.api_version, selector.kind),
+                "failover.application moves what is unhealthy, and a copy of this kind counts as healthy once it is applied",
+                "nothing, if somebody else's interpreter reports a health for it; else leave the kind to another policy",
+            )
+        })
+        .collect()
 }
 
 fn old_spellings(policy: &Policy) -> Vec<Finding> {

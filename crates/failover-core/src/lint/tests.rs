@@ -377,12 +377,33 @@ fn a_place_to_go() {
 
 #[test]
 fn old_spellings() {
-    let old = propagation(&json!({"failover": {
+    let old = propagation(&json!({"propagateDeps": true, "failover": {
         "application": {"decisionConditions": {}, "purgeMode": "Immediately"}, "cluster": {"purgeMode": "Graciously"},
     }}));
     let findings = lint(&[old], &Known::default());
     let fixes: Vec<&str> = findings.iter().map(|(_, finding)| finding.fix.as_str()).collect();
     assert_eq!(fixes, ["write Directly", "write Gracefully"]);
+}
+
+// karmada#7458, C96; karmada#7843, C97.
+#[test]
+fn applications_that_move() {
+    let moves = json!({"application": {"decisionConditions": {}}});
+    let deployment = json!([{"apiVersion": "apps/v1", "kind": "Deployment"}]);
+    let policy = |deps: bool, selectors: &Value| {
+        alone(propagation(
+            &json!({"propagateDeps": deps, "failover": moves, "resourceSelectors": selectors}),
+        ))
+    };
+    assert_eq!(policy(true, &deployment), [""; 0]);
+    assert_eq!(
+        policy(false, &deployment),
+        ["dependencies-stay spec.failover.application"]
+    );
+    let kinds = json!([{"apiVersion": "apps/v1", "kind": "Deployment"}, {"apiVersion": "batch/v1", "kind": "CronJob"}]);
+    assert_eq!(policy(true, &kinds), ["no-health-rule spec.resourceSelectors[1].kind"]);
+    let stays = propagation(&json!({"propagateDeps": false, "resourceSelectors": kinds}));
+    assert_eq!(alone(stays), [""; 0]);
 }
 
 #[test]
