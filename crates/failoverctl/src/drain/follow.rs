@@ -63,11 +63,10 @@ async fn to_the_end(
     line: &mut ProgressLine,
     result: &mut DrainResult,
 ) -> Result<DrainState, Failure> {
-    let name = ClusterName::from(args.cluster.as_str());
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut only_held_at: Option<(String, u64)> = None;
-    let mut bindings: Option<(Instant, OnBindings)> = None;
+    let mut read_at: Option<Instant> = None;
     let mut lost_since: Option<Instant> = None;
     loop {
         looks.tick().await;
@@ -87,33 +86,45 @@ async fn to_the_end(
         match look.in_queue {
             InQueue::Something => only_held_at = None,
             // Two looks that saw the same: nothing was just on its way.
-            InQueue::OnlyHeld if only_held_at.as_ref() == Some(&look.revision) => return Ok(DrainState::OnlyHeld),
+            InQueue::OnlyHeld if only_held_at.as_ref() == Some(&look.revision) => {
+                only_held_at = None;
+                let Some(counted) = on_cluster(control_plane, &args.cluster).await? else {
+                    return Ok(DrainState::TakenBack);
+                };
+                if counted.owing <= look.entries.len() {
+                    result.old_copies = counted.old_copies + counted.kept_by_purge_mode;
+                    return Ok(DrainState::OnlyHeld);
+                }
+            }
             InQueue::OnlyHeld => only_held_at = Some(look.revision),
             InQueue::Nothing => {
                 only_held_at = None;
-                let counted = match bindings {
-                    Some((at, counted)) if at.elapsed() < READ_EVERY => counted,
-                    _ => {
-                        let cluster = control_plane.cluster_to("follow the drain", &args.cluster).await?;
-                        if super::taint::on(&cluster).is_none() {
-                            return Ok(DrainState::TakenBack);
-                        }
-                        let about = control_plane.bindings_about(&name).await?;
-                        let counted = on_bindings(&about, &cluster);
-                        bindings = Some((Instant::now(), counted));
-                        counted
+                if read_at.is_none_or(|at| at.elapsed() >= READ_EVERY) {
+                    read_at = Some(Instant::now());
+                    let Some(counted) = on_cluster(control_plane, &args.cluster).await? else {
+                        return Ok(DrainState::TakenBack);
+                    };
+                    result.old_copies = counted.old_copies + counted.kept_by_purge_mode;
+                    if counted.is_over() {
+                        return Ok(DrainState::Done);
                     }
-                };
-                result.old_copies = counted.old_copies + counted.kept_by_purge_mode;
-                if counted.is_over() {
-                    return Ok(DrainState::Done);
+                    line.say(counted.in_words());
                 }
-                line.say(counted.in_words());
                 continue;
             }
         }
         line.say(look.progress);
     }
+}
+
+/// What the bindings show of the cluster; nothing when it is drained no more.
+async fn on_cluster(control_plane: &ControlPlane, name: &str) -> Result<Option<OnBindings>, Failure> {
+    let cluster = control_plane.cluster_to("follow the drain", name).await?;
+    if super::taint::on(&cluster).is_none() {
+        return Ok(None);
+    }
+    let about = control_plane.bindings_about(&ClusterName::from(name)).await?;
+    Ok(Some(on_bindings(&about, &cluster)))
 }
 
 async fn look(queue: &mut Queue, cluster: &str, around: &Surroundings) -> Result<Look, Failure> {

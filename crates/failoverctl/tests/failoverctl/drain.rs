@@ -256,7 +256,13 @@ async fn ctrl_c_detaches_and_says_so() {
 #[tokio::test(start_paused = true)]
 async fn it_ends_when_only_what_is_held_is_left() {
     in_time(async {
-        let world = world();
+        // Only nginx is there.
+        let world = World::new(&[]);
+        world.put(typed(
+            "cluster.karmada.io/v1alpha1",
+            "Cluster",
+            json!(cluster("member1", "True")),
+        ));
         world.put(json!({
             "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "freeze"},
             "spec": {"scope": "Clusters", "clusters": ["member1"], "reason": "a change freeze"},
@@ -292,6 +298,31 @@ async fn it_ends_when_only_what_is_held_is_left() {
             "undrain_json",
             serde_json::to_string_pretty(&undrained).unwrap().replace(added, "TIME")
         );
+        queue.stop().await;
+    })
+    .await;
+}
+
+/// What has to leave and is not in the queue yet is waited for, though all that is there is held.
+#[tokio::test(start_paused = true)]
+async fn what_is_not_queued_yet_is_waited_for() {
+    in_time(async {
+        let world = world();
+        world.put(json!({
+            "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": "freeze"},
+            "spec": {"scope": "Clusters", "clusters": ["member1"], "reason": "a change freeze"},
+        }));
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        world.ask(&["drain", "member1", "--yes", "--detach"]).await;
+        let mut entry = world.entry();
+        let added = taints(&world)[0]["timeAdded"].as_str().unwrap().to_owned();
+        entry.key.as_mut().unwrap().cause = format!("{DRAIN}:NoExecute@{added}");
+        entry.due_at = objects::proto(0);
+        let _published = world.publish(vec![entry]).await;
+        let late = world.ask_json(&["drain", "member1", "--yes", "--within", "20s"]).await;
+        assert_eq!(late["state"], "TimeUp", "one of three is in the queue: {late:#}");
+        assert_eq!(late["held"].as_array().unwrap().len(), 1);
         queue.stop().await;
     })
     .await;
