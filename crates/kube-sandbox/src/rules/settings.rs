@@ -1,5 +1,6 @@
 //! What the checked system was configured to do, and how exactly it can be seen.
 
+use api_types::names::taint;
 use jiff::SignedDuration;
 
 /// By which times windows and rates are judged.
@@ -32,6 +33,8 @@ pub struct Settings {
     /// How much later than its turn an eviction may be written, where requests are made to take time. The rate is that
     /// of the turns; what is seen are the writes.
     pub write_delay: SignedDuration,
+    /// Keys of taints that people put there and take away while it is watched and nobody can tell whose write it was.
+    pub people_s_taint_keys: &'static [&'static str],
 }
 
 impl Settings {
@@ -45,6 +48,7 @@ impl Settings {
             settle: SignedDuration::from_secs(10),
             lag: SignedDuration::ZERO,
             write_delay: SignedDuration::ZERO,
+            people_s_taint_keys: &[],
         }
     }
 
@@ -58,6 +62,7 @@ impl Settings {
             settle: SignedDuration::from_secs(10),
             lag: SignedDuration::ZERO,
             write_delay: SignedDuration::from_millis(500),
+            people_s_taint_keys: &[taint::DRAIN],
         }
     }
 }

@@ -55,6 +55,8 @@ impl Checker {
             .taints
             .iter()
             .filter(|taint| !ours_before.contains(&id(taint)))
+            .filter(|taint| !self.settings.people_s_taint_keys.contains(&taint.key.as_str()))
+            .collect::<Vec<_>>()
         {
             let same = after
                 .spec

@@ -8,7 +8,12 @@ use super::Checker;
 impl Checker {
     /// Rule 7: the content of a task that another producer wrote does not change; that it ends is our job.
     pub(super) fn check_foreign_tasks(&mut self, before: &Binding, after: &Binding, now: Timestamp) {
-        let ours = [task::TAINT_MANAGER, task::DEPENDENCY_MIRROR];
+        let ours = [
+            task::TAINT_MANAGER,
+            task::DEPENDENCY_MIRROR,
+            task::APPLICATION_FAILOVER,
+            task::CLUSTER_APPLICATION_FAILOVER,
+        ];
         for old in before
             .spec
             .graceful_eviction_tasks

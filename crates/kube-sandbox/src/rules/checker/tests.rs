@@ -390,6 +390,18 @@ fn what_a_person_does_is_not_judged(#[case] told: &str, #[case] expected: Vec<u8
 }
 
 #[rstest]
+#[case::a_drain("cluster.karmada.io/drain", Settings::real_time(0.5), vec![])]
+#[case::another_taint("example.com/broken", Settings::real_time(0.5), vec![7])]
+#[case::a_drain_where_it_is_known_who_writes("cluster.karmada.io/drain", Settings::exact(0.5), vec![7])]
+fn a_drain_is_taken_back_by_a_person(#[case] key: &str, #[case] settings: Settings, #[case] expected: Vec<u8>) {
+    let mut checker = Checker::new(settings);
+    let drain = json!([{"key": key, "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]);
+    checker.see_cluster(Seen::Stored(cluster(&drain, "True", "")), at(0));
+    checker.see_cluster(Seen::Stored(cluster(&json!([]), "True", "")), at(1));
+    assert_eq!(rules(checker, at(2)), expected);
+}
+
+#[rstest]
 #[case::of_this_second(SignedDuration::from_secs(3), vec![])]
 #[case::of_long_ago(SignedDuration::from_secs(1), vec![2])]
 fn what_was_read_a_moment_ago_may_be_acted_on(#[case] lag: SignedDuration, #[case] expected: Vec<u8>) {
