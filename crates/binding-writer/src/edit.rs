@@ -65,20 +65,21 @@ impl<'a> BindingEdit<'a> {
     /// Moves a cluster from `spec.clusters` into `spec.gracefulEvictionTasks`: `task.fromCluster` names it.
     ///
     /// A task for the failure of an application is also remembered in `spec.activeEvictionHistory`, from its
-    /// `creationTimestamp` on. Changes nothing when the cluster is not in `spec.clusters` or a task for it is there: there
+    /// `creationTimestamp` on, and says so (`blockInHistory`). Changes nothing when the cluster is not in `spec.clusters` or a task for it is there: there
     /// are never two tasks for one cluster.
     pub fn evict(&mut self, task: &GracefulEvictionTask) -> bool {
         let cluster = ClusterName::from(task.from_cluster.as_str());
         if self.task_index(&cluster).is_some() || !self.remove_target(&cluster) {
             return false;
         }
-        let item = json!(task);
-        self.append(TASKS, self.tasks.len(), &item);
-        self.tasks.push(task.clone());
-        if task.reason == task_words::APPLICATION_FAILURE
-            && let Some(at) = &task.creation_timestamp
-        {
-            self.remember(&cluster, at.0);
+        let failed_at = task.creation_timestamp.as_ref().map(|time| time.0);
+        let failed_at = failed_at.filter(|_| task.reason == task_words::APPLICATION_FAILURE);
+        let mut task = task.clone();
+        task.block_in_history = failed_at.map(|_| true);
+        self.append(TASKS, self.tasks.len(), &json!(task));
+        self.tasks.push(task);
+        if let Some(at) = failed_at {
+            self.remember(&cluster, at);
         }
         true
     }
@@ -105,13 +106,16 @@ impl<'a> BindingEdit<'a> {
         true
     }
 
-    /// Adds a cluster to `spec.activeEvictionHistory`; an older item of the same cluster goes, and the oldest of all
-    /// when there would be more than 32.
+    /// Adds a cluster to `spec.activeEvictionHistory`; an older item of the same cluster goes, and when there would be more
+    /// than 32 the oldest of a cluster that is left for good (of all, where there is none).
     pub fn remember(&mut self, cluster: &ClusterName, at: Timestamp) -> bool {
         self.forget(cluster);
         while self.history.len() >= HISTORY_LIMIT {
-            self.history.remove(0);
-            self.remove(&format!("{HISTORY}/0"));
+            // The item of an open task would look as if a person had lifted its block.
+            let is_left = |name: &String| !self.tasks.iter().any(|task| task.from_cluster == *name);
+            let oldest = self.history.iter().position(is_left).unwrap_or(0);
+            self.history.remove(oldest);
+            self.remove(&format!("{HISTORY}/{oldest}"));
         }
         let item = json!(EvictionHistoryItem {
             cluster_name: cluster.to_string(),
@@ -346,7 +350,8 @@ mod tests {
             after["spec"]["activeEvictionHistory"],
             json!([{"clusterName": "m1", "creationTimestamp": "2026-01-01T00:00:00Z"}])
         );
-        assert_eq!(after["spec"]["gracefulEvictionTasks"].as_array().unwrap().len(), 3);
+        let tasks = after["spec"]["gracefulEvictionTasks"].as_array().unwrap();
+        assert_eq!((tasks.len(), &tasks[2]["blockInHistory"]), (3, &json!(true)));
         let annotations = &after["metadata"]["annotations"];
         assert_eq!(*annotations, json!({"failover.karmada.io/health-clock": "{}"}));
         let mut of_a_taint = BindingEdit::of(&binding);
@@ -550,6 +555,23 @@ mod tests {
             (names.len(), names.first(), names.last()),
             (32, Some(&json!("c1")), Some(&json!("new")))
         );
+    }
+
+    // Removed, it would be a block that a person lifted.
+    #[test]
+    fn a_full_history_keeps_the_item_of_an_open_task() {
+        let mut stored = stored();
+        let names = std::iter::once("m3".to_owned()).chain((1..32).map(|n| format!("c{n}")));
+        stored["spec"]["activeEvictionHistory"] = names
+            .map(|name| json!({"clusterName": name, "creationTimestamp": "2026-01-01T00:00:00Z"}))
+            .collect();
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        edit.remember(&"new".into(), "2026-01-02T00:00:00Z".parse().unwrap());
+        let after = written(&stored, &edit);
+        let history = after["spec"]["activeEvictionHistory"].as_array().unwrap();
+        let first_two = (&history[0]["clusterName"], &history[1]["clusterName"]);
+        assert_eq!((history.len(), first_two), (32, (&json!("m3"), &json!("c2"))));
     }
 
     #[test]

@@ -254,6 +254,10 @@ pub struct GracefulEvictionTask {
     /// The scheduling result before the eviction.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clusters_before_failover: Vec<String>,
+    /// true: the block of the cluster is its item in `spec.activeEvictionHistory`, and lifted when that is removed. Otherwise
+    /// this task is the block (ours).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_in_history: Option<bool>,
 }
 
 /// A binding that needs this one's object.
@@ -346,5 +350,25 @@ impl GracefulEvictionTask {
         self.purge_mode
             .as_ref()
             .map_or(PurgeMode::Gracefully, PurgeMode::effective)
+    }
+
+    /// Whether the task is itself the block of its cluster for the application that failed there.
+    ///
+    /// A stock controller wrote it, or `blockInHistory` is lost: whoever does not know `spec.activeEvictionHistory` (the CRDs
+    /// of a stock Karmada prune it, and its controllers drop it when they write the whole object) drops that field with it.
+    /// So a history that nobody could keep is never taken for a block that a person lifted.
+    #[must_use]
+    pub fn is_itself_the_block(&self) -> bool {
+        self.reason == task::APPLICATION_FAILURE && self.block_in_history != Some(true)
+    }
+
+    /// Whether both are the same task, whatever the API server kept of `blockInHistory`.
+    #[must_use]
+    pub fn is_as_written(&self, written: &Self) -> bool {
+        let comparable = |task: &Self| Self {
+            block_in_history: None,
+            ..task.clone()
+        };
+        comparable(self) == comparable(written)
     }
 }

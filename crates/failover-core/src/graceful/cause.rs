@@ -1,6 +1,9 @@
 //! Whether the cause of a graceful eviction task is gone. One function for everybody who asks: graceful eviction (may
 //! the copy stay after all?), restore, and the scheduler (may the workload go back there?).
 
+use std::collections::BTreeSet;
+
+use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
 use api_types::work::{Binding, GracefulEvictionTask, ResourceHealth, task as task_words};
@@ -78,9 +81,20 @@ fn application_gone(binding: &Binding, cluster: &Cluster, now: Timestamp) -> Cau
             why: format!("the application failed there and is blocked until {until}"),
             until: Some(until),
         },
-        Block::UntilCleared => CauseState::stands(
-            "the application failed there and is blocked until its item in spec.activeEvictionHistory is removed",
-        ),
+        Block::UntilCleared => CauseState::stands(format!(
+            "the application failed there and is blocked until a person removes {}",
+            what_blocks(binding, name.as_str())
+        )),
+    }
+}
+
+/// What a person removes to lift a block without an end.
+fn what_blocks(binding: &Binding, cluster: &str) -> &'static str {
+    let in_history = failed_at(binding, cluster).is_some();
+    match (in_history, blocking_tasks(binding, cluster).next().is_some()) {
+        (true, true) => "its item in spec.activeEvictionHistory and its task",
+        (false, true) => "its task",
+        (_, false) => "its item in spec.activeEvictionHistory",
     }
 }
 
@@ -91,16 +105,40 @@ pub enum Block {
     None,
     /// It may go there from then on.
     Until(Timestamp),
-    /// It may go there when a person has removed the history item (`blockPredecessorSeconds: 0`).
+    /// It may go there when a person has lifted it (`blockPredecessorSeconds: 0`).
     UntilCleared,
 }
 
-/// The block of `cluster` by `spec.activeEvictionHistory`; of several items the longest counts.
+/// The block of `cluster` for the application, of several the longest.
 ///
-/// A task that a stock controller wrote has no item, and blocks from its own time on: the workload is not to go back at
-/// once to where it failed. Ours tells its cause in words; without an item somebody has removed that, and the block is over.
+/// It is an item of `spec.activeEvictionHistory`, or a task that is itself the block
+/// ([`GracefulEvictionTask::is_itself_the_block`]), from its own time on: the workload is not to go back at once to where it
+/// failed, also where nobody keeps the history. A person lifts it by removing what blocks; what our evictor wrote, and all of
+/// it is kept, is lifted by removing the item alone.
 #[must_use]
 pub fn block(binding: &Binding, cluster: &str, now: Timestamp) -> Block {
+    let time_of = |task: &GracefulEvictionTask| task.creation_timestamp.as_ref().map_or(now, |time| time.0);
+    let by_task = blocking_tasks(binding, cluster).map(time_of).max();
+    let Some(at) = failed_at(binding, cluster).max(by_task) else {
+        return Block::None;
+    };
+    block_since(binding, at, now)
+}
+
+/// The clusters of `spec.activeEvictionHistory` whose items block nothing any more. They are to go before
+/// `blockPredecessorSeconds` is made longer, or a block that is over would come back.
+#[must_use]
+pub fn past_blocks(binding: &Binding, now: Timestamp) -> BTreeSet<ClusterName> {
+    let items = binding.spec.active_eviction_history.iter();
+    let names = items.map(|item| item.cluster_name.as_str());
+    names
+        .filter(|name| failed_at(binding, name).is_some_and(|at| block_since(binding, at, now) == Block::None))
+        .map(ClusterName::from)
+        .collect()
+}
+
+/// The block by a failure at this time.
+fn block_since(binding: &Binding, at: Timestamp, now: Timestamp) -> Block {
     let seconds = binding
         .spec
         .failover
@@ -108,47 +146,40 @@ pub fn block(binding: &Binding, cluster: &str, now: Timestamp) -> Block {
         .and_then(|failover| failover.application.as_ref())
         .and_then(|application| application.block_predecessor_seconds)
         .unwrap_or(DEFAULT_BLOCK_PREDECESSOR_SECONDS);
-    let latest = binding
-        .spec
-        .active_eviction_history
-        .iter()
+    if seconds <= 0 {
+        return Block::UntilCleared;
+    }
+    let until = at
+        .saturating_add(SignedDuration::from_secs(i64::from(seconds)))
+        .unwrap_or(Timestamp::MAX);
+    if until <= now { Block::None } else { Block::Until(until) }
+}
+
+/// When the application failed on `cluster` last, by `spec.activeEvictionHistory`.
+fn failed_at(binding: &Binding, cluster: &str) -> Option<Timestamp> {
+    let items = binding.spec.active_eviction_history.iter();
+    items
         .filter(|item| item.cluster_name == cluster)
         .map(|item| item.creation_timestamp.0)
-        .max();
-    let by_task = || {
-        let task = binding.spec.task(&cluster.into())?;
-        let is_stock_s = task.reason == task_words::APPLICATION_FAILURE && task.message.is_none() && seconds > 0;
-        is_stock_s.then(|| task.creation_timestamp.as_ref().map_or(now, |time| time.0))
-    };
-    match latest.or_else(by_task) {
-        None => Block::None,
-        Some(_) if seconds <= 0 => Block::UntilCleared,
-        Some(at) => {
-            let until = at
-                .saturating_add(SignedDuration::from_secs(i64::from(seconds)))
-                .unwrap_or(Timestamp::MAX);
-            if until <= now { Block::None } else { Block::Until(until) }
-        }
-    }
+        .max()
+}
+
+fn blocking_tasks<'a>(binding: &'a Binding, cluster: &'a str) -> impl Iterator<Item = &'a GracefulEvictionTask> {
+    let tasks = binding.spec.graceful_eviction_tasks.iter();
+    tasks.filter(move |task| task.from_cluster == cluster && task.is_itself_the_block())
 }
 
 /// Whether a person wants the binding to stay on the task's cluster whatever the cluster's state says now.
 ///
 /// Rules: an item matches that names no cause, or the one that stands on the cluster now; for a task of an application's
-/// failure also one that names such a failure from before the task.
+/// failure also one that names the failure for which the task was written. Its message says which that is; of a task
+/// without one nobody knows.
 #[must_use]
 pub fn stay_matches(binding: &Binding, cluster: &Cluster) -> bool {
     let name = cluster.cluster_name();
-    if let Some(task) = binding
-        .spec
-        .task(&name)
-        .filter(|task| task.reason == task_words::APPLICATION_FAILURE)
-    {
-        let written_at = task.creation_timestamp.as_ref().map_or(Timestamp::MAX, |time| time.0);
+    if let Some(task) = binding.spec.task(&name) {
         let items = stay::read(binding).unwrap_or_default();
-        let names_it =
-            |verdict: &str| matches!(verdict.parse(), Ok(Cause::Application { since }) if since <= written_at);
-        let named = |item: &stay::StayItem| item.verdict.as_deref().is_some_and(names_it);
+        let named = |item: &stay::StayItem| item.verdict.as_deref().is_some_and(|verdict| is_about(task, verdict));
         if items.iter().any(|item| item.cluster == name.as_str() && named(item)) {
             return true;
         }
@@ -169,9 +200,21 @@ pub fn stay_matches(binding: &Binding, cluster: &Cluster) -> bool {
     }
 }
 
+/// Whether `task` was written for the failure of an application that has this identity.
+fn is_about(task: &GracefulEvictionTask, identity: &str) -> bool {
+    let Ok(Cause::Application { since }) = identity.parse() else {
+        return false;
+    };
+    let named = format!("the application is unhealthy since {since}");
+    let said = task.message.as_deref().unwrap_or_default();
+    task.reason == task_words::APPLICATION_FAILURE && said.starts_with(&named)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eviction::verdict::DueBy;
+    use crate::eviction::{Affected, Why};
     use rstest::rstest;
     use serde_json::{Value, json};
 
@@ -227,35 +270,93 @@ mod tests {
         #[case] is_gone: bool,
     ) {
         let mut binding = binding(health, &seconds, &history, "[]");
-        binding.spec.graceful_eviction_tasks[0].message = Some("the application is unhealthy".to_owned());
+        binding.spec.graceful_eviction_tasks[0].block_in_history = Some(true);
         let task = &binding.spec.graceful_eviction_tasks[0];
         let state = gone(&binding, task, &cluster(ready), NOW.parse().unwrap());
         assert_eq!(state.is_gone(), is_gone, "{state:?}");
     }
 
-    // Taken over from a stock controller, which writes neither history nor words, and a time only later.
+    // Taken over from a stock controller, which writes no history, and a time only later; or ours, of which a stock Karmada
+    // kept neither the history nor the mark in the task (or the history alone, with a merge patch of the tasks).
     #[rstest]
-    #[case::blocked(json!(600), json!("2026-01-01T00:00:00Z"), false)]
-    #[case::by_default(json!(null), json!("2026-01-01T00:00:00Z"), false)]
-    #[case::no_longer(json!(500), json!("2026-01-01T00:00:00Z"), true)]
-    #[case::not_stamped_yet(json!(500), json!(null), false)]
-    fn a_stock_task_blocks_from_its_own_time_on(#[case] seconds: Value, #[case] time: Value, #[case] is_gone: bool) {
-        let mut binding = binding("Unhealthy", &seconds, &json!([]), "[]");
-        binding.spec.graceful_eviction_tasks[0].creation_timestamp = serde_json::from_value(time).unwrap();
+    #[case::blocked(json!(600), json!("2026-01-01T00:00:00Z"), json!([]), false)]
+    #[case::by_default(json!(null), json!("2026-01-01T00:00:00Z"), json!([]), false)]
+    #[case::no_longer(json!(500), json!("2026-01-01T00:00:00Z"), json!([]), true)]
+    #[case::not_stamped_yet(json!(500), json!(null), json!([]), false)]
+    #[case::no_end(json!(0), json!("2026-01-01T00:00:00Z"), json!([]), false)]
+    #[case::with_an_item_of_before(json!(500), json!("2026-01-01T00:05:00Z"), failed_at("00:00:00"), false)]
+    #[case::with_an_item_of_after(json!(500), json!("2026-01-01T00:00:00Z"), failed_at("00:05:00"), false)]
+    fn a_task_without_a_history_blocks_from_its_own_time_on(
+        #[case] seconds: Value,
+        #[case] time: Value,
+        #[case] history: Value,
+        #[case] is_gone: bool,
+        #[values(
+            None,
+            Some("the application is unhealthy since 2025-12-31T23:59:00Z, tolerated for 60 s")
+        )]
+        message: Option<&str>,
+    ) {
+        let mut binding = binding("Unhealthy", &seconds, &history, "[]");
+        let task = &mut binding.spec.graceful_eviction_tasks[0];
+        task.creation_timestamp = serde_json::from_value(time).unwrap();
+        task.message = message.map(str::to_owned);
         let task = &binding.spec.graceful_eviction_tasks[0];
         let state = gone(&binding, task, &cluster("True"), NOW.parse().unwrap());
         assert_eq!(state.is_gone(), is_gone, "{state:?}");
     }
 
     #[rstest]
+    #[case::kept(Some(true), failed_at("00:00:00"), "removes its item in spec.activeEvictionHistory")]
+    #[case::lost(None, json!([]), "removes its task")]
+    #[case::half(None, failed_at("00:00:00"), "its item in spec.activeEvictionHistory and its task")]
+    fn a_block_without_an_end_says_how_it_is_lifted(
+        #[case] mark: Option<bool>,
+        #[case] history: Value,
+        #[case] how: &str,
+    ) {
+        let mut binding = binding("Unhealthy", &json!(0), &history, "[]");
+        binding.spec.graceful_eviction_tasks[0].block_in_history = mark;
+        let task = &binding.spec.graceful_eviction_tasks[0];
+        let CauseState::Stands { why, until: None } = gone(&binding, task, &cluster("True"), NOW.parse().unwrap())
+        else {
+            panic!("it is blocked");
+        };
+        assert!(why.ends_with(how), "{why}");
+    }
+
+    #[rstest]
+    #[case::the_first_is_over(json!(500), &["m1"])]
+    #[case::both_are(json!(60), &["m1", "m2"])]
+    #[case::none_by_default(json!(null), &[])]
+    #[case::none_ever(json!(0), &[])]
+    fn items_that_block_nothing_any_more(#[case] seconds: Value, #[case] expected: &[&str]) {
+        let item = |cluster: &str, time: &str| json!({"clusterName": cluster, "creationTimestamp": format!("2026-01-01T{time}Z")});
+        let history = json!([item("m1", "00:00:00"), item("m2", "00:00:00"), item("m2", "00:07:00")]);
+        let binding = binding("Unhealthy", &seconds, &history, "[]");
+        let over: Vec<_> = past_blocks(&binding, NOW.parse().unwrap()).into_iter().collect();
+        assert_eq!(over.iter().map(ClusterName::as_str).collect::<Vec<_>>(), expected);
+    }
+
+    #[rstest]
     #[case::nobody("[]", false)]
     #[case::whatever_the_cause(r#"[{"cluster": "m1"}]"#, true)]
     #[case::the_failure_of_this_task(r#"[{"cluster": "m1", "verdict": "application@2025-12-31T23:59:00Z"}]"#, true)]
+    #[case::in_another_zone(r#"[{"cluster": "m1", "verdict": "application@2026-01-01T00:59:00+01:00"}]"#, true)]
     #[case::a_later_failure(r#"[{"cluster": "m1", "verdict": "application@2026-01-01T00:00:01Z"}]"#, false)]
+    #[case::an_earlier_failure(r#"[{"cluster": "m1", "verdict": "application@2025-12-01T00:00:00Z"}]"#, false)]
     #[case::a_taint(r#"[{"cluster": "m1", "verdict": "k:NoExecute@2025-12-31T23:59:00Z"}]"#, false)]
     #[case::another_cluster(r#"[{"cluster": "m2", "verdict": "application@2025-12-31T23:59:00Z"}]"#, false)]
     fn who_wants_a_failed_application_to_stay(#[case] stay: &str, #[case] expected: bool) {
-        let binding = binding("Unhealthy", &json!(600), &failed_at("00:00:00"), stay);
+        let mut binding = binding("Unhealthy", &json!(600), &failed_at("00:00:00"), stay);
+        let failure = Affected {
+            cause: "application@2025-12-31T23:59:00Z".parse().unwrap(),
+            due_at: NOW.parse().unwrap(),
+            purge_mode: PurgeMode::Gracefully,
+            grace_period_seconds: None,
+            why: Why::Unhealthy(DueBy::Toleration { seconds: 60 }),
+        };
+        binding.spec.graceful_eviction_tasks[0].message = Some(failure.reason());
         assert_eq!(stay_matches(&binding, &cluster("True")), expected);
     }
 }

@@ -80,6 +80,96 @@ fn our_own_scheduler_is_not_asked() {
     });
 }
 
+/// A CRD of a stock Karmada: what is ours in bindings is pruned from all that is written.
+fn without_our_fields(bench: &Bench) {
+    let crds = api_types::crds().into_iter();
+    for crd in crds.filter(|crd| crd.spec.names.kind == "ResourceBinding") {
+        let mut crd = serde_json::to_value(crd).unwrap();
+        let spec = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        let history = spec["properties"]
+            .as_object_mut()
+            .unwrap()
+            .remove("activeEvictionHistory");
+        let task = &mut spec["properties"]["gracefulEvictionTasks"]["items"]["properties"];
+        let mark = task.as_object_mut().unwrap().remove("blockInHistory");
+        assert!(history.is_some() && mark.is_some());
+        bench.plane.apply_crd(crd).unwrap();
+    }
+}
+
+/// What the evictor writes for a failure of now.
+fn failed_application(bench: &Bench, block_predecessor_seconds: i64) -> Value {
+    let mut left = task("member1", 3, bench.clock.now());
+    left["reason"] = json!("ApplicationFailure");
+    left["message"] = json!("the application is unhealthy since 2026-01-01T00:00:00Z, tolerated for 10 s");
+    left["blockInHistory"] = json!(true);
+    json!({
+        "placement": {"clusterAffinity": {"clusterNames": ["member1"]}}, "clusters": [],
+        "failover": {"application": {
+            "decisionConditions": {"tolerationSeconds": 10}, "blockPredecessorSeconds": block_predecessor_seconds,
+        }},
+        "gracefulEvictionTasks": [left],
+        "activeEvictionHistory": [{"clusterName": "member1", "creationTimestamp": bench.clock.now()}],
+    })
+}
+
+// A history that the API server drops is no block that a person lifted: the copy would come back at once, fail, leave and
+// come back again. The task is the block then.
+#[test]
+fn a_block_outlives_a_history_that_nobody_keeps() {
+    for (seconds, last) in [(1_800, 1_799), (0, 100_000)] {
+        paused(async {
+            let bench = Bench::new(&["member1", "member2"]);
+            without_our_fields(&bench);
+            let _graceful = start_with(&bench, "g", flags()).await;
+            bench.put_deployment(&failed_application(&bench, seconds));
+            scheduled(&bench, "False").await;
+            bench
+                .patch_status(json!({"aggregatedStatus": [copy("member1", "Unhealthy", 0)]}))
+                .await;
+            bench.until(2).await;
+            let binding = bench.binding().await;
+            assert!(binding.spec.active_eviction_history.is_empty(), "pruned");
+            let writes = bench.writes(crate::COMPONENT).len();
+            bench.until(last).await;
+            let binding = bench.binding().await;
+            assert_eq!((shown(&binding).as_str(), leaving(&binding)), ("", vec!["member1"]));
+            assert_eq!(bench.writes(crate::COMPONENT).len(), writes, "no loop");
+            if seconds > 0 {
+                bench.until(1_801).await;
+            } else {
+                // A person's word: it may be there again.
+                let back = json!({"clusters": [{"name": "member1", "replicas": 3}], "gracefulEvictionTasks": null});
+                bench.patch(json!({"spec": back})).await;
+                bench.until(last + 10).await;
+            }
+            let binding = bench.binding().await;
+            assert_eq!((shown(&binding).as_str(), leaving(&binding)), ("member1:3", vec![]));
+        });
+    }
+}
+
+// Where all is kept the item is the block, and the word of who removes it counts at once.
+#[test]
+fn a_block_is_lifted_by_removing_its_item() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _graceful = crate::start(&bench).await;
+        bench.put_deployment(&failed_application(&bench, 0));
+        scheduled(&bench, "False").await;
+        bench
+            .patch_status(json!({"aggregatedStatus": [copy("member1", "Unhealthy", 0)]}))
+            .await;
+        bench.until(3_600).await;
+        assert_eq!(leaving(&bench.binding().await), ["member1"]);
+        bench.patch(json!({"spec": {"activeEvictionHistory": null}})).await;
+        scheduled(&bench, "False").await;
+        bench.until(3_601).await;
+        let binding = bench.binding().await;
+        assert_eq!((shown(&binding).as_str(), leaving(&binding)), ("member1:3", vec![]));
+    });
+}
+
 #[test]
 fn a_directly_task_of_a_silent_cluster_goes_on_gracefully_after_the_wait() {
     for beside_stock in [true, false] {

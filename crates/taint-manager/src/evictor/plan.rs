@@ -11,6 +11,7 @@ use binding_writer::BindingEdit;
 use failover_core::application::HealthClock;
 use failover_core::eviction::CauseKind;
 use failover_core::eviction::cause::to_the_second;
+use failover_core::graceful::cause::past_blocks;
 use failover_core::graceful::record::{Move, of_move};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -56,16 +57,27 @@ pub(crate) fn task(
         preserved_label_state: state.labels.clone(),
         creation_timestamp: Some(Time(to_the_second(now))),
         clusters_before_failover: spec.clusters.iter().map(|target| target.name.clone()).collect(),
+        // The write knows whether there is a history to tell of.
+        block_in_history: None,
     }
 }
 
-/// The one write of an eviction: the task, for an application the history of where it failed, and no clock any more of the
-/// copy that leaves. An annotation that is no clock is left to who mends it.
+/// The one write of an eviction: the task, for an application the history of where it failed (without what blocks nothing
+/// any more), and no clock any more of the copy that leaves. An annotation that is no clock is left to who mends it.
 pub(crate) fn edit<'a>(binding: &'a Binding, task: &GracefulEvictionTask) -> BindingEdit<'a> {
     let mut edit = BindingEdit::of(binding);
     let cluster = ClusterName::from(task.from_cluster.as_str());
-    if edit.evict(task)
-        && let Ok(clock) = HealthClock::of(binding)
+    if !edit.evict(task) {
+        return edit;
+    }
+    if let Some(now) = &task.creation_timestamp {
+        // What is remembered of this cluster is new.
+        let over = past_blocks(binding, now.0).into_iter().filter(|left| *left != cluster);
+        over.for_each(|left| {
+            edit.forget(&left);
+        });
+    }
+    if let Ok(clock) = HealthClock::of(binding)
         && clock.copy(&cluster).is_some()
     {
         edit.annotate(HEALTH_CLOCK, clock.without(&cluster).annotation().as_deref());
@@ -232,6 +244,39 @@ mod tests {
             !patch.contains("health-clock"),
             "what is no clock is left as it is: {patch}"
         );
+    }
+
+    // A longer block is no block of what came before it.
+    #[rstest]
+    #[case::one_is_over(600, &["remove /1", "add /-", "remove /0"])]
+    #[case::none_is(3_600, &["remove /1", "add /-"])]
+    #[case::none_ever_is(0, &["remove /1", "add /-"])]
+    fn the_write_forgets_what_blocks_nothing_any_more(#[case] seconds: i32, #[case] expected: &[&str]) {
+        let failed = |cluster: &str, time: &str| json!({"clusterName": cluster, "creationTimestamp": time});
+        let history = json!([
+            failed("m9", ADDED),
+            failed("m1", ADDED),
+            failed("m8", "2026-01-01T00:05:00Z"),
+        ]);
+        let failover = json!({"application": {"decisionConditions": {}, "blockPredecessorSeconds": seconds}});
+        let key: BindingKey = "n/web".parse().unwrap();
+        let spec = spec(json!({"failover": failover, "activeEvictionHistory": history}));
+        let binding = Binding::new(&key, spec);
+        let task = GracefulEvictionTask {
+            from_cluster: "m1".to_owned(),
+            reason: "ApplicationFailure".to_owned(),
+            creation_timestamp: serde_json::from_value(json!("2026-01-01T00:10:00Z")).unwrap(),
+            ..GracefulEvictionTask::default()
+        };
+        let patch = edit(&binding, &task).patch().unwrap();
+        let operations = patch.as_array().unwrap().iter();
+        let of_history = operations.filter_map(|operation| {
+            let path = operation["path"]
+                .as_str()?
+                .strip_prefix("/spec/activeEvictionHistory")?;
+            Some(format!("{} {path}", operation["op"].as_str()?))
+        });
+        assert_eq!(of_history.collect::<Vec<_>>(), expected);
     }
 
     fn failovers() -> impl Strategy<Value = Value> {

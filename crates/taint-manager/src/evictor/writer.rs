@@ -49,6 +49,12 @@ pub(crate) enum Written {
     Unknown(String),
 }
 
+/// Whether a task is stored, whatever the API server kept of what is ours in it.
+fn is_there(now: &Binding, task: &GracefulEvictionTask) -> bool {
+    let mut tasks = now.spec.graceful_eviction_tasks.iter();
+    tasks.any(|there| there.is_as_written(task))
+}
+
 /// Writes for the evictor.
 pub(crate) struct Writer {
     ctx: Context,
@@ -113,7 +119,7 @@ impl Writer {
             match timeout_at(until, api.get_opt(&key.name)).await {
                 Ok(Ok(None)) => return Written::Gone,
                 Ok(Ok(Some(now))) if now.metadata.uid != read.metadata.uid => return Written::Gone,
-                Ok(Ok(Some(now))) if now.spec.graceful_eviction_tasks.contains(task) => return Written::Yes,
+                Ok(Ok(Some(now))) if is_there(&now, task) => return Written::Yes,
                 // Not written. Should the write still be under way, it and the next one are conditional on the same
                 // version, so that only one of them lands.
                 Ok(Ok(Some(now))) if now.metadata.resource_version == read.metadata.resource_version => {

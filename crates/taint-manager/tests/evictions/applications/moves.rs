@@ -42,6 +42,7 @@ fn a_failover_is_one_write_with_everything_in_it() {
                 "fromCluster": "m1", "purgeMode": "Gracefully", "replicas": 2, "reason": "ApplicationFailure",
                 "message": message, "producer": "resource-binding-application-failover-controller",
                 "gracePeriodSeconds": 600, "creationTimestamp": written, "clustersBeforeFailover": ["m1"],
+                "blockInHistory": true,
             })
         );
         assert!(binding.spec.clusters.is_empty());
@@ -232,13 +233,59 @@ fn stale_health_moves_nobody() {
         let abandoned = scene.events("EvictionAbandoned").await;
         assert_eq!(abandoned.len(), 1);
         assert!(abandoned[0].contains("stays on m1 (ClusterNotReady)"), "{abandoned:?}");
-        // Back, and its health is what it was until somebody says otherwise: that takes as long as is tolerated.
+        // Back, and its health is what it was until somebody says otherwise: for that there is a minute.
         scene.patch_cluster_status("m1", &ready("True")).await;
-        scene.until(329).await;
+        scene.until(359).await;
         assert!(scene.task("default/web", "m1").await.is_none());
-        scene.until(333).await;
+        scene.until(363).await;
         assert!(scene.task("default/web", "m1").await.is_some());
     });
+}
+
+/// Many failed just before the outage of their cluster and recovered in it. On its return their health of before is there
+/// at once, and the health of now a little later: nobody leaves, whatever the clock of the cluster's agent says.
+#[test]
+fn what_recovered_in_an_outage_does_not_leave_on_the_return() {
+    for agents_clock in ["2026-01-01T00:05:00Z", "2025-12-31T22:05:00Z", "2026-01-01T02:05:00Z"] {
+        paused(async {
+            let stage = Stage::new(&["m1", "m2"], 10.0).await;
+            let scene = &stage.scene;
+            let ready = |status: &str, since: &str| {
+                let condition = json!({"type": "Ready", "status": status, "reason": "R", "message": "",
+                    "lastTransitionTime": since});
+                json!({"status": {"conditions": [condition]}})
+            };
+            let names: Vec<String> = (0..20).map(|n| format!("default/web-{n:02}")).collect();
+            for name in &names {
+                // The default.
+                scene.binding(
+                    name.trim_start_matches("default/"),
+                    &["m1"],
+                    asks(json!({"decisionConditions": {}})),
+                );
+                stage.report(name, &[("m1", "Unhealthy")]).await;
+            }
+            scene.until(22).await;
+            scene
+                .patch_cluster_status("m1", &ready("Unknown", &scene.now_text()))
+                .await;
+            for name in &names {
+                stage.report(name, &[("m1", "Unknown")]).await;
+            }
+            scene.until(300).await;
+            scene.patch_cluster_status("m1", &ready("True", agents_clock)).await;
+            for name in &names {
+                stage.report(name, &[("m1", "Unhealthy")]).await;
+            }
+            scene.until(345).await;
+            assert_eq!(scene.evicted(), 0, "{agents_clock}");
+            for name in &names {
+                stage.report(name, &[("m1", "Healthy")]).await;
+            }
+            scene.until(600).await;
+            assert_eq!(scene.evicted(), 0, "{agents_clock}");
+        });
+    }
 }
 
 /// A Duplicated workload and another taint beside it: a taint says nothing of the application.
