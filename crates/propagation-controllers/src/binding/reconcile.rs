@@ -13,7 +13,7 @@ use api_types::ClusterName;
 use api_types::names::cluster_of_execution_namespace;
 use api_types::policy::PurgeMode;
 use api_types::work::{Binding, TargetCluster, Work};
-use failover_core::graceful::placed::placed;
+use failover_core::graceful::placed::{NotPlaced, placed};
 use failover_core::graceful::preserved::labels_for;
 use serde_json::Value;
 
@@ -72,22 +72,28 @@ pub fn plan(situation: &Situation<'_>, interpreter: &dyn Interpreter) -> Plan {
     let targets = targets(situation.binding);
     let kept = kept_by_tasks(situation.binding);
     let leaving = leaving_directly(situation.binding);
-    let placed = placed(situation.binding).is_ok();
+    let placed = placed(situation.binding);
 
-    let mut wait = false;
+    let mut held = Held::Nothing;
     for (cluster, work) in &works {
         if targets.contains_key(cluster) || kept.contains(cluster) {
             continue;
         }
+        let is_going = work.metadata.deletion_timestamp.is_some();
         let directly = leaving.contains(cluster);
-        if (!directly || placed) && work.metadata.deletion_timestamp.is_none() {
+        if (!directly || placed.is_ok()) && !is_going {
             plan.delete.push(work.clone());
         }
-        if directly && still_waited_for(situation, cluster, &mut plan) {
-            wait = true;
+        if directly {
+            held = held.max(match &placed {
+                _ if is_going => waits_for_its_end(situation, cluster, &mut plan),
+                _ if (situation.presence)(cluster) == Presence::Gone => Held::Nothing,
+                Ok(()) | Err(NotPlaced::NotObserved) => Held::Everything,
+                Err(NotPlaced::NotScheduled | NotPlaced::Empty | NotPlaced::Replicas { .. }) => Held::NewCopies,
+            });
         }
     }
-    let Some(template) = situation.template.filter(|_| !wait) else {
+    let Some(template) = situation.template.filter(|_| held != Held::Everything) else {
         return plan;
     };
     for (cluster, target) in &targets {
@@ -107,6 +113,7 @@ pub fn plan(situation: &Situation<'_>, interpreter: &dyn Interpreter) -> Plan {
             preserved.and_then(|labels| render::work(situation.binding, template, target, &labels, interpreter));
         match (wanted, existing) {
             (Err(error), _) => plan.failures.push((cluster.clone(), error)),
+            (Ok(_), None) if held == Held::NewCopies => {}
             (Ok(wanted), None) => plan.create.push(wanted),
             (Ok(wanted), Some(present)) if differs(present, &wanted) => plan.update.push((present.clone(), wanted)),
             (Ok(_), Some(_)) => {}
@@ -155,11 +162,23 @@ fn leaving_directly(binding: &Binding) -> BTreeSet<ClusterName> {
         .collect()
 }
 
-/// A copy that goes first is waited for while its cluster answers, and for a while after it stopped to.
-fn still_waited_for(situation: &Situation<'_>, cluster: &ClusterName, plan: &mut Plan) -> bool {
+/// What has to wait because a copy goes first (Directly).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Held {
+    /// Nothing.
+    Nothing,
+    /// Works that are not there yet. Those that are there follow their template: the scheduler has found no place, and
+    /// nobody knows how long that lasts.
+    NewCopies,
+    /// Every change too: it may carry replicas of the copy that goes first.
+    Everything,
+}
+
+/// A copy that is being deleted is waited for while its cluster answers, and for a while after it stopped to.
+fn waits_for_its_end(situation: &Situation<'_>, cluster: &ClusterName, plan: &mut Plan) -> Held {
     match (situation.presence)(cluster) {
-        Presence::Gone => false,
-        Presence::Ready => true,
+        Presence::Gone => Held::Nothing,
+        Presence::Ready => Held::Everything,
         Presence::NotReady => {
             let away_for = situation.away_for.get(cluster).copied().unwrap_or_default();
             plan.away.insert(cluster.clone());
@@ -169,10 +188,10 @@ fn still_waited_for(situation: &Situation<'_>, cluster: &ClusterName, plan: &mut
                 .filter(|left| !left.is_zero())
             else {
                 plan.unconfirmed.insert(cluster.clone());
-                return false;
+                return Held::Nothing;
             };
             plan.look_again = Some(plan.look_again.map_or(left, |earlier| earlier.min(left)));
-            true
+            Held::Everything
         }
     }
 }

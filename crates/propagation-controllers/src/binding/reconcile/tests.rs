@@ -176,6 +176,25 @@ fn directly_deletes_nothing_before_there_is_a_place() {
     assert_eq!(short(&scene.plan()), ["-m1"]);
 }
 
+/// While there is no place for what goes first, those that are there follow their template; nothing new begins, and
+/// nobody counts how long a cluster is away whose copy was not asked to go.
+#[test]
+fn directly_without_a_place_holds_new_copies_only() {
+    let clusters = json!([{"name": "m2", "replicas": 1}, {"name": "m3", "replicas": 1}]);
+    let mut scene = Scene::new(clusters, directly()).with_work("m1", 1).with_work("m2", 3);
+    scene.away.push("m1");
+    let plan = scene.plan();
+    assert_eq!(short(&plan), ["~m2:1"]);
+    assert_eq!((plan.away, plan.look_again), (BTreeSet::new(), None));
+    scene.away_for = BTreeMap::from([("m1".into(), Duration::from_secs(3600))]);
+    assert_eq!(short(&scene.plan()), ["~m2:1"], "however long it lasts");
+    scene.binding.metadata.generation = Some(5);
+    assert!(
+        short(&scene.plan()).is_empty(),
+        "the scheduler may be about to move its replicas"
+    );
+}
+
 /// The scheduler keeps m3's copy until m2's works, and m2's waits for m1's to go: more replicas than are wanted are a
 /// place for all of them, or each would wait for the other.
 #[test]
