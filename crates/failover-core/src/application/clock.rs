@@ -2,7 +2,8 @@
 //!
 //! Guarantees: a restart of whoever keeps it changes nothing, so that a failover comes neither later nor earlier for it
 //! (karmada PR#7181). Times of another copy, or of another binding of this name, do not count (karmada PR#3500). What
-//! cannot be read is told, and starts anew.
+//! cannot be read is told, and starts anew. No due time rests on another clock than that of whoever keeps this: the time
+//! that a cluster writes beside its Ready only shows that something changed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,14 +15,14 @@ use api_types::work::Binding;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::health::{Reported, is_collected, seen_since};
-use super::rules::{Counting, Rules};
+use super::health::{Reported, is_collected, ready_mark, seen_since};
+use super::rules::{Counting, RETURN_SECONDS, Rules};
 use crate::eviction::cause::to_the_second;
 
 /// What must outlive a restart, by cluster.
 ///
-/// JSON: `{"m1":{"unhealthySince":"…Z","settled":true,"firstCollected":"…Z"}}`; what is absent is left out, and an empty
-/// clock is no annotation.
+/// JSON: `{"m1":{"unhealthySince":"…Z","settled":true,"firstCollected":"…Z","readyMark":"…Z","readySince":"…Z"}}`; what is
+/// absent is left out, and an empty clock is no annotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HealthClock(BTreeMap<ClusterName, CopyClock>);
 
@@ -38,7 +39,29 @@ pub struct CopyClock {
     /// When a status of it was first collected, to the second. Kept only where that counts and the status does not say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first_collected: Option<Timestamp>,
+    /// What the cluster writes beside its Ready, as of when this was written: another value shows that it was not Ready in
+    /// between. By a clock that is not ours, so it is compared and never counted from. Kept while it is unhealthy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ready_mark: Option<Timestamp>,
+    /// Since when the cluster is Ready again, by our clock, to the second. Kept while it is unhealthy, and only if the cluster
+    /// returned meanwhile or shortly before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ready_since: Option<Timestamp>,
 }
+
+/// What the clock says of how long the cluster is Ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadyCount {
+    /// All the time that the copy is unhealthy.
+    Throughout,
+    /// Since then.
+    Since(Timestamp),
+    /// It returned, and when is not written down yet.
+    NotCounted,
+}
+
+/// A binding's clock as it was read.
+pub type ReadClock = Result<HealthClock, UnreadableClock>;
 
 /// The annotation is no clock.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,7 +76,7 @@ impl HealthClock {
     ///
     /// # Errors
     /// [`UnreadableClock`]; an empty clock is what to go on from.
-    pub fn of(binding: &Binding) -> Result<Self, UnreadableClock> {
+    pub fn of(binding: &Binding) -> ReadClock {
         Self::read(text(binding))
     }
 
@@ -87,7 +110,7 @@ impl HealthClock {
     /// The clock as it should be stored now, from this one.
     ///
     /// Rules: Unhealthy starts it, Healthy ends it, and what nobody knows does neither (karmada#7431). While the cluster
-    /// is not Ready nothing starts or ends. A copy that the binding does not have, or that leaves already, has none; nor
+    /// is not Ready nothing starts or ends; when it is back that is noted. A copy that the binding does not have, or that leaves already, has none; nor
     /// has a binding without `failover.application`.
     #[must_use]
     pub fn next(
@@ -106,12 +129,11 @@ impl HealthClock {
             .map(|target| ClusterName::from(target.name.as_str()));
         let staying = names.filter(|name| spec.task(name).is_none());
         let kept = staying.filter_map(|name| {
-            let is_ready = cluster(&name).is_some_and(|cluster| cluster.is_ready());
+            let ready = cluster(&name).and_then(|cluster| ready_mark(&cluster));
             let copy = self.current(binding, &name);
-            let next = if is_ready {
-                copy.next(&rules, binding, &name, now)
-            } else {
-                copy
+            let next = match ready {
+                Some(mark) => copy.next(&rules, binding, &name, mark, now),
+                None => copy,
             };
             (next != CopyClock::default()).then_some((name, next))
         });
@@ -177,8 +199,35 @@ impl CopyClock {
         self.first_collected
     }
 
-    /// On a cluster that is Ready.
-    fn next(&self, rules: &Rules, binding: &Binding, cluster: &ClusterName, now: Timestamp) -> Self {
+    /// For how long the cluster is Ready that shows this mark beside it. A clock without a mark was not written by this
+    /// version: the cluster's own word stands in until it is written again.
+    #[must_use]
+    pub fn ready(&self, mark: Timestamp) -> ReadyCount {
+        match (self.ready_mark, self.ready_since) {
+            (None, _) => ReadyCount::Since(mark),
+            (Some(noted), _) if noted != mark => ReadyCount::NotCounted,
+            (Some(_), None) => ReadyCount::Throughout,
+            (Some(_), Some(since)) => ReadyCount::Since(to_the_second(since)),
+        }
+    }
+
+    /// Since when a cluster with this mark is Ready, as far as that matters, by our clock. Where the copy was not unhealthy
+    /// before, the mark is asked whether the cluster has just returned; a mark by a clock that is wrong delays by no more
+    /// than that, and hastens nothing.
+    fn noted_ready_since(&self, mark: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        if self.unhealthy_since.is_some() {
+            return if self.ready_mark == Some(mark) {
+                self.ready_since.map(|since| since.min(now))
+            } else {
+                Some(now)
+            };
+        }
+        let just_now = now.saturating_sub(SignedDuration::from_secs(RETURN_SECONDS));
+        just_now.is_ok_and(|just_now| mark > just_now).then(|| mark.min(now))
+    }
+
+    /// On a cluster that is Ready, with this mark beside it.
+    fn next(&self, rules: &Rules, binding: &Binding, cluster: &ClusterName, mark: Timestamp, now: Timestamp) -> Self {
         let reported = Reported::of(binding, cluster);
         let item = binding.status_on(cluster);
         // Whole seconds, so that it reads back as it was; rounded up, so that nothing is due too early.
@@ -189,6 +238,8 @@ impl CopyClock {
             Reported::Healthy => None,
             Reported::Nothing | Reported::Unknown => self.unhealthy_since,
         };
+        let ready_mark = unhealthy_since.map(|_| mark);
+        let ready_since = ready_mark.and_then(|mark| self.noted_ready_since(mark, now));
         let says_settled = item.is_some_and(|item| item.settled == Some(true));
         let settled = rules.counting == Counting::OnceHealthy
             && (self.settled || (reported == Reported::Healthy && !says_settled));
@@ -203,6 +254,8 @@ impl CopyClock {
             unhealthy_since,
             settled,
             first_collected,
+            ready_mark,
+            ready_since,
         }
     }
 }

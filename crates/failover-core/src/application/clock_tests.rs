@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::testing::{after, binding, cluster, t0, unhealthy_since, with_clock};
+use super::super::testing::{READY_FOR_LONG, after, binding, cluster, cluster_since, t0, unhealthy_since, with_clock};
 use super::*;
 
 const READY: &str = "True";
@@ -85,8 +85,63 @@ fn once_settled_stays_settled_while_it_fails() {
     let last = stored(&seen, rules).pop().unwrap().unwrap();
     assert_eq!(
         serde_json::from_str::<Value>(&last).unwrap(),
-        json!({"m1": {"unhealthySince": after(5), "settled": true, "firstCollected": after(0)}})
+        json!({"m1": {
+            "unhealthySince": after(5), "settled": true, "firstCollected": after(0), "readyMark": after(READY_FOR_LONG),
+        }})
     );
+}
+
+/// The clock after these observations in turn: when, since when m1 is Ready by its own word, and the health.
+fn kept(observations: &[(i64, i64, &str)]) -> Value {
+    let mut text = String::new();
+    for (seconds, ready_since, health) in observations {
+        let binding = binding(health, |b| with_clock(b, &text));
+        let m1 = Arc::new(cluster_since(READY, *ready_since));
+        let clock = HealthClock::of(&binding).unwrap();
+        let next = clock.next(&binding, &|_| Some(m1.clone()), after(*seconds));
+        text = next.annotation().unwrap_or_default();
+    }
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+// Whoever writes the cluster's Ready may have a clock that is wrong by hours: another time there only shows that the
+// cluster was away, and since when it is back is the time at which that was seen.
+#[rstest]
+#[case::all_the_time(&[(0, -900, "Unhealthy"), (50, -900, "Unhealthy")], None)]
+#[case::it_returned(&[(0, -900, "Unhealthy"), (50, 48, "Unhealthy"), (70, 48, "Unhealthy")], Some(50))]
+#[case::its_clock_is_slow(&[(0, -9_000, "Unhealthy"), (50, -8_950, "Unhealthy"), (70, -8_950, "Unhealthy")], Some(50))]
+#[case::its_clock_is_fast(&[(0, 9_000, "Healthy"), (50, 9_050, "Unhealthy"), (70, 9_050, "Unhealthy")], Some(50))]
+#[case::health_is_not_known_yet(&[(0, -900, "Unhealthy"), (50, 48, "Unknown"), (55, 48, "Unhealthy")], Some(50))]
+#[case::it_returned_twice(&[(0, -900, "Unhealthy"), (50, 48, "Unhealthy"), (90, 88, "Unhealthy")], Some(90))]
+// What was not counted before the outage may be of before it all the same.
+#[case::it_had_just_returned(&[(50, 20, "Unhealthy")], Some(20))]
+#[case::it_returned_a_while_ago(&[(90, 20, "Unhealthy")], None)]
+fn returns_of_the_cluster(#[case] seen: &[(i64, i64, &str)], #[case] back: Option<i64>) {
+    let kept = kept(seen);
+    let expected = back.map_or(Value::Null, |seconds| json!(after(seconds)));
+    assert_eq!(kept["m1"]["readySince"], expected, "{kept}");
+}
+
+#[test]
+fn nothing_is_noted_of_the_cluster_while_nothing_fails() {
+    assert_eq!(kept(&[(0, -5, "Healthy"), (50, 48, "Healthy")]), Value::Null);
+    assert_eq!(
+        kept(&[(0, -900, "Unhealthy"), (50, 48, "Unhealthy"), (60, 48, "Healthy")]),
+        Value::Null
+    );
+}
+
+// A clock of a version that noted nothing of the cluster.
+#[test]
+fn a_clock_without_a_mark_counts_from_when_it_gets_one() {
+    let old = json!({"m1": {"unhealthySince": after(0)}}).to_string();
+    let binding = binding("Unhealthy", |b| with_clock(b, &old));
+    let next = HealthClock::of(&binding)
+        .unwrap()
+        .next(&binding, &|_| Some(Arc::new(cluster(READY))), after(50));
+    let copy = next.copy(&"m1".into()).unwrap();
+    assert_eq!(copy.unhealthy_since(), Some(t0()));
+    assert_eq!(copy.ready(after(READY_FOR_LONG)), ReadyCount::Since(after(50)));
 }
 
 // C95 (karmada PR#3500): marks of another binding of this name, of another copy, or of a cluster that was left.
@@ -150,11 +205,12 @@ fn foreign_text() -> impl Strategy<Value = String> {
         Just("9999-12-30T22:00:00.999999999Z".to_owned()),
         "[0-9TZ:-]{0,20}",
     ];
-    let copy = (proptest::option::of(time.clone()), any::<bool>(), proptest::option::of(time)).prop_map(
-        |(since, settled, collected)| {
-            json!({"unhealthySince": since, "settled": settled, "firstCollected": collected, "newer": 1})
-        },
-    );
+    let maybe = || proptest::option::of(time.clone());
+    let copy =
+        (maybe(), any::<bool>(), maybe(), maybe(), maybe()).prop_map(|(since, settled, collected, mark, back)| {
+            json!({"unhealthySince": since, "settled": settled, "firstCollected": collected, "readyMark": mark,
+            "readySince": back, "newer": 1})
+        });
     prop_oneof![
         ".*",
         proptest::collection::btree_map("m[1-3]", copy, 0..3).prop_map(|copies| json!(copies).to_string())

@@ -55,9 +55,10 @@ pub fn seen_since(binding: &Binding, cluster: &ClusterName) -> Option<Timestamp>
         .max()
 }
 
-/// Since when the cluster is Ready without interruption; nothing where it is not.
+/// What the cluster writes beside a Ready that is True, to the second: another value for each time that it returned. Nothing
+/// where it is not Ready. It is the time of a clock that may be anybody's.
 #[must_use]
-pub fn ready_since(cluster: &Cluster) -> Option<Timestamp> {
+pub fn ready_mark(cluster: &Cluster) -> Option<Timestamp> {
     let ready = cluster.condition(condition::READY)?;
-    (ready.status == "True").then_some(ready.last_transition_time.0)
+    (ready.status == "True").then(|| to_the_second(ready.last_transition_time.0))
 }

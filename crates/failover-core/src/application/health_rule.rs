@@ -11,15 +11,27 @@ use crate::graceful::kinds::has_health_rule;
 /// A kind of which a copy was ever reported to be anything else has a rule that is not ours.
 #[must_use]
 pub fn no_health_rule(binding: &Binding) -> Option<String> {
-    behavior(binding)?;
     let template = &binding.spec.resource;
-    if has_health_rule(&template.api_version, &template.kind) {
-        return None;
-    }
-    let items = binding.status.iter().flat_map(|status| &status.aggregated_status);
-    let mut healths = items.filter_map(|item| item.health.as_ref());
-    let has_another_s = healths.any(|health| *health == ResourceHealth::Unhealthy);
-    (!has_another_s).then(|| format!("no health rule for {} {}", template.api_version, template.kind))
+    let is_in_vain = !has_rule_of_ours(binding) && !is_reported_unhealthy(binding);
+    (behavior(binding).is_some() && is_in_vain)
+        .then(|| format!("no health rule for {} {}", template.api_version, template.kind))
+}
+
+/// Whether the kind has a rule that is not ours: a copy of it is reported to be unhealthy. Once that was so it stays so,
+/// also when the copy is healthy again.
+#[must_use]
+pub fn has_rule_of_another(binding: &Binding) -> bool {
+    !has_rule_of_ours(binding) && is_reported_unhealthy(binding)
+}
+
+fn has_rule_of_ours(binding: &Binding) -> bool {
+    let template = &binding.spec.resource;
+    has_health_rule(&template.api_version, &template.kind)
+}
+
+fn is_reported_unhealthy(binding: &Binding) -> bool {
+    let mut items = binding.status.iter().flat_map(|status| &status.aggregated_status);
+    items.any(|item| item.health == Some(ResourceHealth::Unhealthy))
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ fn kinds(#[case] api_version: &str, #[case] kind: &str, #[case] health: &str, #[
         b["spec"]["resource"]["kind"] = json!(kind);
     });
     assert_eq!(no_health_rule(&binding).as_deref(), expected);
+    let is_theirs = api_version == "example.com/v1" && health == "Unhealthy";
+    assert_eq!(has_rule_of_another(&binding), is_theirs);
 }
 
 #[test]

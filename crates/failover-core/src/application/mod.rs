@@ -14,10 +14,10 @@ pub mod rules;
 pub mod verdict;
 pub mod wanted;
 
-pub use clock::{CopyClock, HealthClock, UnreadableClock};
-pub use health_rule::no_health_rule;
-pub use verdict::{ApplicationVerdict, NotFailing, verdict};
-pub use wanted::{wanted, withdraw_reason};
+pub use clock::{CopyClock, HealthClock, ReadClock, UnreadableClock};
+pub use health_rule::{has_rule_of_another, no_health_rule};
+pub use verdict::{ApplicationVerdict, NotFailing, verdict, verdict_by};
+pub use wanted::{wanted, wanted_by, withdraw_reason};
 
 #[cfg(test)]
 mod properties;

@@ -10,9 +10,6 @@ use serde_json::json;
 use super::testing::{after, binding, cluster_since, with_clock};
 use super::{ApplicationVerdict, HealthClock, verdict};
 
-/// Seconds that a copy may be unhealthy, in these tests.
-const TOLERATED: i64 = 60;
-
 /// What happens, each time some seconds after what was before.
 #[derive(Clone, Debug)]
 enum Step {
@@ -20,7 +17,7 @@ enum Step {
     ClusterIs(&'static str),
     /// The copy is made anew, and reported as this from its first status on.
     CopyMadeAnew(&'static str),
-    /// Whoever keeps the clock begins anew, and knows what is stored.
+    /// Whoever keeps the clock ends, and what happens is not seen; or begins anew, and knows only what is stored.
     Restart,
     /// Somebody writes this over the clock.
     Overwritten(&'static str),
@@ -49,18 +46,26 @@ struct Account {
     ready: &'static str,
     ready_since: i64,
     copy_since: i64,
+    /// Seconds that a copy may be unhealthy.
+    tolerated: i64,
+    is_watched: bool,
     unhealthy_since: Option<i64>,
+    /// When the cluster was seen to be back, and its own word then.
+    back: (i64, i64),
 }
 
 impl Account {
-    fn new() -> Self {
+    fn new(tolerated: i64) -> Self {
         Self {
             text: String::new(),
             health: "Unknown",
             ready: "True",
             ready_since: -1_000,
             copy_since: 0,
+            tolerated,
+            is_watched: true,
             unhealthy_since: None,
+            back: (-1_000, -1_000),
         }
     }
 
@@ -68,6 +73,8 @@ impl Account {
         binding(self.health, |binding| {
             with_clock(binding, &self.text);
             binding["status"]["aggregatedStatus"][0]["creationTimestamp"] = json!(after(self.copy_since));
+            let decision = json!({"tolerationSeconds": self.tolerated});
+            binding["spec"]["failover"]["application"]["decisionConditions"] = decision;
         })
     }
 
@@ -86,14 +93,24 @@ impl Account {
                 self.unhealthy_since = None;
                 (*text).clone_into(&mut self.text);
             }
-            Step::Restart | Step::Quiet => {}
+            Step::Restart => self.is_watched = !self.is_watched,
+            Step::Quiet => {}
         }
-        if self.ready == "True" {
-            match self.health {
-                "Unhealthy" => self.unhealthy_since = self.unhealthy_since.or(Some(now)),
-                "Healthy" => self.unhealthy_since = None,
-                _ => {}
+        if self.is_watched && self.ready == "True" {
+            self.see(now);
+        }
+    }
+
+    fn see(&mut self, now: i64) {
+        let (_, own_word) = self.back;
+        match (self.health, self.unhealthy_since) {
+            ("Healthy", _) => self.unhealthy_since = None,
+            ("Unhealthy", None) => {
+                self.unhealthy_since = Some(now);
+                self.back = (self.ready_since, self.ready_since);
             }
+            (_, Some(_)) if own_word != self.ready_since => self.back = (now, self.ready_since),
+            _ => {}
         }
     }
 
@@ -114,22 +131,25 @@ impl Account {
     fn expected(&self) -> Option<Timestamp> {
         let since = self
             .unhealthy_since
-            .filter(|_| self.ready == "True" && self.health != "Healthy")?;
-        Some(after(since.max(self.ready_since) + TOLERATED))
+            .filter(|_| self.ready == "True" && self.health == "Unhealthy")?;
+        let (back, _) = self.back;
+        Some(after((since + self.tolerated).max(back + self.tolerated.max(60))))
     }
 }
 
 proptest! {
     // C93 to C95: whatever is reported in whatever order, and whoever restarts or scribbles over the clock meanwhile, a
-    // copy is due exactly when it was unhealthy for long enough on a cluster that was Ready for as long.
+    // copy is due exactly when it was unhealthy for long enough, and its cluster back for long enough.
     #[test]
-    fn a_copy_is_due_when_an_account_of_what_was_seen_says_so(steps in steps()) {
-        let mut account = Account::new();
+    fn a_copy_is_due_when_an_account_of_what_was_seen_says_so(steps in steps(), tolerated in 0..150_i64) {
+        let mut account = Account::new(tolerated);
         let mut now = 0;
         for (seconds, step) in steps {
             now += seconds;
             account.happen(&step, now);
-            prop_assert_eq!(account.judged(now), account.expected(), "at {} after {:?}", now, step);
+            if account.is_watched {
+                prop_assert_eq!(account.judged(now), account.expected(), "at {} after {:?}", now, step);
+            }
         }
     }
 }

@@ -6,6 +6,10 @@ use api_types::work::Binding;
 /// Default of `decisionConditions.tolerationSeconds`.
 pub const DEFAULT_TOLERATION_SECONDS: i32 = 10;
 
+/// For so long at least after a cluster returned no copy leaves it for its health: what is stored may be from before the
+/// outage, and whoever carries statuses has that time to read them anew.
+pub const RETURN_SECONDS: i64 = 60;
+
 /// What an absent `gracePeriodSeconds` is read as where the purge mode is Gracefully; not stored.
 pub const DEFAULT_GRACE_PERIOD_SECONDS: i32 = 600;
 

@@ -37,14 +37,21 @@ pub(super) fn with_clock(binding: &mut Value, text: &str) {
     binding["metadata"]["annotations"]["failover.karmada.io/health-clock"] = json!(text);
 }
 
-/// A clock that says that the copy on m1 is unhealthy since so many seconds after T0.
+/// A clock that says that the copy on m1 is unhealthy since so many seconds after T0, and [`cluster`] Ready meanwhile.
 pub(super) fn unhealthy_since(seconds: i64) -> String {
-    json!({"m1": {"unhealthySince": after(seconds)}}).to_string()
+    format!(
+        r#"{{"m1":{{"unhealthySince":"{}","readyMark":"{}"}}}}"#,
+        after(seconds),
+        after(READY_FOR_LONG)
+    )
 }
+
+/// The Ready of [`cluster`], in seconds after T0.
+pub(super) const READY_FOR_LONG: i64 = -86_400;
 
 /// m1, whose Ready says `ready` since a day before T0.
 pub(super) fn cluster(ready: &str) -> Cluster {
-    cluster_since(ready, -86_400)
+    cluster_since(ready, READY_FOR_LONG)
 }
 
 pub(super) fn cluster_since(ready: &str, seconds: i64) -> Cluster {

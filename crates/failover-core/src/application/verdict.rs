@@ -6,9 +6,9 @@ use api_types::cluster::Cluster;
 use api_types::work::Binding;
 use jiff::{SignedDuration, Timestamp};
 
-use super::clock::HealthClock;
-use super::health::{Reported, ready_since};
-use super::rules::{Counting, Rules};
+use super::clock::{HealthClock, ReadClock, ReadyCount};
+use super::health::{Reported, ready_mark};
+use super::rules::{Counting, RETURN_SECONDS, Rules};
 use crate::eviction::verdict::DueBy;
 use crate::eviction::{Affected, Cause, Why};
 
@@ -38,8 +38,10 @@ pub enum NotFailing {
     NotReported,
     /// It works.
     Healthy,
-    /// Nobody knows whether it works, and it was not known to be unhealthy.
+    /// Nobody knows whether it works now. Its clock goes on if it was unhealthy before.
     Unknown,
+    /// The cluster returned, and when is not written down yet.
+    ReturnNotCounted,
     /// It is unhealthy, and since when is not written down yet.
     NotCounted,
     /// Since when it is unhealthy cannot be read, and will be counted anew.
@@ -50,20 +52,27 @@ pub enum NotFailing {
     NotCollected,
 }
 
-/// Judges the copy of `binding` on `cluster`, by what is stored.
-///
-/// Rules: unhealthy for `tolerationSeconds` without having been healthy in between, and for as long on a cluster that is
-/// Ready without interruption; not before `delaySeconds` after its status was first collected; with `healthyState` only
-/// if it was healthy once. What nobody knows in between does not count as healthy.
+/// Judges the copy of `binding` on `cluster`, by what is stored: [`verdict_by`] the clock that the binding carries.
 #[must_use]
 pub fn verdict(binding: &Binding, cluster: &Cluster) -> ApplicationVerdict {
-    match judge(binding, cluster) {
+    verdict_by(&HealthClock::of(binding), binding, cluster)
+}
+
+/// Judges the copy of `binding` on `cluster`, by the binding's clock, for those who judge several copies.
+///
+/// Rules: unhealthy now, and for `tolerationSeconds` without having been healthy in between; after the cluster was not
+/// Ready, for as long again and at least [`RETURN_SECONDS`] since it is back, so that nothing leaves for a health of before
+/// the outage; not before `delaySeconds` after its status was first collected; with `healthyState` only if it was healthy
+/// once. What nobody knows in between does not count as healthy, and what nobody knows now moves nothing.
+#[must_use]
+pub fn verdict_by(clock: &ReadClock, binding: &Binding, cluster: &Cluster) -> ApplicationVerdict {
+    match judge(clock, binding, cluster) {
         Ok(affected) => ApplicationVerdict::Affected(affected),
         Err(reason) => ApplicationVerdict::NotAffected(reason),
     }
 }
 
-fn judge(binding: &Binding, cluster: &Cluster) -> Result<Affected, NotFailing> {
+fn judge(clock: &ReadClock, binding: &Binding, cluster: &Cluster) -> Result<Affected, NotFailing> {
     let name = cluster.cluster_name();
     if binding.is_being_deleted() {
         return Err(NotFailing::BindingDeleted);
@@ -75,35 +84,31 @@ fn judge(binding: &Binding, cluster: &Cluster) -> Result<Affected, NotFailing> {
         return Err(NotFailing::NotThere);
     }
     let rules = Rules::of(binding).ok_or(NotFailing::NotAsked)?;
-    let ready_since = ready_since(cluster).ok_or(NotFailing::ClusterNotReady)?;
-    let reported = Reported::of(binding, &name);
-    match reported {
+    let mark = ready_mark(cluster).ok_or(NotFailing::ClusterNotReady)?;
+    match Reported::of(binding, &name) {
         Reported::Nothing => return Err(NotFailing::NotReported),
         Reported::Healthy => return Err(NotFailing::Healthy),
-        Reported::Unhealthy | Reported::Unknown => {}
+        Reported::Unknown => return Err(NotFailing::Unknown),
+        Reported::Unhealthy => {}
     }
-    let clock = HealthClock::of(binding).map_err(|_| NotFailing::UnreadableClock)?;
+    let clock = clock.as_ref().map_err(|_| NotFailing::UnreadableClock)?;
     let copy = clock.current(binding, &name);
-    let since = copy.unhealthy_since().ok_or(match reported {
-        Reported::Unhealthy => NotFailing::NotCounted,
-        _ => NotFailing::Unknown,
-    })?;
+    let since = copy.unhealthy_since().ok_or(NotFailing::NotCounted)?;
     let item = binding.status_on(&name);
     let settled = copy.settled() || item.is_some_and(|item| item.settled == Some(true));
     if rules.counting == Counting::OnceHealthy && !settled {
         return Err(NotFailing::NeverHealthy);
     }
     let tolerated = rules.toleration_seconds;
-    let mut bounds = vec![
-        (after(since, tolerated), DueBy::Toleration { seconds: tolerated }),
-        (
-            after(ready_since, tolerated),
-            DueBy::ClusterReady {
-                seconds: tolerated,
-                since: ready_since,
-            },
-        ),
-    ];
+    let mut bounds = vec![(after(since, tolerated), DueBy::Toleration { seconds: tolerated })];
+    match copy.ready(mark) {
+        ReadyCount::Throughout => {}
+        ReadyCount::NotCounted => return Err(NotFailing::ReturnNotCounted),
+        ReadyCount::Since(back) => {
+            let seconds = tolerated.max(RETURN_SECONDS);
+            bounds.push((after(back, seconds), DueBy::ClusterReady { seconds, since: back }));
+        }
+    }
     if let Some(seconds) = rules.delay_seconds {
         let collected = item
             .and_then(|item| item.creation_timestamp.as_ref())
@@ -144,6 +149,7 @@ impl NotFailing {
             Self::NotReported => "NotReported",
             Self::Healthy => "Healthy",
             Self::Unknown => "HealthUnknown",
+            Self::ReturnNotCounted => "ReturnNotCounted",
             Self::NotCounted => "NotCounted",
             Self::UnreadableClock => "UnreadableClock",
             Self::NeverHealthy => "NeverHealthy",
@@ -163,6 +169,7 @@ impl fmt::Display for NotFailing {
             Self::NotReported => "no status of the application there is reported",
             Self::Healthy => "the application is healthy there",
             Self::Unknown => "whether the application is healthy there is not known",
+            Self::ReturnNotCounted => "the cluster is Ready again, and since when is not written down yet",
             Self::NotCounted => "since when the application is unhealthy is not written down yet",
             Self::UnreadableClock => {
                 return write!(

@@ -4,6 +4,8 @@ use api_types::policy::PurgeMode;
 use rstest::rstest;
 use serde_json::{Value, json};
 
+use std::sync::Arc;
+
 use super::super::testing::{T0, after, binding, cluster, cluster_since, t0, unhealthy_since, with_clock};
 use super::*;
 
@@ -76,6 +78,7 @@ fn what_becomes_of_the_copy(#[case] rules: Value, #[case] mode: PurgeMode, #[cas
 #[case::no_status("Unhealthy", |b: &mut Value| b["status"] = json!({}), NotFailing::NotReported)]
 #[case::not_counted("Unhealthy", |b: &mut Value| with_clock(b, ""), NotFailing::NotCounted)]
 #[case::unknown("Unknown", |b: &mut Value| with_clock(b, ""), NotFailing::Unknown)]
+#[case::unknown_now("Unknown", |_: &mut Value| (), NotFailing::Unknown)]
 #[case::odd_health("Odd", |b: &mut Value| with_clock(b, ""), NotFailing::Unknown)]
 #[case::unreadable("Unhealthy", |b: &mut Value| with_clock(b, "m1"), NotFailing::UnreadableClock)]
 #[case::another_s_clock("Unhealthy", |b: &mut Value| b["metadata"]["creationTimestamp"] = json!(after(1)), NotFailing::NotCounted)]
@@ -126,15 +129,34 @@ fn two_homes(#[case] before: Value, #[case] change: Change, #[case] seconds: i64
     assert_eq!(affected(&binding, &cluster("True")).due_at, after(seconds));
 }
 
-// C93 (karmada#7431): what is Unknown at the moment was unhealthy, and nobody says that it is not any more.
+// C93 (karmada#7431): what is Unknown at the moment moves nobody, and ends nothing.
 #[test]
 fn what_nobody_knows_goes_on() {
-    let binding = binding("Unknown", |b: &mut Value| with_clock(b, &unhealthy_since(0)));
-    assert_eq!(affected(&binding, &cluster("True")).due_at, after(60));
+    let unknown = binding("Unknown", |b: &mut Value| with_clock(b, &unhealthy_since(0)));
+    assert_eq!(
+        verdict(&unknown, &cluster("True")),
+        ApplicationVerdict::NotAffected(NotFailing::Unknown)
+    );
+    let clock = HealthClock::of(&unknown).unwrap();
+    let next = clock.next(&unknown, &|_| Some(Arc::new(cluster("True"))), after(50));
+    let again = failing(|b| with_clock(b, &next.annotation().unwrap()));
+    assert_eq!(affected(&again, &cluster("True")).due_at, after(60));
+}
+
+/// `binding` as it is when its clock was brought up to what `cluster` is at that second.
+fn kept_at(seconds: i64, mut binding: Binding, cluster: &Cluster) -> Binding {
+    let m1 = Arc::new(cluster.clone());
+    let clock = HealthClock::of(&binding)
+        .unwrap()
+        .next(&binding, &|_| Some(m1.clone()), after(seconds));
+    let annotations = binding.metadata.annotations.get_or_insert_default();
+    let name = api_types::names::annotation::HEALTH_CLOCK.to_owned();
+    annotations.insert(name, clock.annotation().unwrap_or_default());
+    binding
 }
 
 // The failure of a cluster is the taint manager's business. When it is back, nothing leaves before its health could
-// have been reported.
+// have been read anew, and by no clock but our own.
 #[rstest]
 #[case("False")]
 #[case("Unknown")]
@@ -144,13 +166,58 @@ fn a_cluster_that_is_not_ready_affects_nobody(#[case] ready: &str) {
         verdict(&binding, &cluster(ready)),
         ApplicationVerdict::NotAffected(NotFailing::ClusterNotReady)
     );
-    let back = affected(&binding, &cluster_since("True", 500));
-    assert_eq!(back.due_at, after(560));
+    let back = cluster_since("True", 500);
     assert_eq!(
-        back.reason(),
-        "the application is unhealthy since 2026-01-01T00:00:00Z, tolerated for 60 s since the cluster is Ready, \
-         2026-01-01T00:08:20Z, until 2026-01-01T00:09:20Z"
+        verdict(&binding, &back),
+        ApplicationVerdict::NotAffected(NotFailing::ReturnNotCounted)
     );
+    let affected = affected(&kept_at(503, binding, &back), &back);
+    assert_eq!(affected.due_at, after(563));
+    assert_eq!(
+        affected.reason(),
+        "the application is unhealthy since 2026-01-01T00:00:00Z, tolerated for 60 s since the cluster is Ready, \
+         2026-01-01T00:08:23Z, until 2026-01-01T00:09:23Z"
+    );
+}
+
+// What is stored of its health may be of before the outage, and is read anew within a minute.
+#[rstest]
+#[case::less_than_a_minute(10, 60)]
+#[case::more_than_a_minute(300, 300)]
+fn a_cluster_that_returned_has_a_minute_at_least(#[case] tolerated: i64, #[case] seconds: i64) {
+    let rules = json!({"decisionConditions": {"tolerationSeconds": tolerated}});
+    let failing = failing(|b| b["spec"]["failover"]["application"] = rules.clone());
+    for own_word in [500, -80_000, 80_000] {
+        let back = cluster_since("True", own_word);
+        let kept = kept_at(503, failing.clone(), &back);
+        assert_eq!(
+            affected(&kept, &back).due_at,
+            after(503 + seconds),
+            "its clock says {own_word}"
+        );
+        // No delay without a return: the next failure is counted from its own beginning.
+        let recovered = kept_at(
+            600,
+            binding("Healthy", |b| b["spec"]["failover"]["application"] = rules.clone()),
+            &back,
+        );
+        let mut again = failing.clone();
+        again.metadata.annotations = recovered.metadata.annotations;
+        let again = kept_at(100_000, again, &cluster_since("True", 500));
+        assert_eq!(
+            affected(&again, &cluster_since("True", 500)).due_at,
+            after(100_000 + tolerated)
+        );
+    }
+}
+
+// Until a clock that another version wrote is written again, the cluster's own word counts.
+#[test]
+fn a_clock_without_a_mark_goes_by_the_cluster_s_word() {
+    let old = json!({"m1": {"unhealthySince": T0}}).to_string();
+    let binding = failing(|b| with_clock(b, &old));
+    assert_eq!(affected(&binding, &cluster("True")).due_at, after(60));
+    assert_eq!(affected(&binding, &cluster_since("True", 500)).due_at, after(560));
 }
 
 #[test]

@@ -3,20 +3,30 @@
 use api_types::cluster::Cluster;
 use api_types::work::Binding;
 
-use super::verdict::{ApplicationVerdict, NotFailing, verdict};
+use super::clock::{HealthClock, ReadClock};
+use super::verdict::{ApplicationVerdict, NotFailing, verdict_by};
 use crate::eviction::desired_entry::{Nothing, Wanted, by_stay, entry_of};
 
 pub use crate::eviction::desired_entry::withdraw_reason;
 
-/// Judges one copy. What has no name or UID yet is not there.
+/// Judges one copy: [`wanted_by`] the clock that the binding carries.
 #[must_use]
 pub fn wanted(binding: Option<&Binding>, cluster: Option<&Cluster>) -> Wanted {
-    entry_of(binding, cluster, |binding, cluster| match verdict(binding, cluster) {
-        ApplicationVerdict::Affected(affected) => {
-            let hold = by_stay(binding, cluster, &affected.cause);
-            Ok((affected, hold))
+    let clock = binding.map_or_else(|| Ok(HealthClock::default()), HealthClock::of);
+    wanted_by(&clock, binding, cluster)
+}
+
+/// Judges one copy by the binding's clock, for those who judge several. What has no name or UID yet is not there.
+#[must_use]
+pub fn wanted_by(clock: &ReadClock, binding: Option<&Binding>, cluster: Option<&Cluster>) -> Wanted {
+    entry_of(binding, cluster, |binding, cluster| {
+        match verdict_by(clock, binding, cluster) {
+            ApplicationVerdict::Affected(affected) => {
+                let hold = by_stay(binding, cluster, &affected.cause);
+                Ok((affected, hold))
+            }
+            ApplicationVerdict::NotAffected(reason) => Err(nothing(reason)),
         }
-        ApplicationVerdict::NotAffected(reason) => Err(nothing(reason)),
     })
 }
 
@@ -26,9 +36,9 @@ fn nothing(reason: NotFailing) -> Nothing {
         NotFailing::AlreadyLeaving => Nothing::Leaving,
         NotFailing::NotAsked => Nothing::Tolerated,
         NotFailing::ClusterNotReady => Nothing::ClusterNotReady,
+        NotFailing::Unknown | NotFailing::ReturnNotCounted => Nothing::NotKnown,
         NotFailing::NotReported
         | NotFailing::Healthy
-        | NotFailing::Unknown
         | NotFailing::NotCounted
         | NotFailing::UnreadableClock
         | NotFailing::NeverHealthy

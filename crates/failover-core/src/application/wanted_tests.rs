@@ -60,6 +60,8 @@ fn key() -> EntryKey {
 #[rstest]
 #[case::healthy_again(binding("Healthy", |b| with_clock(b, &unhealthy_since(0))), "True", WithdrawReason::ApplicationRecovered)]
 #[case::recovered_and_fails_again(failing(|b| with_clock(b, &unhealthy_since(9))), "True", WithdrawReason::Replaced)]
+// Nobody says that it recovered.
+#[case::not_known_now(binding("Unknown", |b| with_clock(b, &unhealthy_since(0))), "True", WithdrawReason::NotPublished)]
 #[case::not_ready(failing(|_| ()), "False", WithdrawReason::ClusterNotReady)]
 #[case::left(failing(|b| b["spec"]["clusters"] = json!([])), "True", WithdrawReason::BindingGone)]
 #[case::leaves(

@@ -26,6 +26,8 @@ pub enum Nothing {
     NoCause,
     /// The cluster is not Ready, so that nobody knows how the application is.
     ClusterNotReady,
+    /// The cluster is Ready, and how the application is there now is not known.
+    NotKnown,
     /// The cluster is in the tasks already.
     Leaving,
     /// The binding tolerates what stands on the cluster.
@@ -145,6 +147,7 @@ pub fn withdraw_reason(key: &EntryKey, instead: &Wanted, cluster: Option<&Cluste
         Wanted::Entry(_) => WithdrawReason::Replaced,
         Wanted::Nothing(Nothing::BindingGone) => WithdrawReason::BindingGone,
         Wanted::Nothing(Nothing::Leaving) => WithdrawReason::Leaving,
+        Wanted::Nothing(Nothing::NotKnown) => WithdrawReason::NotPublished,
         Wanted::Nothing(Nothing::SwitchedOff) => WithdrawReason::SwitchedOff,
         // Something else that is tolerated stays behind: what this entry rests on may be gone all the same.
         Wanted::Nothing(Nothing::Tolerated) if cluster.is_some_and(|c| may_stand(&key.cause, c)) => {

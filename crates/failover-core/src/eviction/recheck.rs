@@ -321,7 +321,7 @@ mod tests {
     #[rstest]
     #[case::still_fails(failing(|_| ()), "True", Ok("application@2026-01-01T00:00:00Z"))]
     #[case::not_known_at_the_moment(
-        failing(|b| b["status"]["aggregatedStatus"][0]["health"] = json!("Unknown")), "True", Ok("application@2026-01-01T00:00:00Z")
+        failing(|b| b["status"]["aggregatedStatus"][0]["health"] = json!("Unknown")), "True", Err(("NotNeeded", "HealthUnknown"))
     )]
     #[case::healthy_again(
         failing(|b| b["status"]["aggregatedStatus"][0]["health"] = json!("Healthy")), "True", Err(("NotNeeded", "Healthy"))

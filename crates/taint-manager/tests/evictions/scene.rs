@@ -78,7 +78,7 @@ impl Scene {
             {"groupVersion": "rbac.authorization.k8s.io/v1", "resources": [{"name": "clusterroles", "kind": "ClusterRole"}]},
         ]);
         let ready = json!({"type": "Ready", "status": "True", "reason": "ClusterReady", "message": "",
-            "lastTransitionTime": "2026-01-01T00:00:00Z"});
+            "lastTransitionTime": "2025-12-31T00:00:00Z"});
         self.plane
             .put(json!({
                 "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
