@@ -80,7 +80,12 @@ fn item(
     item.creation_timestamp = before
         .and_then(|before| before.creation_timestamp.clone())
         .or(Some(Time(now)));
-    let same = before.is_some_and(|before| before.status == item.status && before.health == item.health);
+    // A cluster that leaves makes its health Unknown, and one that returns known again: nothing was read for that.
+    let unknown = Some(ResourceHealth::Unknown);
+    let same = before.is_some_and(|before| {
+        let by_presence = before.health == unknown || item.health == unknown;
+        before.status == item.status && (before.health == item.health || by_presence)
+    });
     let noted = before.and_then(|before| before.collected_at.clone());
     item.collected_at = match noted {
         Some(noted) if same || presence != Presence::Ready => Some(noted),
@@ -239,8 +244,16 @@ mod tests {
 
         let back = status(&binding(&["m1"], &away), &works, &|_| Presence::Ready, at(90));
         assert_eq!(back.aggregated_status[0].health, Some(ResourceHealth::Healthy));
-        assert_eq!(back.aggregated_status[0].collected_at, Some(Time(at(90))));
+        assert_eq!(
+            back.aggregated_status[0].collected_at,
+            Some(Time(at(9))),
+            "its return is no report of it"
+        );
         assert_eq!(back.aggregated_status[0].creation_timestamp, Some(Time(at(9))));
+
+        let works = [work("m1", "True", Some(("Healthy", 2)))];
+        let read = status(&binding(&["m1"], &back), &works, &|_| Presence::Ready, at(95));
+        assert_eq!(read.aggregated_status[0].collected_at, Some(Time(at(95))));
     }
 
     #[test]
