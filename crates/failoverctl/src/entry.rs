@@ -5,6 +5,7 @@ mod moved;
 
 use api_types::BindingKey;
 use eviction_queue_api::v1;
+use failover_core::eviction::{Cause, CauseKind};
 use serde::Serialize;
 
 pub use hold::{HoldReason, HoldView, OrderKind, OrderView};
@@ -63,6 +64,20 @@ pub struct CauseView {
 }
 
 impl CauseView {
+    /// A cause that was found here.
+    #[must_use]
+    pub fn of(cause: &Cause) -> Self {
+        let kind = match cause.kind() {
+            CauseKind::Taint => "Taint",
+            CauseKind::Deletion => "Deletion",
+            CauseKind::Application => "Application",
+        };
+        Self {
+            kind,
+            identity: cause.identity(),
+        }
+    }
+
     /// The identity without its time.
     #[must_use]
     pub fn short(&self) -> &str {

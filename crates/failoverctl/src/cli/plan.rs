@@ -63,9 +63,9 @@ pub struct PlanSettings {
     #[arg(long, value_name = "COUNT")]
     pub large_cluster_num_threshold: Option<usize>,
 
-    /// --pre-eviction-check of the evictor. With capacity each move takes its room from those after it.
-    #[arg(long, value_enum, value_name = "CHECK", default_value = "affinity")]
-    pub pre_eviction_check: CheckArg,
+    /// --pre-eviction-check of the evictor. With capacity each move takes its room from those after it. Without it: affinity.
+    #[arg(long, value_enum, value_name = "CHECK")]
+    pub pre_eviction_check: Option<CheckArg>,
 }
 
 /// How much is checked before an eviction.
@@ -97,9 +97,10 @@ pub struct DrainArgs {
     #[arg(value_name = "CLUSTER")]
     pub cluster: String,
 
-    /// A Duplicated workload may also leave when nothing replaces the copy and a healthy one runs elsewhere.
-    #[arg(long)]
-    pub accept_fewer_copies: bool,
+    /// A Duplicated workload may also leave when nothing replaces the copy and a healthy one runs elsewhere; =false takes that
+    /// back. Without it a drain that goes on already keeps what it has.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false")]
+    pub accept_fewer_copies: Option<bool>,
 
     /// Why, for those who find the cluster drained; kept as an Event on the Cluster.
     #[arg(long, value_name = "TEXT")]

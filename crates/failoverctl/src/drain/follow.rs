@@ -6,7 +6,7 @@ use api_types::ClusterName;
 use eviction_queue_api::v1;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::left::{InQueue, OnBindings, in_queue, is_stuck, on_bindings};
+use super::left::{InQueue, OnCluster, in_queue, is_stuck, on_cluster};
 use super::report::{DrainResult, DrainState};
 use crate::cli::{DrainArgs, Target};
 use crate::control_plane::ControlPlane;
@@ -56,7 +56,7 @@ pub(super) async fn follow(
 
 async fn to_the_end(
     control_plane: &ControlPlane,
-    mut queue: Queue,
+    queue: Queue,
     args: &DrainArgs,
     target: &Target,
     around: &Surroundings,
@@ -65,66 +65,107 @@ async fn to_the_end(
 ) -> Result<DrainState, Failure> {
     let mut looks = interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut only_held_at: Option<(String, u64)> = None;
-    let mut read_at: Option<Instant> = None;
     let mut lost_since: Option<Instant> = None;
+    let mut following = Following {
+        control_plane,
+        queue,
+        cluster: &args.cluster,
+        around,
+        only_held_at: None,
+        read_at: None,
+    };
     loop {
         looks.tick().await;
-        let look = match look(&mut queue, &args.cluster, around).await {
-            Ok(look) => look,
+        match following.step(result).await {
+            Ok(Step::Ended(state)) => return Ok(state),
+            Ok(Step::GoesOn(progress)) => {
+                lost_since = None;
+                if let Some(progress) = progress {
+                    line.say(progress);
+                }
+            }
+            // Not there any more: asking again is of no use.
+            Err(failure) if failure.status() == ExitStatus::Problem => return Err(failure),
             Err(failure) => {
                 let since = *lost_since.get_or_insert_with(Instant::now);
                 if since.elapsed() >= target.timeout {
                     return Err(goes_on(&failure, result));
                 }
                 line.say(format!("{}; asking again", failure.one_line()));
-                continue;
-            }
-        };
-        lost_since = None;
-        result.held = look.entries.iter().filter(|entry| is_stuck(entry)).cloned().collect();
-        match look.in_queue {
-            InQueue::Something => only_held_at = None,
-            // Two looks that saw the same: nothing was just on its way.
-            InQueue::OnlyHeld if only_held_at.as_ref() == Some(&look.revision) => {
-                only_held_at = None;
-                let Some(counted) = on_cluster(control_plane, &args.cluster).await? else {
-                    return Ok(DrainState::TakenBack);
-                };
-                if counted.owing <= look.entries.len() {
-                    result.old_copies = counted.old_copies + counted.kept_by_purge_mode;
-                    return Ok(DrainState::OnlyHeld);
-                }
-            }
-            InQueue::OnlyHeld => only_held_at = Some(look.revision),
-            InQueue::Nothing => {
-                only_held_at = None;
-                if read_at.is_none_or(|at| at.elapsed() >= READ_EVERY) {
-                    read_at = Some(Instant::now());
-                    let Some(counted) = on_cluster(control_plane, &args.cluster).await? else {
-                        return Ok(DrainState::TakenBack);
-                    };
-                    result.old_copies = counted.old_copies + counted.kept_by_purge_mode;
-                    if counted.is_over() {
-                        return Ok(DrainState::Done);
-                    }
-                    line.say(counted.in_words());
-                }
-                continue;
             }
         }
-        line.say(look.progress);
     }
 }
 
-/// What the bindings show of the cluster; nothing when it is drained no more.
-async fn on_cluster(control_plane: &ControlPlane, name: &str) -> Result<Option<OnBindings>, Failure> {
-    let cluster = control_plane.cluster_to("follow the drain", name).await?;
-    if super::taint::on(&cluster).is_none() {
-        return Ok(None);
+/// What a step came to.
+enum Step {
+    /// It is over.
+    Ended(DrainState),
+    /// How far it is, where that was looked at.
+    GoesOn(Option<String>),
+}
+
+struct Following<'a> {
+    control_plane: &'a ControlPlane,
+    queue: Queue,
+    cluster: &'a str,
+    around: &'a Surroundings,
+    /// The last look saw only what is held, at this revision.
+    only_held_at: Option<(String, u64)>,
+    /// When the bindings were read last.
+    read_at: Option<Instant>,
+}
+
+impl Following<'_> {
+    /// One look. After an error the next step asks the same again.
+    async fn step(&mut self, result: &mut DrainResult) -> Result<Step, Failure> {
+        let look = look(&mut self.queue, self.cluster, self.around).await?;
+        result.held = look.entries.iter().filter(|entry| is_stuck(entry)).cloned().collect();
+        match look.in_queue {
+            InQueue::Something => self.only_held_at = None,
+            // Two looks that saw the same: nothing was just on its way.
+            InQueue::OnlyHeld if self.only_held_at.as_ref() == Some(&look.revision) => {
+                let Some(counted) = self.on_cluster().await? else {
+                    return Ok(Step::Ended(DrainState::TakenBack));
+                };
+                self.only_held_at = None;
+                result.count(counted);
+                if counted.owing <= look.entries.len() {
+                    return Ok(Step::Ended(DrainState::OnlyHeld));
+                }
+            }
+            InQueue::OnlyHeld => self.only_held_at = Some(look.revision),
+            InQueue::Nothing => {
+                self.only_held_at = None;
+                if self.read_at.is_some_and(|at| at.elapsed() < READ_EVERY) {
+                    return Ok(Step::GoesOn(None));
+                }
+                let Some(counted) = self.on_cluster().await? else {
+                    return Ok(Step::Ended(DrainState::TakenBack));
+                };
+                self.read_at = Some(Instant::now());
+                result.count(counted);
+                if counted.is_over() {
+                    return Ok(Step::Ended(DrainState::Done));
+                }
+                return Ok(Step::GoesOn(Some(counted.in_words())));
+            }
+        }
+        Ok(Step::GoesOn(Some(look.progress)))
     }
-    let about = control_plane.bindings_about(&ClusterName::from(name)).await?;
-    Ok(Some(on_bindings(&about, &cluster)))
+
+    /// What the bindings and then the Works show of the cluster; nothing when it is drained no more.
+    async fn on_cluster(&self) -> Result<Option<OnCluster>, Failure> {
+        let cluster = self.control_plane.cluster_to("follow the drain", self.cluster).await?;
+        if super::taint::on(&cluster).is_none() {
+            return Ok(None);
+        }
+        let name = ClusterName::from(self.cluster);
+        let about = self.control_plane.bindings_about(&name).await?;
+        // The Works last: what has left a result before is there, or is gone.
+        let works = self.control_plane.bindings_of_works(&name).await?;
+        Ok(Some(on_cluster(&about, &works, &cluster)))
+    }
 }
 
 async fn look(queue: &mut Queue, cluster: &str, around: &Surroundings) -> Result<Look, Failure> {

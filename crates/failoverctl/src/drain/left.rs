@@ -1,9 +1,11 @@
 //! What is left on a cluster that is drained, and whether it is worth waiting for. Pure.
 
-use api_types::ClusterName;
+use std::collections::BTreeMap;
+
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
-use api_types::work::Binding;
+use api_types::work::{Binding, BindingSnapshot};
+use api_types::{BindingKey, ClusterName};
 use failover_core::eviction::{Switches, Verdict, verdict};
 
 use crate::entry::{EntryView, HoldReason, State};
@@ -42,66 +44,110 @@ pub(super) fn is_stuck(entry: &EntryView) -> bool {
         })
 }
 
-/// What the bindings show of the cluster.
+/// What the bindings and the Works show of the cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct OnBindings {
+pub(super) struct OnCluster {
     /// Have to leave it by the taint manager's verdict.
     pub(super) owing: usize,
     /// Have left it, and their old copy is still there until the new one is healthy.
     pub(super) old_copies: usize,
     /// Have left it, and their old copy stays until a person removes it (purge mode Never).
     pub(super) kept_by_purge_mode: usize,
+    /// Are wanted there by no binding any more, and nobody has seen yet that they are gone.
+    pub(super) going: usize,
+    /// The same on a cluster that is not Ready, where nobody can see it.
+    pub(super) unconfirmed: usize,
     /// Stay on it: they tolerate the drain.
     pub(super) staying: usize,
 }
 
-/// Counts the bindings that are on the cluster or leave it.
-pub(super) fn on_bindings(bindings: &[Binding], cluster: &Cluster) -> OnBindings {
+/// Counts the copies that are on the cluster or leave it: by the bindings about it, and by the binding of each Work for it.
+pub(super) fn on_cluster(bindings: &[Binding], works: &[BindingKey], cluster: &Cluster) -> OnCluster {
     let name: ClusterName = cluster.cluster_name();
     let switches = Switches::all_on(PurgeMode::Gracefully);
-    let mut counted = OnBindings::default();
-    for binding in bindings.iter().filter(|binding| !binding.is_being_deleted()) {
+    let alive = || bindings.iter().filter(|binding| !binding.is_being_deleted());
+    let mut counted = OnCluster::default();
+    for binding in alive() {
         if let Some(task) = binding.spec.task(&name) {
             if task.effective_purge_mode() == PurgeMode::Never {
                 counted.kept_by_purge_mode += 1;
             } else {
                 counted.old_copies += 1;
             }
-            continue;
+        } else if binding.spec.target(&name).is_some() {
+            match verdict(binding, cluster, &switches) {
+                Verdict::Affected(_) => counted.owing += 1,
+                Verdict::NotAffected(_) => counted.staying += 1,
+            }
         }
-        match verdict(binding, cluster, &switches) {
-            Verdict::Affected(_) => counted.owing += 1,
-            Verdict::NotAffected(_) => counted.staying += 1,
-        }
+    }
+    let by_key: BTreeMap<BindingKey, &Binding> = alive().map(|binding| (binding.key(), binding)).collect();
+    let unwanted = works.iter().filter(|key| !is_counted(key, &by_key, &name)).count();
+    if cluster.is_ready() {
+        counted.going = unwanted;
+    } else {
+        counted.unconfirmed = unwanted;
     }
     counted
 }
 
-impl OnBindings {
+/// Whether the binding itself, or one that needs it, is on the cluster or has a task by which it leaves.
+fn is_counted(key: &BindingKey, bindings: &BTreeMap<BindingKey, &Binding>, cluster: &ClusterName) -> bool {
+    let Some(binding) = bindings.get(key) else { return false };
+    let is_there = |binding: &Binding| binding.spec.target(cluster).is_some();
+    // What it says of the result of another may be of before that one left.
+    let needed = |by: &BindingSnapshot| {
+        let owner = match by.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
+            Some(namespace) => BindingKey::namespaced(namespace, &by.name),
+            None => BindingKey::cluster(&by.name),
+        };
+        by.clusters.iter().any(|target| target.name == cluster.as_str())
+            && bindings.get(&owner).is_some_and(|owner| is_there(owner))
+    };
+    is_there(binding) || binding.spec.task(cluster).is_some() || binding.spec.required_by.iter().any(needed)
+}
+
+impl OnCluster {
     /// Whether nothing more happens.
     pub(super) fn is_over(self) -> bool {
-        self.owing == 0 && self.old_copies == 0
+        self.owing + self.old_copies + self.going + self.unconfirmed == 0
+    }
+
+    /// Old copies that are there, or may be.
+    pub(super) fn copies(self) -> usize {
+        self.old_copies + self.kept_by_purge_mode + self.going + self.unconfirmed
     }
 
     /// What is waited for when the queue has nothing.
     pub(super) fn in_words(self) -> String {
+        let copies = |count: usize| if count == 1 { "copy" } else { "copies" };
         let mut parts = Vec::new();
         if self.owing > 0 {
             parts.push(format!("{} have to leave and are not in the queue yet", self.owing));
         }
         if self.old_copies > 0 {
-            let (copies, wait) = if self.old_copies == 1 {
-                ("copy", "waits")
-            } else {
-                ("copies", "wait")
-            };
+            let wait = if self.old_copies == 1 { "waits" } else { "wait" };
             parts.push(format!(
-                "{} old {copies} {wait} until the new ones are healthy",
-                self.old_copies
+                "{} old {} {wait} until the new ones are healthy",
+                self.old_copies,
+                copies(self.old_copies)
             ));
+        }
+        if self.going > 0 {
+            let are = if self.going == 1 { "is" } else { "are" };
+            parts.push(format!("{} old {} {are} being removed", self.going, copies(self.going)));
+        }
+        if self.unconfirmed > 0 {
+            parts.push(unconfirmed_in_words(self.unconfirmed));
         }
         parts.join("; ")
     }
+}
+
+/// That nobody can see whether copies are gone.
+pub(super) fn unconfirmed_in_words(count: usize) -> String {
+    let copies = if count == 1 { "copy" } else { "copies" };
+    format!("{count} {copies} cannot be confirmed gone: cluster not Ready")
 }
 
 #[cfg(test)]
@@ -111,20 +157,23 @@ mod tests {
 
     use super::*;
 
-    fn drained() -> Cluster {
+    fn drained(ready: &str) -> Cluster {
         serde_json::from_value(json!({
             "metadata": {"name": "m1"},
             "spec": {"syncMode": "Push", "taints": [
                 {"key": "cluster.karmada.io/drain", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"},
             ]},
+            "status": {"conditions": [{
+                "type": "Ready", "status": ready, "reason": "", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+            }]},
         }))
         .unwrap()
     }
 
-    fn binding(spec: &Value) -> Binding {
+    fn named(name: &str, spec: &Value) -> Binding {
         let mut binding = json!({
-            "metadata": {"namespace": "n", "name": "web"},
-            "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "n", "name": "web"}},
+            "metadata": {"namespace": "n", "name": name},
+            "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "n", "name": name}},
         });
         for (field, value) in spec.as_object().unwrap() {
             binding["spec"][field] = value.clone();
@@ -138,18 +187,60 @@ mod tests {
         }]})
     }
 
+    fn key(name: &str) -> BindingKey {
+        BindingKey::namespaced("n", name)
+    }
+
     #[rstest]
-    #[case::has_to_leave(json!({"clusters": [{"name": "m1"}]}), OnBindings { owing: 1, ..OnBindings::default() })]
+    #[case::has_to_leave(json!({"clusters": [{"name": "m1"}]}), OnCluster { owing: 1, ..OnCluster::default() }, false)]
     #[case::tolerates_it(
         json!({"clusters": [{"name": "m1"}], "placement": {"clusterTolerations": [{"operator": "Exists"}]}}),
-        OnBindings { staying: 1, ..OnBindings::default() }
+        OnCluster { staying: 1, ..OnCluster::default() },
+        true
     )]
-    #[case::leaves(task("Gracefully"), OnBindings { old_copies: 1, ..OnBindings::default() })]
-    #[case::leaves_by_the_old_spelling(task("Graciously"), OnBindings { old_copies: 1, ..OnBindings::default() })]
-    #[case::kept_for_a_person(task("Never"), OnBindings { kept_by_purge_mode: 1, ..OnBindings::default() })]
-    fn each_is_counted_once(#[case] spec: Value, #[case] expected: OnBindings) {
-        let counted = on_bindings(&[binding(&spec)], &drained());
+    #[case::leaves(task("Gracefully"), OnCluster { old_copies: 1, ..OnCluster::default() }, false)]
+    #[case::leaves_by_the_old_spelling(task("Graciously"), OnCluster { old_copies: 1, ..OnCluster::default() }, false)]
+    #[case::kept_for_a_person(task("Never"), OnCluster { kept_by_purge_mode: 1, ..OnCluster::default() }, true)]
+    #[case::has_left_and_its_work_is_there(
+        json!({"clusters": [{"name": "m2"}]}),
+        OnCluster { going: 1, ..OnCluster::default() },
+        false
+    )]
+    fn each_is_counted_once(#[case] spec: Value, #[case] expected: OnCluster, #[case] is_over: bool) {
+        let counted = on_cluster(&[named("web", &spec)], &[key("web")], &drained("True"));
         assert_eq!(counted, expected);
-        assert_eq!(counted.is_over(), expected.owing + expected.old_copies == 0);
+        assert_eq!(counted.is_over(), is_over);
+    }
+
+    #[test]
+    fn a_work_without_its_binding_is_a_copy_still() {
+        let counted = on_cluster(&[], &[key("web")], &drained("True"));
+        assert_eq!((counted.going, counted.is_over()), (1, false));
+        assert_eq!(counted.in_words(), "1 old copy is being removed");
+    }
+
+    #[test]
+    fn on_a_cluster_that_is_not_ready_nobody_sees_it() {
+        let counted = on_cluster(&[], &[key("web"), key("db")], &drained("Unknown"));
+        assert_eq!((counted.unconfirmed, counted.is_over()), (2, false));
+        assert_eq!(
+            counted.in_words(),
+            "2 copies cannot be confirmed gone: cluster not Ready"
+        );
+        assert!(on_cluster(&[], &[], &drained("Unknown")).is_over());
+    }
+
+    #[rstest]
+    #[case::of_one_that_stays("m1", 0)]
+    #[case::of_one_that_has_left("m2", 1)]
+    fn what_another_needs_is_wanted_while_that_one_is_there(#[case] owner_is_on: &str, #[case] going: usize) {
+        let tolerant = json!({"clusterTolerations": [{"operator": "Exists"}]});
+        let owner = named(
+            "web",
+            &json!({"clusters": [{"name": owner_is_on}], "placement": tolerant}),
+        );
+        let needed = json!({"requiredBy": [{"namespace": "n", "name": "web", "clusters": [{"name": "m1"}]}]});
+        let counted = on_cluster(&[owner, named("config", &needed)], &[key("config")], &drained("True"));
+        assert_eq!(counted.going, going);
     }
 }

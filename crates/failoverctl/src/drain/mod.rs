@@ -1,26 +1,28 @@
 //! `drain` and `undrain`: a taint that makes everything leave a cluster that may, and its end.
 //!
-//! Rooms: `ready` (whether anything would leave), `taint` (the change, and the only place here that writes to the API server),
+//! Rooms: `ready` (whether anything would leave), `abandoned` (what an end keeps there, and what not), `taint` (the change, and the only place here that writes to the API server),
 //! `left` (what is left, and whether that is all), `follow` (how far it is), `report` (what is said). What would move is
 //! [`crate::plan`]. Here is the order of things.
 
+mod abandoned;
 mod follow;
 mod left;
 mod ready;
 mod report;
 mod taint;
 
+pub use abandoned::StillLeaving;
 pub use report::{DrainResult, DrainState, UndrainResult};
 pub use taint::Change;
 
 use api_types::ClusterName;
+use api_types::cluster::Cluster;
 use api_types::names::taint::DRAIN;
 use api_types::work::Binding;
 use eviction_queue_api::v1;
 use k8s_openapi::api::core::v1::Taint;
 use scheduler_filters::FewerCopies;
-use scheduler_filters::feasibility::ACCEPT_FEWER_COPIES;
-use scheduler_filters::plan::{Proposal, drain_taint};
+use scheduler_filters::plan::Proposal;
 
 use crate::change::{Go, agreed, command, require_consent};
 use crate::cli::{DrainArgs, Target, UndrainArgs};
@@ -32,8 +34,9 @@ use crate::plan::{self, FailoverPlan};
 use crate::queue::Queue;
 use crate::run::{Came, Surroundings};
 use crate::status::TaintView;
+use abandoned::split;
 use follow::follow;
-use taint::{DryRun, Taints, added, removed};
+use taint::{DryRun, Taints, added, fewer_copies_of, removed, wanted};
 
 /// Rows of the preview.
 const PREVIEW: usize = 20;
@@ -58,29 +61,33 @@ pub async fn drain(
     let now = around.clock.now();
     let all = controllers::controllers(&gathered.leases, gathered.mode, now);
     ready::check(&what, &all, gathered.queue.as_ref().ok())?;
-    let preview = preview(&gathered, args, around)?;
+    if !args.detach && !args.change.dry_run {
+        // Who may not see whether it is empty is told before anything is changed.
+        control_plane.bindings_of_works(&cluster.cluster_name()).await?;
+    }
+    let said = said(args);
+    let planned = wanted(&cluster, said, now);
+    let preview = preview(&gathered, args, &planned, around)?;
 
     let taints = Taints::of(control_plane, &what);
-    let fewer_copies = fewer_copies(args);
-    let wanted = drain_taint(fewer_copies, now);
-    let change = added(&cluster, &wanted).map_or(Change::None, |(change, _)| change);
-    let checked = taints
-        .write(&args.cluster, DryRun::Yes, |read| {
-            Ok(added(read, &wanted).map(|(_, ops)| ops))
-        })
-        .await?;
+    let edit = |at| move |read: &Cluster| Ok(added(read, &wanted(read, said, at)).map(|(_, operations)| operations));
+    let change = added(&cluster, &planned).map_or(Change::None, |(change, _)| change);
+    let checked = taints.write(&args.cluster, DryRun::Yes, edit(now)).await?;
+    let checked = taint::on(&checked).unwrap_or(&planned).clone();
     let mut result = DrainResult {
         cluster: args.cluster.clone(),
         dry_run: args.change.dry_run,
         change,
-        taint: TaintView::of(taint::on(&checked).unwrap_or(&wanted)),
+        taint: TaintView::of(&checked),
         plan: preview,
         state: DrainState::Planned,
         held: Vec::new(),
         old_copies: 0,
+        unconfirmed_copies: 0,
         queue_error: gathered.queue.as_ref().err().map(Failure::one_line),
         undo: undo(change, taint::on(&cluster), &args.cluster, target),
         end: command(target, &["undrain".to_owned(), args.cluster.clone()]),
+        follow: drain_so(&checked, &args.cluster, target),
     };
     if args.change.dry_run {
         return Ok(Came::To(result));
@@ -91,13 +98,12 @@ pub async fn drain(
             return Ok(Came::Nothing);
         }
         // What was agreed on begins now.
-        let wanted = drain_taint(fewer_copies, around.clock.now());
         let written = taints
-            .write(&args.cluster, DryRun::No, |read| {
-                Ok(added(read, &wanted).map(|(_, ops)| ops))
-            })
+            .write(&args.cluster, DryRun::No, edit(around.clock.now()))
             .await?;
-        result.taint = TaintView::of(taint::on(&written).unwrap_or(&wanted));
+        let stored = taint::on(&written).unwrap_or(&checked);
+        result.taint = TaintView::of(stored);
+        result.follow = drain_so(stored, &args.cluster, target);
         told(&taints, around, &written, "ClusterDrainStarted", args.reason.as_deref()).await;
         around.console.note(&format!("{}\n", result.begun()));
     }
@@ -112,7 +118,11 @@ pub async fn drain(
 /// What takes a change back: another value is changed back, and not the drain of somebody else ended.
 fn undo(change: Change, before: Option<&Taint>, cluster: &str, target: &Target) -> Option<String> {
     match (change, before) {
-        (Change::None, _) => None,
+        (Change::None | Change::TimeAdded, _) => None,
+        (Change::ValueChanged, Some(before)) if fewer_copies_of(before) == FewerCopies::Refused => {
+            let back = ["drain", cluster, "--accept-fewer-copies=false"];
+            Some(command(target, &back.map(str::to_owned)))
+        }
         (Change::ValueChanged, Some(before)) => Some(drain_so(before, cluster, target)),
         (Change::Added | Change::ValueChanged, _) => Some(command(target, &["undrain".to_owned(), cluster.to_owned()])),
     }
@@ -121,23 +131,30 @@ fn undo(change: Change, before: Option<&Taint>, cluster: &str, target: &Target) 
 /// The command that drains a cluster by a taint like this one.
 fn drain_so(taint: &Taint, cluster: &str, target: &Target) -> String {
     let mut again = vec!["drain".to_owned(), cluster.to_owned()];
-    if taint.value.as_deref() == Some(ACCEPT_FEWER_COPIES) {
+    if fewer_copies_of(taint) == FewerCopies::AcceptedIfOneIsHealthy {
         again.push("--accept-fewer-copies".to_owned());
     }
     command(target, &again)
 }
 
-fn fewer_copies(args: &DrainArgs) -> FewerCopies {
-    if args.accept_fewer_copies {
+/// What the command line says of fewer copies; nothing when it says nothing.
+fn said(args: &DrainArgs) -> Option<FewerCopies> {
+    let accepted = args.accept_fewer_copies?;
+    Some(if accepted {
         FewerCopies::AcceptedIfOneIsHealthy
     } else {
         FewerCopies::Refused
-    }
+    })
 }
 
-fn preview(gathered: &plan::Gathered, args: &DrainArgs, around: &Surroundings) -> Result<FailoverPlan, Failure> {
+fn preview(
+    gathered: &plan::Gathered,
+    args: &DrainArgs,
+    planned: &Taint,
+    around: &Surroundings,
+) -> Result<FailoverPlan, Failure> {
     let proposal = Proposal {
-        draining: [(ClusterName::from(args.cluster.as_str()), fewer_copies(args))].into(),
+        draining: [(ClusterName::from(args.cluster.as_str()), fewer_copies_of(planned))].into(),
         ..Proposal::default()
     };
     let plan = plan::report(
@@ -151,13 +168,7 @@ fn preview(gathered: &plan::Gathered, args: &DrainArgs, around: &Surroundings) -
 }
 
 /// The reason is kept as an Event. It is a courtesy: who may not write Events drains all the same.
-async fn told(
-    taints: &Taints<'_>,
-    around: &Surroundings,
-    cluster: &api_types::cluster::Cluster,
-    event: &str,
-    reason: Option<&str>,
-) {
+async fn told(taints: &Taints<'_>, around: &Surroundings, cluster: &Cluster, event: &str, reason: Option<&str>) {
     let now = around.clock.now();
     if let Err(why) = taints.tell(cluster, event, reason, now).await {
         around
@@ -185,16 +196,22 @@ pub async fn undrain(
     };
     let name = ClusterName::from(args.cluster.as_str());
     let about = control_plane.bindings_about(&name).await?;
-    let abandoned = abandoned(queue, &args.cluster).await;
+    let waiting = waiting(queue, &args.cluster).await;
     let taints = Taints::of(control_plane, &what);
-    let gone = |read: &api_types::cluster::Cluster| removed(read).map(Some).ok_or_else(|| not_drained(&what, read));
+    let gone = |read: &Cluster| removed(read).map(Some).ok_or_else(|| not_drained(&what, read));
     taints.write(&args.cluster, DryRun::Yes, gone).await?;
+    let (abandons, still_leaving) = split(
+        waiting.as_deref().unwrap_or_default(),
+        &about,
+        &taint::without(&cluster),
+    );
     let mut result = UndrainResult {
         cluster: args.cluster.clone(),
         dry_run: args.change.dry_run,
         taint: TaintView::of(&present),
-        queue_error: abandoned.as_ref().err().map(Failure::one_line),
-        abandons: abandoned.unwrap_or_default(),
+        queue_error: waiting.as_ref().err().map(Failure::one_line),
+        abandons,
+        still_leaving,
         left_already: left_already(&about, &name),
         undo: drain_so(&present, &args.cluster, target),
     };
@@ -211,7 +228,7 @@ pub async fn undrain(
     Ok(Came::To(result))
 }
 
-fn not_drained(what: &str, cluster: &api_types::cluster::Cluster) -> Failure {
+fn not_drained(what: &str, cluster: &Cluster) -> Failure {
     let name = cluster.cluster_name();
     let others: Vec<String> = cluster
         .spec
@@ -235,8 +252,8 @@ fn not_drained(what: &str, cluster: &api_types::cluster::Cluster) -> Failure {
     Failure::new(ExitStatus::Problem, format!("cannot {what}"), why, next)
 }
 
-/// The entries that go with the taint.
-async fn abandoned(queue: Result<Queue, Failure>, cluster: &str) -> Result<Vec<EntryView>, Failure> {
+/// The entries that rest on the taint.
+async fn waiting(queue: Result<Queue, Failure>, cluster: &str) -> Result<Vec<EntryView>, Failure> {
     let filter = v1::EntryFilter {
         cluster: cluster.to_owned(),
         ..v1::EntryFilter::default()

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::abandoned::StillLeaving;
+use super::left::{OnCluster, unconfirmed_in_words};
 use super::taint::Change;
 use crate::change::entries;
 use crate::entry::{EntryView, State};
@@ -51,8 +53,10 @@ pub struct DrainResult {
     pub state: DrainState,
     /// What is held on the cluster and does not go by itself.
     pub held: Vec<EntryView>,
-    /// Old copies that are still there.
+    /// Old copies that are still there, with those of which nobody can tell.
     pub old_copies: usize,
+    /// Of these, copies that nobody can see, since the cluster is not Ready.
+    pub unconfirmed_copies: usize,
     /// Why the queue did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_error: Option<String>,
@@ -61,9 +65,18 @@ pub struct DrainResult {
     pub undo: Option<String>,
     /// The command that ends the drain.
     pub end: String,
+    /// The command that follows it.
+    #[serde(skip)]
+    pub(super) follow: String,
 }
 
 impl DrainResult {
+    /// What is on the cluster now.
+    pub(super) fn count(&mut self, counted: OnCluster) {
+        self.old_copies = counted.copies();
+        self.unconfirmed_copies = counted.unconfirmed;
+    }
+
     /// What is said before it is done.
     pub(super) fn announcement(&self, reason: Option<&str>, now: Timestamp) -> String {
         let view = View {
@@ -72,16 +85,13 @@ impl DrainResult {
             width: Width::Normal,
         };
         let because = reason.map(|reason| format!(", because: {reason}")).unwrap_or_default();
+        let (taint, name) = (self.taint_text(), &self.cluster);
         let does = match self.change {
-            Change::ValueChanged => "changes",
-            Change::Added | Change::None => "adds",
+            Change::ValueChanged => format!("changes taint {taint} on {name}"),
+            Change::TimeAdded => format!("gives taint {taint} on {name} its timeAdded, which it lacks"),
+            Change::Added | Change::None => format!("adds taint {taint} on {name}"),
         };
-        let mut text = format!(
-            "{}\nThis {does} taint {} on {}{because}.\n",
-            self.plan.text(&view).trim_end(),
-            self.taint_text(),
-            self.cluster
-        );
+        let mut text = format!("{}\nThis {does}{because}.\n", self.plan.text(&view).trim_end());
         if let Some(why) = &self.queue_error {
             text.push_str(&format!("It cannot be followed from here: {why}\n"));
         }
@@ -109,6 +119,10 @@ impl DrainResult {
             DrainState::Planned if self.change == Change::None => {
                 format!("Dry run: nothing would be changed, {name} is drained already.")
             }
+            DrainState::Planned if self.change == Change::TimeAdded => format!(
+                "Dry run: nothing was changed. Taint {} of {name} would get its timeAdded, which it lacks.",
+                self.taint_text()
+            ),
             DrainState::Planned => format!(
                 "Dry run: nothing was changed. {name} would get taint {}.",
                 self.taint_text()
@@ -133,7 +147,7 @@ impl DrainResult {
             self.state,
             DrainState::Started | DrainState::Interrupted | DrainState::TimeUp | DrainState::OnlyHeld
         );
-        goes_on.then(|| format!("To follow it: failoverctl drain {}", self.cluster))
+        goes_on.then(|| format!("To follow it: {}", self.follow))
     }
 }
 
@@ -153,12 +167,15 @@ impl Report for DrainResult {
         ) {
             text.push_str(&table(&self.held, view));
         }
-        if self.old_copies > 0 {
+        let seen = self.old_copies.saturating_sub(self.unconfirmed_copies);
+        if seen > 0 {
             text.push_str(&format!(
-                "{} old {} on it still: it goes when the new one is healthy, or by hand where purgeMode is Never.\n",
-                self.old_copies,
-                if self.old_copies == 1 { "copy is" } else { "copies are" }
+                "{seen} old {} on it still: it goes when the new one is healthy, is just being removed, or stays for a person (purgeMode Never).\n",
+                if seen == 1 { "copy is" } else { "copies are" }
             ));
+        }
+        if self.unconfirmed_copies > 0 {
+            text.push_str(&format!("{}.\n", unconfirmed_in_words(self.unconfirmed_copies)));
         }
         if self.state != DrainState::Planned && self.state != DrainState::TakenBack {
             text.extend(self.follow_again().map(|line| format!("{line}\n")));
@@ -221,8 +238,10 @@ pub struct UndrainResult {
     pub dry_run: bool,
     /// The taint that goes.
     pub taint: TaintView,
-    /// Entries of the queue that are abandoned: these workloads stay.
+    /// Entries of the queue that are abandoned: these workloads stay, by the taint manager's verdict without the taint.
     pub abandons: Vec<EntryView>,
+    /// Entries that rest on the taint and whose workloads leave all the same, for another cause.
+    pub still_leaving: Vec<StillLeaving>,
     /// Bindings whose move has begun: it goes on, and they do not come back by themselves.
     pub left_already: Vec<String>,
     /// Why the queue did not answer.
@@ -251,6 +270,7 @@ impl UndrainResult {
     fn what(&self, view: &View) -> String {
         let mut text = match (&self.queue_error, self.abandons.len()) {
             (Some(why), _) => format!("What waits to leave it is not known: {why}\n"),
+            (None, 0) if !self.still_leaving.is_empty() => String::new(),
             (None, 0) => "Nothing waits to leave it because of that.\n".to_owned(),
             (None, 1) => "1 workload waits to leave it because of that, and stays:\n".to_owned(),
             (None, many) => format!("{many} workloads wait to leave it because of that, and stay:\n"),
@@ -269,6 +289,7 @@ impl UndrainResult {
                 ));
             }
         }
+        text.push_str(&still_leaving(&self.still_leaving, view));
         let leased = self
             .abandons
             .iter()
@@ -292,6 +313,28 @@ impl UndrainResult {
         }
         text
     }
+}
+
+/// What leaves all the same.
+fn still_leaving(leaving: &[StillLeaving], view: &View) -> String {
+    let mut text = match leaving.len() {
+        0 => return String::new(),
+        1 => "1 workload waits to leave it because of that, and goes on for another cause:\n".to_owned(),
+        many => format!("{many} workloads wait to leave it because of that, and go on for other causes:\n"),
+    };
+    let mut grid = Grid::new(["BINDING", "BECAUSE OF", "DUE"], view.colour);
+    for one in leaving.iter().take(SHOWN) {
+        grid.row([
+            (one.binding.clone(), Tone::Plain),
+            (one.cause.identity.clone(), Tone::Notice),
+            (one.due_at.show(view), Tone::Plain),
+        ]);
+    }
+    text.push_str(&grid.finish());
+    if leaving.len() > SHOWN {
+        text.push_str(&format!("… and {} more: -o json shows all\n", leaving.len() - SHOWN));
+    }
+    text
 }
 
 impl Report for UndrainResult {

@@ -11,6 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use scheduler_filters::FewerCopies;
+use scheduler_filters::feasibility::ACCEPT_FEWER_COPIES;
 use scheduler_filters::plan::drain_taint;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -36,6 +37,8 @@ pub enum Change {
     Added,
     /// It stands, and gets another value.
     ValueChanged,
+    /// It stands with that value, and gets the time from which tolerations count.
+    TimeAdded,
     /// It stands so already.
     None,
 }
@@ -48,6 +51,36 @@ pub(super) fn on(cluster: &Cluster) -> Option<&Taint> {
 fn index(cluster: &Cluster) -> Option<usize> {
     let id = TaintId::of(&drain_taint(FewerCopies::Refused, Timestamp::UNIX_EPOCH));
     cluster.spec.taints.iter().position(|taint| TaintId::of(taint) == id)
+}
+
+/// The taint that the Cluster should have. Where it stands and nothing is said of fewer copies, it keeps its value.
+pub(super) fn wanted(cluster: &Cluster, fewer_copies: Option<FewerCopies>, now: Timestamp) -> Taint {
+    let new = drain_taint(fewer_copies.unwrap_or(FewerCopies::Refused), now);
+    match (fewer_copies, on(cluster)) {
+        (None, Some(present)) => Taint {
+            value: present.value.clone(),
+            ..new
+        },
+        _ => new,
+    }
+}
+
+/// Whether a taint says that fewer copies are accepted.
+pub(super) fn fewer_copies_of(taint: &Taint) -> FewerCopies {
+    if taint.value.as_deref() == Some(ACCEPT_FEWER_COPIES) {
+        FewerCopies::AcceptedIfOneIsHealthy
+    } else {
+        FewerCopies::Refused
+    }
+}
+
+/// The Cluster as it is without the drain.
+pub(super) fn without(cluster: &Cluster) -> Cluster {
+    let mut without = cluster.clone();
+    if let Some(index) = index(cluster) {
+        without.spec.taints.remove(index);
+    }
+    without
 }
 
 /// What makes the Cluster drained so; nothing when it is.
@@ -68,11 +101,19 @@ pub(super) fn added(cluster: &Cluster, wanted: &Taint) -> Option<(Change, Vec<Va
         (_, Some(now)) => vec![json!({"op": "add", "path": path, "value": now})],
         (_, None) => vec![json!({"op": "remove", "path": path})],
     };
+    let change = if operations.is_empty() {
+        Change::TimeAdded
+    } else {
+        Change::ValueChanged
+    };
     if present.time_added.is_none() {
         let path = format!("/spec/taints/{index}/timeAdded");
         operations.push(json!({"op": "add", "path": path, "value": wanted.time_added}));
     }
-    (!operations.is_empty()).then_some((Change::ValueChanged, operations))
+    match (&operations[..], change) {
+        ([], _) => None,
+        (_, change) => Some((change, operations)),
+    }
 }
 
 /// What ends the drain; nothing when the Cluster is not drained.
@@ -204,41 +245,62 @@ mod tests {
         .unwrap()
     }
 
-    fn wanted(fewer_copies: FewerCopies) -> Taint {
-        drain_taint(fewer_copies, "2026-01-31T12:00:00.7Z".parse().unwrap())
+    fn changed(taints: &Value, fewer_copies: Option<FewerCopies>) -> Option<(Change, Value)> {
+        let cluster = cluster(taints);
+        let wanted = wanted(&cluster, fewer_copies, "2026-01-31T12:00:00.7Z".parse().unwrap());
+        added(&cluster, &wanted).map(|(change, operations)| (change, json!(operations)))
     }
 
     const DRAIN: &str = "cluster.karmada.io/drain";
 
     #[rstest]
-    #[case::the_first_taint(json!([]), json!([{"op": "add", "path": "/spec/taints", "value": [
+    #[case::the_first_taint(json!([]), Change::Added, json!([{"op": "add", "path": "/spec/taints", "value": [
         {"key": DRAIN, "effect": "NoExecute", "timeAdded": "2026-01-31T12:00:00Z"},
     ]}]))]
-    #[case::behind_others(json!([{"key": "k", "effect": "NoExecute"}, {"key": DRAIN, "effect": "NoSchedule"}]), json!([
-        {"op": "add", "path": "/spec/taints/-", "value": {"key": DRAIN, "effect": "NoExecute", "timeAdded": "2026-01-31T12:00:00Z"}},
-    ]))]
+    #[case::behind_others(
+        json!([{"key": "k", "effect": "NoExecute"}, {"key": DRAIN, "effect": "NoSchedule"}]),
+        Change::Added,
+        json!([
+            {"op": "add", "path": "/spec/taints/-", "value": {"key": DRAIN, "effect": "NoExecute", "timeAdded": "2026-01-31T12:00:00Z"}},
+        ])
+    )]
     #[case::another_value(
         json!([{"key": "k", "effect": "NoExecute"}, {"key": DRAIN, "effect": "NoExecute", "value": "v", "timeAdded": "2026-01-01T00:00:00Z"}]),
+        Change::ValueChanged,
         json!([{"op": "remove", "path": "/spec/taints/1/value"}])
     )]
-    #[case::nobody_stamped_it(json!([{"key": DRAIN, "effect": "NoExecute"}]), json!([
+    #[case::nobody_stamped_it(json!([{"key": DRAIN, "effect": "NoExecute"}]), Change::TimeAdded, json!([
         {"op": "add", "path": "/spec/taints/0/timeAdded", "value": "2026-01-31T12:00:00Z"},
     ]))]
-    fn a_drain_adds_its_taint_and_touches_no_other(#[case] taints: Value, #[case] expected: Value) {
-        let (_, operations) = added(&cluster(&taints), &wanted(FewerCopies::Refused)).unwrap();
-        assert_eq!(json!(operations), expected);
+    fn a_drain_adds_its_taint_and_touches_no_other(
+        #[case] taints: Value,
+        #[case] change: Change,
+        #[case] operations: Value,
+    ) {
+        assert_eq!(changed(&taints, Some(FewerCopies::Refused)), Some((change, operations)));
     }
 
     #[test]
     fn what_stands_so_already_is_left() {
         let taints = json!([{"key": DRAIN, "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]);
-        assert_eq!(added(&cluster(&taints), &wanted(FewerCopies::Refused)), None);
-        let (change, operations) = added(&cluster(&taints), &wanted(FewerCopies::AcceptedIfOneIsHealthy)).unwrap();
-        assert_eq!(change, Change::ValueChanged);
+        assert_eq!(changed(&taints, Some(FewerCopies::Refused)), None);
+        assert_eq!(changed(&taints, None), None);
+        let operations = json!([{"op": "add", "path": "/spec/taints/0/value", "value": "accept-fewer-copies"}]);
         assert_eq!(
-            json!(operations),
-            json!([{"op": "add", "path": "/spec/taints/0/value", "value": "accept-fewer-copies"}])
+            changed(&taints, Some(FewerCopies::AcceptedIfOneIsHealthy)),
+            Some((Change::ValueChanged, operations))
         );
+    }
+
+    /// Who only follows says nothing of fewer copies, and changes nothing of what was agreed on.
+    #[test]
+    fn a_value_that_nothing_is_said_of_stays() {
+        let taints = json!([{
+            "key": DRAIN, "effect": "NoExecute", "value": "accept-fewer-copies", "timeAdded": "2026-01-01T00:00:00Z",
+        }]);
+        assert_eq!(changed(&taints, None), None);
+        let taken_back = changed(&taints, Some(FewerCopies::Refused));
+        assert_eq!(taken_back.map(|(change, _)| change), Some(Change::ValueChanged));
     }
 
     #[test]

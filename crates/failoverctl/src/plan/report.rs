@@ -270,7 +270,7 @@ fn moved(one: &Move) -> MoveInPlan {
         resource: resource(&one.template),
         from: one.from.to_string(),
         replicas: one.replicas,
-        cause: cause(&one.cause),
+        cause: CauseView::of(&one.cause),
         reason: one.reason.clone(),
         due_at: At(one.due_at),
         leaves_at: At(one.leaves_at),
@@ -294,7 +294,7 @@ fn remaining(one: &Remaining) -> RemainingView {
         resource: resource(&one.template),
         from: one.from.to_string(),
         replicas: one.replicas,
-        cause: cause(&one.cause),
+        cause: CauseView::of(&one.cause),
         reason: one.reason.clone(),
         due_at: At(one.due_at),
         word,
@@ -327,18 +327,6 @@ fn resource(template: &TemplateRef) -> ResourceView {
         kind: template.kind.clone(),
         namespace: template.namespace.clone().filter(|namespace| !namespace.is_empty()),
         name: template.name.clone(),
-    }
-}
-
-fn cause(cause: &failover_core::eviction::Cause) -> CauseView {
-    use failover_core::eviction::CauseKind;
-    CauseView {
-        kind: match cause.kind() {
-            CauseKind::Taint => "Taint",
-            CauseKind::Deletion => "Deletion",
-            CauseKind::Application => "Application",
-        },
-        identity: cause.identity(),
     }
 }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use scheduler_filters::plan::Settings;
 use scheduler_filters::{DeletionBy, Rules, Schedulers};
 
-use crate::cli::PlanSettings;
+use crate::cli::{CheckArg, PlanSettings};
 use crate::controllers::{self, ControllerView};
 
 /// Whether the gate is taken as it is.
@@ -57,6 +57,12 @@ pub(super) fn settings(
         FailoverGate::Off => PolicyGate::Disabled,
     };
     assuming.push("--enable-no-execute-taint-eviction is on, as by default".to_owned());
+    assuming.push("--no-execute-taint-eviction-purge-mode is Gracefully, as by default".to_owned());
+    let check = given.pre_eviction_check.unwrap_or_else(|| {
+        assuming.push("--pre-eviction-check is affinity, as by default".to_owned());
+        CheckArg::Affinity
+    });
+    assuming.push("--plugins of every scheduler and of the evictor are those by default".to_owned());
     let regime = regime(given, queue, &mut assuming);
     let deletion = match failover {
         FailoverGate::On => DeletionBy::Queue,
@@ -71,7 +77,7 @@ pub(super) fn settings(
             },
             policy_gate,
             regime,
-            check: given.pre_eviction_check.into(),
+            check: check.into(),
             schedulers: Schedulers::default(),
             rules: Rules {
                 deletion,
@@ -117,13 +123,18 @@ fn regime(given: &PlanSettings, queue: Option<&v1::GetStatusResponse>, assuming:
         threshold,
         default.unhealthy_threshold,
     );
+    let large_cluster_num_threshold = given.large_cluster_num_threshold.unwrap_or_else(|| {
+        let count = default.large_cluster_num_threshold;
+        assuming.push(format!("--large-cluster-num-threshold is {count}, as by default"));
+        count
+    });
+    let keys: Vec<&str> = default.non_failure_taint_keys.iter().map(String::as_str).collect();
+    assuming.push(format!("--non-failure-taint-keys is {}, as by default", keys.join(",")));
     RegimeSettings {
         primary_rate,
         secondary_rate,
         unhealthy_threshold,
-        large_cluster_num_threshold: given
-            .large_cluster_num_threshold
-            .unwrap_or(default.large_cluster_num_threshold),
+        large_cluster_num_threshold,
         ..default
     }
 }

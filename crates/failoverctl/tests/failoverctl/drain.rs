@@ -123,13 +123,29 @@ async fn a_drain_adds_its_taint_and_undrain_removes_exactly_that() {
             .ask(&["drain", "member1", "--yes", "--detach", "--accept-fewer-copies"])
             .await;
         assert!(
-            changed.text.ends_with("Undo: failoverctl drain member1\n"),
+            changed.text.ends_with(
+                "To follow it: failoverctl drain member1 --accept-fewer-copies\n\
+                 Undo: failoverctl drain member1 --accept-fewer-copies=false\n"
+            ),
             "{}",
             changed.text
         );
-        assert_eq!(taints(&world)[1]["value"], "accept-fewer-copies");
-        assert_eq!(taints(&world)[1]["timeAdded"], stored[1]["timeAdded"]);
-        world.ask(&["drain", "member1", "--yes", "--detach"]).await;
+        let accepting = taints(&world);
+        assert_eq!(accepting[1]["value"], "accept-fewer-copies");
+        assert_eq!(accepting[1]["timeAdded"], stored[1]["timeAdded"]);
+        // Who only follows changes nothing of it.
+        let followed = world.ask(&["drain", "member1", "--yes", "--detach"]).await;
+        assert_eq!(taints(&world), accepting);
+        assert!(
+            followed
+                .text
+                .contains("To follow it: failoverctl drain member1 --accept-fewer-copies\n"),
+            "{}",
+            followed.text
+        );
+        world
+            .ask(&["drain", "member1", "--yes", "--detach", "--accept-fewer-copies=false"])
+            .await;
         assert_eq!(taints(&world), stored);
 
         let tried = world.ask(&["undrain", "member1", "--dry-run"]).await;
@@ -352,6 +368,143 @@ async fn an_empty_cluster_is_drained_at_once() {
             "{}",
             late.text
         );
+        queue.stop().await;
+    })
+    .await;
+}
+
+/// The Work by which a workload is on member3.
+fn work(name: &str) -> Value {
+    json!({
+        "apiVersion": "work.karmada.io/v1alpha1", "kind": "Work",
+        "metadata": {
+            "name": name, "namespace": "karmada-es-member3",
+            "annotations": {
+                "resourcebinding.karmada.io/namespace": "default",
+                "resourcebinding.karmada.io/name": format!("{name}-deployment"),
+            },
+        },
+        "spec": {"workload": {"manifests": []}},
+    })
+}
+
+/// What has left the result runs on in the member until its Work is gone: until then nothing is done.
+#[tokio::test(start_paused = true)]
+async fn it_is_not_done_while_a_copy_is_there() {
+    in_time(async {
+        let world = world();
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-es-member3"}}));
+        world.put(work("gone"));
+        let mut of_nobody = work("namespace");
+        of_nobody["metadata"].as_object_mut().unwrap().remove("annotations");
+        world.put(of_nobody);
+        let late = world.ask_json(&["drain", "member3", "--yes", "--within", "20s"]).await;
+        assert_eq!(
+            (&late["state"], &late["oldCopies"], &late["unconfirmedCopies"]),
+            (&json!("TimeUp"), &json!(1), &json!(0)),
+            "{late:#}"
+        );
+        assert!(world.console.notes().contains("1 old copy is being removed"));
+
+        let mut away = json!(cluster("member3", "False"));
+        away["spec"]["taints"] = json!([{"key": DRAIN, "effect": "NoExecute", "timeAdded": objects::now()}]);
+        world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", away));
+        let unseen = world.ask(&["drain", "member3", "--yes", "--within", "20s"]).await;
+        assert_eq!(unseen.status, ExitStatus::TimedOut);
+        assert_snapshot!(unseen.text, @r"
+        member3 is not empty yet: the time of --within is over, and the drain goes on.
+        1 copy cannot be confirmed gone: cluster not Ready.
+        To follow it: failoverctl drain member3
+        To end it: failoverctl undrain member3
+        ");
+
+        let works: kube::Api<api_types::work::Work> =
+            kube::Api::namespaced(world.sandbox.client(), "karmada-es-member3");
+        works.delete("gone", &kube::api::DeleteParams::default()).await.unwrap();
+        let done = world.ask_json(&["drain", "member3", "--yes"]).await;
+        assert_eq!((&done["state"], &done["oldCopies"]), (&json!("Done"), &json!(0)));
+        queue.stop().await;
+    })
+    .await;
+}
+
+fn refusal(code: u16) -> kube_sandbox::Effect {
+    kube_sandbox::Effect::Error {
+        code,
+        reason: "no".to_owned(),
+        message: "no".to_owned(),
+    }
+}
+
+/// A request that fails is asked again, as the queue is; only for as long as --timeout.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_fails_does_not_end_the_following() {
+    use kube_sandbox::{Match, Verb};
+    in_time(async {
+        let world = world();
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        let works = || Match::any().verb(Verb::List).resource("works");
+        // The first question is whether one may ask at all.
+        world.sandbox.faults().inject_times(works(), 1, 3, refusal(500));
+        let drained = world.ask_json(&["drain", "member3", "--yes"]).await;
+        assert_eq!(drained["state"], "Done");
+        assert!(world.console.notes().contains("; asking again"));
+
+        let broken = world.sandbox.faults().inject_times(works(), 1, 1_000, refusal(500));
+        let failed = world.try_ask(&["drain", "member3", "--yes"]).await.unwrap_err();
+        assert_eq!(failed.status(), ExitStatus::Unreachable);
+        assert!(failed.to_string().contains("the drain goes on"), "{failed}");
+        world.sandbox.faults().remove(broken);
+
+        // Who may not see the copies is told before anything is changed.
+        world.sandbox.faults().inject(works(), refusal(403));
+        let refused = world.try_ask(&["drain", "member2", "--yes"]).await.unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .contains("may list works.work.karmada.io in namespace karmada-es-member2, or do not follow: --detach"),
+            "{refused}"
+        );
+        let cluster: Value = world.get("cluster.karmada.io/v1alpha1", "Cluster", None, "member2");
+        assert_eq!(cluster["spec"]["taints"], Value::Null);
+        queue.stop().await;
+    })
+    .await;
+}
+
+/// A workload that leaves for another cause as well is not promised to stay.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_drain_says_what_leaves_all_the_same() {
+    in_time(async {
+        let world = world();
+        let queue = world.start_queue().await;
+        let _evictor = connected(&world).await;
+        world.ask(&["drain", "member1", "--yes", "--detach"]).await;
+        let mut member: Value = world.get("cluster.karmada.io/v1alpha1", "Cluster", None, "member1");
+        let drain = member["spec"]["taints"][0].clone();
+        member["spec"]["taints"] = json!([
+            drain,
+            {"key": objects::NOT_READY, "effect": "NoExecute", "timeAdded": objects::after(30)},
+        ]);
+        world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", member));
+        let mut entry = world.entry();
+        let added = drain["timeAdded"].as_str().unwrap();
+        entry.key.as_mut().unwrap().cause = format!("{DRAIN}:NoExecute@{added}");
+        entry.due_at = objects::proto(0);
+        let _published = world.publish(vec![entry]).await;
+        let tried = world.ask(&["undrain", "member1", "--dry-run"]).await;
+        assert_snapshot!(tried.text, @r"
+        Dry run: nothing was changed. The drain of member1 would end.
+        1 workload waits to leave it because of that, and goes on for another cause:
+        BINDING                   BECAUSE OF                                                   DUE
+        default/nginx-deployment  cluster.karmada.io/not-ready:NoExecute@2026-01-31T12:00:30Z  2026-01-31T12:00:30Z (in 30s)
+        ");
+        let json = world.ask_json(&["undrain", "member1", "--dry-run"]).await;
+        assert_eq!(json["abandons"], json!([]));
+        assert_eq!(json["stillLeaving"][0]["binding"], "default/nginx-deployment");
         queue.stop().await;
     })
     .await;
