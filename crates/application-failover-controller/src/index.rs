@@ -13,7 +13,7 @@ use binding_writer::{binding_key, object_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Changes, Context, Informer, ObjectKey, Store};
 use eviction_queue_api::producer::{self, Changed, Ledger, Pair, Producer};
-use failover_core::application::{wanted, withdraw_reason};
+use failover_core::application::{HealthClock, ReadClock, wanted_by, withdraw_reason};
 
 use crate::kept_part::{self, KeptPart};
 
@@ -98,9 +98,19 @@ impl Stores {
         watched.map(|(key, _)| binding_key(&key)).collect()
     }
 
-    fn judged(&self, key: &BindingKey) -> Option<Binding> {
-        Some(self.binding(key)?.judged(key))
+    fn judged(&self, key: &BindingKey) -> Option<Judged> {
+        let binding = self.binding(key)?.judged(key);
+        Some(Judged {
+            clock: HealthClock::of(&binding),
+            binding,
+        })
     }
+}
+
+/// A binding to judge, with its clock, which is read once for all of its clusters.
+struct Judged {
+    binding: Binding,
+    clock: ReadClock,
 }
 
 /// The index, and a bell for those who tell the queue.
@@ -130,14 +140,12 @@ impl Index {
 
     /// A binding changed: the clusters that it is on now, and those for which it is published or asked for.
     pub(crate) fn binding_changed(&mut self, key: &BindingKey) -> Changed {
-        let binding = self.stores.judged(key);
+        let judged = self.stores.judged(key);
         let mut clusters = self.ledger.clusters_of(key);
-        let on = binding.iter().flat_map(|binding| &binding.spec.clusters);
+        let on = judged.iter().flat_map(|judged| &judged.binding.spec.clusters);
         clusters.extend(on.map(|target| ClusterName::from(target.name.as_str())));
-        let judged = clusters
-            .iter()
-            .map(|cluster| self.judge(cluster, key, binding.as_ref()));
-        any(judged)
+        let changes = clusters.iter().map(|cluster| self.judge(cluster, key, judged.as_ref()));
+        any(changes)
     }
 
     /// A Cluster changed in a way that counts.
@@ -156,16 +164,20 @@ impl Index {
 
     fn judge_all(&mut self, name: &ClusterName, bindings: impl IntoIterator<Item = BindingKey>) -> Changed {
         any(bindings.into_iter().map(|key| {
-            let binding = self.stores.judged(&key);
-            self.judge(name, &key, binding.as_ref())
+            let judged = self.stores.judged(&key);
+            self.judge(name, &key, judged.as_ref())
         }))
     }
 
-    fn judge(&mut self, name: &ClusterName, key: &BindingKey, binding: Option<&Binding>) -> Changed {
+    fn judge(&mut self, name: &ClusterName, key: &BindingKey, judged: Option<&Judged>) -> Changed {
         self.judged += 1;
         let cluster = self.stores.cluster(name);
         let cluster = cluster.as_deref();
-        let wanted = wanted(binding, cluster);
+        let binding = judged.map(|judged| &judged.binding);
+        let wanted = match judged {
+            Some(Judged { binding, clock }) => wanted_by(clock, Some(binding), cluster),
+            None => wanted_by(&Ok(HealthClock::default()), None, cluster),
+        };
         let pair = Pair {
             cluster: name,
             binding: key,
@@ -183,8 +195,8 @@ impl Producer for Index {
     }
 
     fn judge_pair(&mut self, cluster: &ClusterName, binding: &BindingKey) {
-        let known = self.stores.judged(binding);
-        self.judge(cluster, binding, known.as_ref());
+        let judged = self.stores.judged(binding);
+        self.judge(cluster, binding, judged.as_ref());
     }
 }
 

@@ -37,6 +37,7 @@ fn binding() -> impl Strategy<Value = Value> {
             json!(null),
             json!({"other": "x"}),
             json!({HEALTH_CLOCK: r#"{"m1":{"unhealthySince":"2026-01-01T00:02:00Z"}}"#, "other": "x"}),
+            json!({HEALTH_CLOCK: r#"{"m1":{"unhealthySince":"2026-01-01T00:02:00Z","readyMark":"2026-01-01T00:00:00Z","readySince":"2026-01-01T00:03:00Z"}}"#}),
             json!({HEALTH_CLOCK: r#"{"m1":{"settled":true,"firstCollected":"2026-01-01T00:01:00Z"},"m2":{"settled":true}}"#}),
             json!({HEALTH_CLOCK: "nonsense", STAY: r#"[{"cluster": "m1"}]"#}),
             json!({HEALTH_CLOCK: r#"{"m1":{"unhealthySince":"2026-01-01T00:02:00Z"}}"#, STAY: r#"[{"cluster": "m1"}]"#}),

@@ -7,41 +7,87 @@ use api_types::BindingKey;
 use api_types::work::Binding;
 use controller_kit::Context;
 use controller_kit::metrics::{CollectorGuard, Family};
+use failover_core::application::{has_rule_of_another, no_health_rule};
 use parking_lot::Mutex;
 
-/// Bindings that ask in vain for failover of their application, by UID; the rest is silence.
+/// What is known of bindings whose kind has no health rule of ours, and of writes that were refused; the rest is silence.
 pub(crate) struct Said {
-    in_vain: Arc<Mutex<BTreeMap<BindingKey, String>>>,
+    kinds: Arc<Mutex<BTreeMap<BindingKey, OfKind>>>,
+    refusals: Mutex<BTreeMap<BindingKey, String>>,
     _metric: CollectorGuard,
+}
+
+/// A binding of a kind without a health rule of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OfKind {
+    uid: String,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// It asks in vain, as far as is known.
+    None,
+    /// A copy was unhealthy once: somebody else has a rule.
+    AnotherS,
 }
 
 impl Said {
     pub(crate) fn new(ctx: &Context) -> Self {
-        let in_vain: Arc<Mutex<BTreeMap<BindingKey, String>>> = Arc::default();
-        let counted = in_vain.clone();
+        let kinds: Arc<Mutex<BTreeMap<BindingKey, OfKind>>> = Arc::default();
+        let counted = kinds.clone();
         let metric = ctx.metrics.guarded_collector("applicationFailover in vain", move || {
             let family = Family::gauge(
                 "application_failover_without_health_rule",
                 "Bindings that ask for application failover, and whose kind has no health rule.",
             );
+            let kinds = counted.lock();
+            let in_vain = kinds.values().filter(|of| of.rule == Rule::None).count();
             #[expect(clippy::cast_precision_loss, reason = "a count of bindings")]
-            let count = counted.lock().len() as f64;
+            let count = in_vain as f64;
             vec![family.with(&[], count)]
         });
         Self {
-            in_vain,
+            kinds,
+            refusals: Mutex::default(),
             _metric: metric,
         }
     }
 
-    /// It asks in vain; whether that is news.
-    pub(crate) fn is_news(&self, binding: &Binding) -> bool {
-        let uid = binding.metadata.uid.clone().unwrap_or_default();
-        self.in_vain.lock().insert(binding.key(), uid.clone()) != Some(uid)
+    /// Why it asks in vain, if it does and that is news. Whoever was unhealthy once does not ask in vain any more.
+    pub(crate) fn news_of_kind(&self, binding: &Binding) -> Option<String> {
+        let (key, uid) = (binding.key(), binding.metadata.uid.clone().unwrap_or_default());
+        let mut kinds = self.kinds.lock();
+        let known = kinds.get(&key).filter(|of| of.uid == uid).map(|of| of.rule);
+        if has_rule_of_another(binding) || known == Some(Rule::AnotherS) {
+            let rule = Rule::AnotherS;
+            kinds.insert(key, OfKind { uid, rule });
+            return None;
+        }
+        let why = no_health_rule(binding);
+        if why.is_some() {
+            let rule = Rule::None;
+            kinds.insert(key, OfKind { uid, rule });
+        } else {
+            kinds.remove(&key);
+        }
+        why.filter(|_| known.is_none())
     }
 
-    /// It does not, or is gone.
+    /// A write was refused with these words; whether they are news.
+    pub(crate) fn is_new_refusal(&self, key: &BindingKey, words: &str) -> bool {
+        let before = self.refusals.lock().insert(key.clone(), words.to_owned());
+        before.as_deref() != Some(words)
+    }
+
+    /// It was written.
+    pub(crate) fn not_refused(&self, key: &BindingKey) {
+        self.refusals.lock().remove(key);
+    }
+
+    /// The binding is gone, or is not watched any more.
     pub(crate) fn forget(&self, key: &BindingKey) {
-        self.in_vain.lock().remove(key);
+        self.kinds.lock().remove(key);
+        self.not_refused(key);
     }
 }

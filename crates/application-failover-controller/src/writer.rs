@@ -5,7 +5,7 @@ use api_types::names::annotation::HEALTH_CLOCK;
 use api_types::work::{Binding, BindingKind};
 use binding_writer::{BindingWriter, WriteError, WriteOutcome};
 use controller_kit::{Context, EventType};
-use failover_core::application::{HealthClock, UnreadableClock};
+use failover_core::application::{ApplicationVerdict, HealthClock, NotFailing, UnreadableClock};
 use failover_core::eviction::desired_entry::Wanted;
 use jiff::Timestamp;
 use kube::Resource;
@@ -51,11 +51,19 @@ pub(crate) fn turns(binding: &Binding, before: &HealthClock, after: &HealthClock
         .collect()
 }
 
-/// Events on the binding and its template about one copy. `wanted` is what follows in the queue.
-pub(crate) fn say(ctx: &Context, binding: &Binding, turn: &Turn, wanted: &Wanted) {
+/// What follows from a turn.
+pub(crate) struct Then {
+    /// In the queue.
+    pub wanted: Wanted,
+    /// By the rules; nothing of a cluster that is gone.
+    pub verdict: Option<ApplicationVerdict>,
+}
+
+/// Events on the binding and its template about one copy.
+pub(crate) fn say(ctx: &Context, binding: &Binding, turn: &Turn, then: &Then) {
     match turn {
         Turn::Fails { cluster, since } => {
-            let then = match wanted {
+            let then = match &then.wanted {
                 Wanted::Entry(entry) => match &entry.hold {
                     Some(hold) => format!("it stays: {}", hold.message),
                     None => format!("leaves from {} on, unless it is healthy before", entry.due_at),
@@ -67,11 +75,32 @@ pub(crate) fn say(ctx: &Context, binding: &Binding, turn: &Turn, wanted: &Wanted
             publish(ctx, binding, EventType::Warning, "ApplicationUnhealthy", &note);
         }
         Turn::Over { cluster, since } => {
-            let note = format!("not unhealthy on {cluster} any more, after it was since {since}");
-            info!(binding = %binding.key(), %cluster, %since, "application is not unhealthy any more");
-            publish(ctx, binding, EventType::Normal, "ApplicationRecovered", &note);
+            let (reason, why) = why_over(then.verdict.as_ref());
+            let note = format!("not counted as unhealthy on {cluster} any more, after it was since {since}: {why}");
+            info!(binding = %binding.key(), %cluster, %since, "application is not counted as unhealthy any more: {why}");
+            publish(ctx, binding, EventType::Normal, reason, &note);
         }
     }
+}
+
+/// Why a copy is not counted any more: a reason and its words. It recovered only if somebody says so.
+fn why_over(verdict: Option<&ApplicationVerdict>) -> (&'static str, String) {
+    match verdict {
+        Some(ApplicationVerdict::NotAffected(why @ NotFailing::Healthy)) => ("ApplicationRecovered", why.to_string()),
+        Some(ApplicationVerdict::NotAffected(why)) => ("ApplicationNotCounted", why.to_string()),
+        Some(ApplicationVerdict::Affected(affected)) => ("ApplicationNotCounted", affected.reason()),
+        None => ("ApplicationNotCounted", "the cluster is gone".to_owned()),
+    }
+}
+
+/// The annotation cannot be written: nothing leaves for it, and it is tried again.
+pub(crate) fn say_refused(ctx: &Context, binding: &Binding, words: &str) {
+    let note = format!(
+        "since when the application is unhealthy cannot be written to the annotation {HEALTH_CLOCK}, so that nothing is \
+         moved for it; tried again every minute: {words}"
+    );
+    warn!(binding = %binding.key(), "{note}");
+    publish(ctx, binding, EventType::Warning, "HealthClockNotWritten", &note);
 }
 
 /// The annotation could not be read: that is told before it is written anew.
@@ -88,7 +117,10 @@ pub(crate) fn say_unreadable(ctx: &Context, binding: &Binding, problem: &Unreada
 
 /// The binding asks in vain.
 pub(crate) fn say_in_vain(ctx: &Context, binding: &Binding, why: &str) {
-    let note = format!("spec.failover.application has no effect: {why}, so that it never counts as unhealthy");
+    let note = format!(
+        "spec.failover.application has no effect, unless somebody else's interpreter reports a health: {why}, so that it \
+         never counts as unhealthy"
+    );
     warn!(binding = %binding.key(), "{note}");
     publish(ctx, binding, EventType::Warning, "NoHealthRule", &note);
 }

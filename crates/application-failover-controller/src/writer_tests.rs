@@ -17,6 +17,22 @@ fn at(second: u8) -> Timestamp {
 }
 
 #[rstest]
+#[case::recovered(Some(ApplicationVerdict::NotAffected(NotFailing::Healthy)), ("ApplicationRecovered", "the application is healthy there"))]
+#[case::leaves_for_a_taint(
+    Some(ApplicationVerdict::NotAffected(NotFailing::AlreadyLeaving)),
+    ("ApplicationNotCounted", "the cluster is in spec.gracefulEvictionTasks already")
+)]
+#[case::asks_no_more(
+    Some(ApplicationVerdict::NotAffected(NotFailing::NotAsked)),
+    ("ApplicationNotCounted", "the binding has no spec.failover.application")
+)]
+#[case::cluster_gone(None, ("ApplicationNotCounted", "the cluster is gone"))]
+fn only_what_is_healthy_recovered(#[case] verdict: Option<ApplicationVerdict>, #[case] expected: (&str, &str)) {
+    let (reason, why) = why_over(verdict.as_ref());
+    assert_eq!((reason, why.as_str()), expected);
+}
+
+#[rstest]
 #[case::begins(json!({}), json!({"m1": {"unhealthySince": at(1)}}), Some(Turn::Fails { cluster: "m1".into(), since: at(1) }))]
 #[case::ends(json!({"m1": {"unhealthySince": at(1)}}), json!({}), Some(Turn::Over { cluster: "m1".into(), since: at(1) }))]
 #[case::begins_anew(

@@ -23,7 +23,7 @@ fn unhealthy_is_written_down_and_published_with_its_due_time() {
             .health("default/web", &[("m1", "Unhealthy"), ("m2", "Healthy")])
             .await;
         scene.until(25).await;
-        let clock = json!({"m1": {"unhealthySince": "2026-01-01T00:00:21Z"}});
+        let clock = json!({"m1": {"unhealthySince": "2026-01-01T00:00:21Z", "readyMark": "2025-12-31T00:00:00Z"}});
         assert_eq!(scene.clock("default/web").await, Some(clock));
         assert_eq!(scene.seen().await, ["web on m1 since 21 due 81 WAITING"]);
         let annotations = scene.get("default/web").await.metadata.annotations.unwrap();
@@ -77,7 +77,9 @@ fn c93_unknown_in_between_does_not_begin_the_count_anew() {
         scene.until(50).await;
         scene.health("default/web", &[("m1", "Unknown")]).await;
         scene.until(55).await;
-        assert_eq!(scene.seen().await, ["web on m1 since 21 due 81 WAITING"]);
+        assert_eq!(scene.seen().await, [""; 0], "what nobody knows now moves nothing");
+        assert!(scene.clock("default/web").await.is_some(), "and ends nothing");
+        assert_eq!(scene.said("ApplicationRecovered").await, [""; 0]);
         scene.health("default/web", &[("m1", "Unhealthy")]).await;
         scene.until(79).await;
         assert_eq!(scene.seen().await, ["web on m1 since 21 due 81 WAITING"]);
@@ -175,7 +177,7 @@ fn a_cluster_that_is_not_ready_starts_nothing() {
         scene.until(201).await;
         let seen = scene.seen().await;
         assert_eq!(
-            (seen[0].as_str(), seen[1].ends_with("due 260 WAITING")),
+            (seen[0].as_str(), seen[1].ends_with("due 261 WAITING")),
             ("api on m1 since 201 due 261 WAITING", true),
             "{seen:?}"
         );
@@ -210,6 +212,16 @@ fn what_the_policy_says_now_counts() {
         assert_eq!(scene.seen().await, [""; 0]);
         assert_eq!(scene.clock("default/web").await, None);
         assert_eq!(scene.own_writes().len(), 2);
+        assert_eq!(
+            scene.said("ApplicationRecovered").await,
+            [""; 0],
+            "nobody says that it did"
+        );
+        let over = scene.said("ApplicationNotCounted").await;
+        assert!(
+            over.len() == 2 && over[0].ends_with("the binding has no spec.failover.application"),
+            "{over:?}"
+        );
     });
 }
 
