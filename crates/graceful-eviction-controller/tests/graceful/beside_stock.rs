@@ -127,7 +127,7 @@ fn a_block_outlives_a_history_that_nobody_keeps() {
             bench
                 .patch_status(json!({"aggregatedStatus": [copy("member1", "Unhealthy", 0)]}))
                 .await;
-            bench.until(2).await;
+            bench.until(120).await;
             let binding = bench.binding().await;
             assert!(binding.spec.active_eviction_history.is_empty(), "pruned");
             let writes = bench.writes(crate::COMPONENT).len();

@@ -60,7 +60,7 @@ fn between_two_bad_clusters_nothing_goes_to_and_fro() {
             .iter()
             .map(|item| item.cluster_name.as_str())
             .collect();
-        assert_eq!(history, ["m1", "m2"]);
+        assert_eq!(history, ["m2"], "the block of m1 is over, and stays over");
         assert_eq!(scene.spec_writes().len(), 2);
     });
 }
