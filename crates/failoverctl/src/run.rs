@@ -21,7 +21,7 @@ use crate::failure::{ExitStatus, Failure};
 use crate::history;
 use crate::lint;
 use crate::order;
-use crate::output::{At, Colour, Report, render};
+use crate::output::{Colour, Report, render};
 use crate::pause;
 use crate::plan;
 use crate::queue::{self, Queue};
@@ -89,12 +89,10 @@ impl Answer {
 pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
     if let Some(file) = &cli.target.from {
         dump::check(cli, file)?;
-        let dumped = dump::open(file, around)?;
-        let asked = answer(cli, &dumped.control_plane, &dumped.around).await?;
-        around
-            .console
-            .note(&format!("as of {}, when the dump was made\n", At(dumped.as_of)));
-        return Ok(asked);
+        let dumped = dump::open(file, cli, around)?;
+        let asked = answer(cli, &dumped.control_plane, &dumped.around).await;
+        around.console.note(&dumped.note());
+        return asked;
     }
     // With a fixed address, the commands about the queue need no API server.
     if let (Command::Queue(command), Some(address)) = (&cli.command, &cli.target.queue_address) {

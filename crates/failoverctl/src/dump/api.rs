@@ -8,14 +8,25 @@ use serde_json::{Value, json};
 
 use super::kinds::{KINDS, Kind};
 use super::read::Contents;
+use super::report::{NOT_SERVED, NotRead};
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-pub(super) fn client(contents: Arc<Contents>) -> kube::Client {
+/// What is answered about a kind of which the dump has a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parts {
+    /// That part, of which the person is told that it is one.
+    Shown,
+    /// That it is not known: an answer worked out from a part would be wrong.
+    Refused,
+}
+
+pub(super) fn client(contents: Arc<Contents>, parts: Parts) -> kube::Client {
     let service = tower::service_fn(move |request: Request<Body>| {
         let (code, body) = if request.method() == Method::GET {
             answer(
                 &contents,
+                parts,
                 request.uri().path(),
                 request.uri().query().unwrap_or_default(),
             )
@@ -37,9 +48,9 @@ pub(super) fn client(contents: Arc<Contents>) -> kube::Client {
 }
 
 /// The answer to a GET.
-fn answer(contents: &Contents, path: &str, query: &str) -> (StatusCode, Value) {
-    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let (group, version, rest) = match &parts[..] {
+fn answer(contents: &Contents, parts: Parts, path: &str, query: &str) -> (StatusCode, Value) {
+    let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (group, version, rest) = match &segments[..] {
         ["api", version, rest @ ..] => ("", *version, rest),
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
         _ => return not_there(path),
@@ -63,20 +74,23 @@ fn answer(contents: &Contents, path: &str, query: &str) -> (StatusCode, Value) {
             && name.is_none_or(|name| metadata["name"] == name)
     };
     let found: Vec<&Value> = contents.objects.iter().filter(is_wanted).collect();
+    if let Some(why) = why_not(contents, plural, namespace) {
+        let message = match (found.is_empty(), parts) {
+            (true, _) if why == NOT_SERVED => return not_there(plural),
+            (true, _) if name.is_none() => Some(format!("they are not in the dump: {why}")),
+            // Nobody knows whether it was there.
+            (true, _) | (false, Parts::Refused) => Some(format!("they are not all in the dump: {why}")),
+            (false, Parts::Shown) => None,
+        };
+        if let Some(message) = message {
+            return refusal(StatusCode::FORBIDDEN, "Forbidden", &message);
+        }
+    }
     if let Some(name) = name {
         return match found.first() {
             Some(object) => (StatusCode::OK, (*object).clone()),
             None => not_there(name),
         };
-    }
-    if found.is_empty()
-        && let Some(why) = why_not(contents, plural, namespace)
-    {
-        return refusal(
-            StatusCode::FORBIDDEN,
-            "Forbidden",
-            &format!("they are not in the dump: {why}"),
-        );
     }
     let selected: Vec<&Value> = found.into_iter().filter(|object| selects(query, object)).collect();
     let list = json!({
@@ -86,16 +100,14 @@ fn answer(contents: &Contents, path: &str, query: &str) -> (StatusCode, Value) {
     (StatusCode::OK, list)
 }
 
-/// Why a kind is not in the dump.
+/// Why a kind is not in the dump, or not as a whole.
 fn why_not(contents: &Contents, plural: &str, namespace: Option<&str>) -> Option<String> {
-    let names = [
-        Some(plural.to_owned()),
-        namespace.map(|namespace| format!("{plural} in namespace {namespace}")),
-    ];
-    let not = contents
-        .not_read
-        .iter()
-        .find(|not| names.iter().flatten().any(|name| *name == not.what))?;
+    let is_asked = |not: &&NotRead| match (not.what.split_once(" in namespace "), namespace) {
+        (None, _) => not.what == plural,
+        (Some((what, of)), Some(namespace)) => what == plural && of == namespace,
+        (Some((what, _)), None) => what == plural,
+    };
+    let not = contents.not_read.iter().find(is_asked)?;
     Some(not.why.clone())
 }
 

@@ -27,9 +27,12 @@ use eviction_queue_api::memory::MemoryNetwork;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
+use api::Parts;
+
 use crate::cli::{Cli, Command, PauseCommand, QueueCommand};
 use crate::control_plane::ControlPlane;
 use crate::failure::{ExitStatus, Failure};
+use crate::output::At;
 use crate::run::Surroundings;
 
 /// A control plane as a dump has it.
@@ -40,15 +43,18 @@ pub struct Dumped {
     pub around: Surroundings,
     /// When the dump was made.
     pub as_of: Timestamp,
+    /// What it does not hold, or not as a whole.
+    pub not_read: Vec<NotRead>,
     /// Serves the queue's answers for as long as it lives.
     _serving: JoinSet<()>,
 }
 
-/// Reads a dump. Time begins at the moment at which it was made.
+/// Reads a dump for a command. Time begins at the moment at which it was made. Of a kind that it holds in part, a plan gets
+/// nothing: what it says would be wrong.
 ///
 /// # Errors
 /// It cannot be read, is none, is of another version, or is cut off.
-pub fn open(file: &Path, around: &Surroundings) -> Result<Dumped, Failure> {
+pub fn open(file: &Path, cli: &Cli, around: &Surroundings) -> Result<Dumped, Failure> {
     let contents = Arc::new(read::read(file)?);
     let network = MemoryNetwork::default();
     let mut serving = JoinSet::new();
@@ -57,16 +63,36 @@ pub fn open(file: &Path, around: &Surroundings) -> Result<Dumped, Failure> {
         serving.spawn(queue::serve(Arc::clone(&contents), listener));
     }
     let as_of = contents.header.as_of;
+    let parts = match &cli.command {
+        Command::Plan(_) => Parts::Refused,
+        _ => Parts::Shown,
+    };
     Ok(Dumped {
-        control_plane: ControlPlane::new(api::client(Arc::clone(&contents)), &contents.header.system_namespace),
+        control_plane: ControlPlane::new(
+            api::client(Arc::clone(&contents), parts),
+            &contents.header.system_namespace,
+        ),
         around: Surroundings {
             clock: Clock::simulated(as_of),
             network: Some(network),
             ..around.clone()
         },
         as_of,
+        not_read: contents.not_read.clone(),
         _serving: serving,
     })
+}
+
+impl Dumped {
+    /// What a person has to know of an answer from it.
+    #[must_use]
+    pub fn note(&self) -> String {
+        let mut note = format!("as of {}, when the dump was made\n", At(self.as_of));
+        for not in &self.not_read {
+            note.push_str(&format!("not in the dump, or not all: {} ({})\n", not.what, not.why));
+        }
+        note
+    }
 }
 
 /// Whether a command only looks.

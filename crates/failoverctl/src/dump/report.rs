@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::failure::ExitStatus;
 use crate::output::{Grid, Report, Tone, View};
 
+/// Why a kind is not there that the API server does not know.
+pub(super) const NOT_SERVED: &str = "the API server does not serve them";
+
 /// What could not be read, or was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotRead {
@@ -53,7 +56,7 @@ impl Report for DumpResult {
             }
             text.push_str(&format!("\n{}", grid.finish()));
         }
-        text.push_str("It holds no Secret. To look at it: failoverctl status --from ");
+        text.push_str("It holds no Secret objects. To look at it: failoverctl status --from ");
         text.push_str(&format!("{}\n", crate::change::quoted(&self.file)));
         text
     }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::clean::cleaned;
 use super::kinds::{KINDS, Kind, Scope};
-use super::report::{DumpResult, KindCount, NotRead};
+use super::report::{DumpResult, KindCount, NOT_SERVED, NotRead};
 use super::shape::{Answer, End, Header, Line, Part};
 use crate::cli::DumpArgs;
 use crate::control_plane::{CLUSTER_API_SERVICE, ControlPlane, each_page};
@@ -73,7 +73,12 @@ impl Out {
         let to: Box<dyn Write + Send> = if shown == STDOUT {
             Box::new(std::io::stdout())
         } else {
-            let made = std::fs::File::options().write(true).create_new(true).open(file);
+            let mut options = std::fs::File::options();
+            options.write(true).create_new(true);
+            // Names, namespaces and policies of a whole control plane are for whom it is given to.
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let made = options.open(file);
             Box::new(made.map_err(|error| not_written(&shown, &error))?)
         };
         Ok(Self {
@@ -128,13 +133,14 @@ impl Out {
 }
 
 fn not_written(file: &str, error: &std::io::Error) -> Failure {
-    let next = if error.kind() == std::io::ErrorKind::AlreadyExists {
-        "name another file with -f: none is overwritten"
+    let (status, next) = if error.kind() == std::io::ErrorKind::AlreadyExists {
+        (ExitStatus::Usage, "name another file with -f: none is overwritten")
     } else {
-        "name a file that can be written with -f, or - for standard output"
+        let next = "name a file that can be written with -f, or - for standard output";
+        (ExitStatus::Problem, next)
     };
     Failure::new(
-        ExitStatus::Usage,
+        status,
         format!("cannot write the dump to {file}"),
         error.to_string(),
         next,
@@ -222,7 +228,7 @@ async fn listed(api: &Api<DynamicObject>, what: &str, kind: Kind, out: &mut Out)
     match read {
         Ok(()) => Ok(()),
         Err(error) if api_errors::is_not_found(&error) => {
-            out.not_read(what, "the API server does not serve them");
+            out.not_read(what, NOT_SERVED);
             Ok(())
         }
         Err(error) => {

@@ -67,7 +67,7 @@ async fn no_secret_is_in_it() {
     }));
     let mut member = json!(cluster("member1", "True"));
     member["spec"]["secretRef"] = json!({"namespace": "karmada-system", "name": "member1"});
-    member["spec"]["proxyURL"] = json!("https://me:very-secret@proxy:8080");
+    member["spec"]["proxyURL"] = json!("https://me:very-secret@proxy:8080/path?token=very-secret");
     member["metadata"]["annotations"] =
         json!({"kubectl.kubernetes.io/last-applied-configuration": "{\"very-secret\": 1}"});
     world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", member));
@@ -77,7 +77,13 @@ async fn no_secret_is_in_it() {
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(!text.contains("very-secret"), "{text}");
     assert!(!text.contains("\"kind\":\"Secret\""));
-    assert!(text.contains("https://proxy:8080"));
+    assert!(text.contains("https://proxy:8080/path\""));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "it is for whom it is given to");
+    }
     let shown = written.text.replace(directory.path().to_str().unwrap(), "DIR");
     let bytes = std::fs::metadata(&file).unwrap().len().to_string();
     assert_snapshot!("dump_without_queue", shown.replace(&bytes, "N"));
@@ -107,6 +113,13 @@ async fn what_is_no_dump_is_refused() {
             .ends_with("next: name another file with -f: none is overwritten"),
         "{again}"
     );
+
+    let nowhere = directory.path().join("missing/dump.jsonl");
+    let failed = world
+        .try_ask(&["dump", "-f", nowhere.to_str().unwrap()])
+        .await
+        .unwrap_err();
+    assert_eq!(failed.status(), ExitStatus::Problem, "{failed}");
 
     let whole = std::fs::read_to_string(&file).unwrap();
     let refused = async |text: &str| {
@@ -163,4 +176,42 @@ async fn what_is_no_dump_is_refused() {
             .contains("a dump can be looked at, and neither changed nor followed"),
         "{changing}"
     );
+}
+
+/// A dump that breaks off in the middle of a kind is a part, and says so: a plan from a part would be wrong.
+#[tokio::test(start_paused = true)]
+async fn a_part_is_not_taken_for_the_whole() {
+    let world = World::new(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("dump.jsonl");
+    world.ask(&["dump", "-f", file.to_str().unwrap()]).await;
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let partial = whole.replacen(
+        "\"notRead\":[",
+        "\"notRead\":[{\"what\":\"resourcebindings\",\"why\":\"the server went away\"},",
+        1,
+    );
+    assert_ne!(partial, whole);
+    std::fs::write(&file, partial.replace("},]", "}]")).unwrap();
+
+    let refused = from(&world, &file, &["plan", "--drain", "member1"]).await.unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("they are not all in the dump: the server went away"),
+        "{refused}"
+    );
+    let status = from(&world, &file, &["status"]).await.unwrap();
+    assert!(!status.text.is_empty());
+    let note = "not in the dump, or not all: resourcebindings (the server went away)";
+    assert!(world.console.notes().contains(note), "{}", world.console.notes());
+    let missing = from(&world, &file, &["explain", "binding", "default/other"])
+        .await
+        .unwrap_err();
+    assert!(
+        missing.to_string().contains("they are not all in the dump"),
+        "{missing}"
+    );
+    let there = from(&world, &file, &["explain", "binding", "default/nginx-deployment"]).await;
+    assert!(there.is_ok());
 }

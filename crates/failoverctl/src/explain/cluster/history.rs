@@ -25,6 +25,12 @@ const TOLD: [&str; 16] = [
     "ClusterDrainStarted",
     "ClusterDrainEnded",
 ];
+
+/// Whether Events of this reason are shown.
+pub(crate) fn is_told(reason: &str) -> bool {
+    TOLD.contains(&reason)
+}
+
 /// How many are shown, the last ones.
 const SHOWN: usize = 12;
 
@@ -56,7 +62,7 @@ pub(super) fn history(events: &[Event]) -> Vec<Happened> {
     let mut happened: Vec<Happened> = events
         .into_iter()
         .filter_map(|event| {
-            let reason = event.reason.clone().filter(|reason| TOLD.contains(&reason.as_str()))?;
+            let reason = event.reason.clone().filter(|reason| is_told(reason))?;
             let last = event.last_timestamp.as_ref().map(|time| time.0);
             let at = last.or_else(|| event.event_time.as_ref().map(|time| time.0))?;
             Some(Happened {

@@ -13,6 +13,7 @@ mod would_leave;
 
 pub use gather::{FromQueue, Gathered, gather};
 pub use history::Happened;
+pub(crate) use history::is_told;
 pub use leaving::Leaving;
 pub use report::{ClusterCondition, ClusterExplanation, report};
 pub use reporter::{Reporter, ReporterState};
