@@ -178,7 +178,7 @@ impl<'a> BindingEdit<'a> {
         if !self.clusters.iter().any(|name| name == cluster.as_str()) {
             let target = TargetCluster {
                 name: cluster.to_string(),
-                replicas: task.replicas.unwrap_or(0),
+                replicas: self.read.spec.replicas_of(&task),
                 components: Vec::new(),
             };
             self.append(CLUSTERS, self.clusters.len(), &json!(target));
@@ -275,6 +275,7 @@ pub(crate) fn conditional(read: &Binding, operations: Vec<Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rstest::rstest;
 
     /// A binding with fields that this version does not know, in the object and in items of lists.
     fn stored() -> Value {
@@ -482,6 +483,23 @@ mod tests {
         let tasks = after["spec"]["gracefulEvictionTasks"].as_array().unwrap();
         assert_eq!(tasks.len(), 1);
         assert_eq!(tasks[0]["fromCluster"], "m1");
+    }
+
+    /// A task that somebody wrote by hand says no replicas: the copy that runs is not scaled to nothing.
+    #[rstest]
+    #[case::a_workload(json!({"replicas": 9}), 9)]
+    #[case::divided(json!({"replicas": 9, "placement": {"replicaScheduling": {"replicaSchedulingType": "Divided"}}}), 4)]
+    #[case::what_has_no_replicas(json!({}), 0)]
+    fn a_task_that_is_silent_gives_back_what_is_missing(#[case] spec: Value, #[case] expected: i64) {
+        let mut stored = stored();
+        for (field, value) in spec.as_object().unwrap() {
+            stored["spec"][field] = value.clone();
+        }
+        let binding = read(&stored);
+        let mut edit = BindingEdit::of(&binding);
+        assert!(edit.restore(&"m4".into()));
+        let target = written(&stored, &edit)["spec"]["clusters"][2].clone();
+        assert_eq!(target["replicas"].as_i64().unwrap_or(0), expected, "{target}");
     }
 
     #[test]

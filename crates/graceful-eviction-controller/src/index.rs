@@ -176,7 +176,13 @@ fn clusters_that_matter(binding: &Binding) -> Vec<String> {
 
 /// The binding of a change that it concerns; of another one only what it ends is taken in.
 fn to_look_at(change: &Change<Binding>, key: BindingKey, own: &OwnWrites) -> Option<BindingKey> {
-    if concerned(change) {
+    // What is remembered of one that went with open tasks is forgotten by a look.
+    let went_with_tasks = change.after.is_none()
+        && change
+            .before
+            .as_ref()
+            .is_some_and(|before| !before.spec.graceful_eviction_tasks.is_empty());
+    if concerned(change) || went_with_tasks {
         return Some(key);
     }
     own.saw(&key, change.after.as_deref());

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::fleet::Fleet;
 use crate::plugin::Plugins;
 use crate::request::{Refusals, Rules};
-use crate::schedule::{Scheduling, StartFrom, schedule};
+use crate::schedule::{Failure, Scheduling, StartFrom, passes, schedule};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -34,16 +34,21 @@ pub struct ComesBack<'a> {
 /// Why it would not, in words.
 pub fn stays_when_back(question: &ComesBack<'_>) -> Result<(), String> {
     let restored = restored(question.binding, question.cluster);
-    let answer = schedule(&Scheduling {
+    let scheduling = Scheduling {
         binding: &restored,
         fleet: question.fleet,
         plugins: question.plugins,
         rules: Rules::default(),
         start: StartFrom::GroupInUse,
         now: question.now,
-    });
-    let decision = match answer {
+    };
+    let decision = match schedule(&scheduling) {
         Ok(decision) => decision,
+        // How that scheduler divides or groups is not known here; whether it may use the cluster is.
+        Err(Failure::Unsupported(_)) => {
+            let answer = passes(&scheduling, question.cluster);
+            return answer.map_err(|refusal| format!("{}: {}", question.cluster, refusal.reason));
+        }
         Err(failure) => {
             let own = failure
                 .refusals()
@@ -75,7 +80,7 @@ fn refused(refusals: &Refusals, cluster: &ClusterName) -> Option<String> {
 fn restored(binding: &Binding, cluster: &ClusterName) -> Binding {
     let mut restored = binding.clone();
     let spec = &mut restored.spec;
-    let replicas = spec.task(cluster).and_then(|task| task.replicas).unwrap_or(0);
+    let replicas = spec.task(cluster).map_or(0, |task| spec.replicas_of(task));
     spec.graceful_eviction_tasks
         .retain(|task| task.from_cluster != cluster.as_str());
     spec.active_eviction_history
@@ -120,6 +125,10 @@ mod tests {
     #[case::a_taint_that_keeps_new_ones_off(json!({}), json!([{"key": "k", "effect": "NoSchedule"}]), true)]
     #[case::the_placement_names_it_no_more(json!({"clusterAffinity": {"clusterNames": ["m2"]}}), json!([]), false)]
     #[case::a_spread_that_cannot_be(json!({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]}), json!([]), false)]
+    #[case::a_division_that_is_not_known_here(json!({"replicaScheduling": {
+        "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}), json!([]), true)]
+    #[case::that_and_another_cluster(json!({"clusterAffinity": {"clusterNames": ["m2"]}, "replicaScheduling": {
+        "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}), json!([]), false)]
     fn would_it_stay(#[case] placement: Value, #[case] taints: Value, #[case] expected: bool) {
         let answer = asked(&placement, &taints);
         assert_eq!(answer.is_ok(), expected, "{answer:?}");

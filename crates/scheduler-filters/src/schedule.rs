@@ -1,6 +1,7 @@
 //! The scheduler as a function: filter, score, select, divide, over the groups of clusters in their order; and then
 //! whatever it was that chose, the last running copy stays until another one works ([`last_copy`]).
 
+use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::placement::{ClusterAffinity, Placement};
 use api_types::work::{Binding, TargetCluster};
@@ -123,6 +124,31 @@ impl<'a> Scheduling<'a> {
 /// Whether a cluster can be chosen: the rules that no flag switches off, then the plugins.
 fn judge(request: &Request<'_>, plugins: &Plugins, cluster: &Cluster) -> Result<(), Refusal> {
     baseline::check(request, cluster).and_then(|()| plugins.filter(request, cluster))
+}
+
+/// Whether a cluster could be chosen at all, in any group from the one in use on, however replicas are divided then.
+///
+/// # Errors
+/// Why not, in the first of these groups.
+pub(crate) fn passes(scheduling: &Scheduling<'_>, cluster: &ClusterName) -> Result<(), Refusal> {
+    let anywhere = Placement::default();
+    let placement = scheduling.binding.spec.placement.as_ref().unwrap_or(&anywhere);
+    let Some(cluster) = scheduling.fleet.get(cluster.as_str()) else {
+        return Err(Refusal::new("Cluster", "cluster(s) does not exist"));
+    };
+    let judged = |affinity| judge(&scheduling.request(placement, affinity), scheduling.plugins, cluster);
+    if placement.cluster_affinities.is_empty() {
+        return judged(placement.cluster_affinity.as_ref());
+    }
+    let first = first_group(scheduling, placement);
+    let mut refusal = None;
+    for term in &placement.cluster_affinities[first..] {
+        match judged(Some(&term.cluster_affinity)) {
+            Ok(()) => return Ok(()),
+            Err(later) => refusal = refusal.or(Some(later)),
+        }
+    }
+    refusal.map_or(Ok(()), Err)
 }
 
 /// Places a binding.

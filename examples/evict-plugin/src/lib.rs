@@ -6,11 +6,12 @@
 use api_types::work::GracefulEvictionTask;
 use failover_core::graceful::{Assessment, EvictPlugin, View};
 
-/// The annotation of a binding that names, separated by commas, the clusters whose old copy was signed off.
+/// The annotation of a binding that names, separated by commas, the old copies that were signed off, each as
+/// `CLUSTER@TIME` with the `creationTimestamp` of its task: the word is about this move, not about the next one.
 pub const SIGNED_OFF: &str = "example.com/signed-off";
 
-/// Passes when the annotation [`SIGNED_OFF`] names the task's cluster. That the last copy stays is not its business: no
-/// plugin ends a task while the scheduling result is empty.
+/// Passes when the annotation [`SIGNED_OFF`] names the task. That the last copy stays is not its business: no plugin ends
+/// a task while no other copy works.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SignedOff;
 
@@ -20,16 +21,20 @@ impl EvictPlugin for SignedOff {
     }
 
     fn assess(&self, view: &View<'_>, task: &GracefulEvictionTask) -> Assessment {
+        let Some(written) = &task.creation_timestamp else {
+            return waits("the task has no creationTimestamp yet".to_owned());
+        };
+        let copy = format!("{}@{}", task.from_cluster, written.0);
         let annotations = view.binding.metadata.annotations.as_ref();
         let signed_off = annotations
             .and_then(|all| all.get(SIGNED_OFF))
             .map_or("", String::as_str);
-        if signed_off.split(',').any(|name| name.trim() == task.from_cluster) {
+        if signed_off.split(',').any(|name| name.trim() == copy) {
             return Assessment::Passes {
-                why: format!("the copy on {} was signed off", task.from_cluster),
+                why: format!("{copy} was signed off"),
             };
         }
-        waits(format!("annotation {SIGNED_OFF} does not name {}", task.from_cluster))
+        waits(format!("annotation {SIGNED_OFF} does not name {copy}"))
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::status::ResourceBindingStatus;
 use crate::names::ClusterName;
-use crate::placement::Placement;
+use crate::placement::{Placement, ReplicaSchedulingType};
 use crate::policy::{ConflictResolution, FailoverBehavior, PurgeMode, SuspendClusters};
 use crate::schema;
 
@@ -326,6 +326,26 @@ impl ResourceBindingSpec {
     #[must_use]
     pub fn is_workload(&self) -> bool {
         self.replicas.unwrap_or(0) > 0 || self.replica_requirements.is_some() || !self.components.is_empty()
+    }
+
+    /// The replicas that the cluster of a task gets when its copy comes back: those that ran there by the task. Of a
+    /// workload whose task does not say, what the result lacks where replicas are divided, and all of them otherwise:
+    /// a copy that runs is not scaled to nothing by silence.
+    #[must_use]
+    pub fn replicas_of(&self, task: &GracefulEvictionTask) -> i32 {
+        if let Some(replicas) = task.replicas {
+            return replicas;
+        }
+        let wanted = self.replicas.unwrap_or(0).max(0);
+        let divided = self
+            .placement
+            .as_ref()
+            .is_some_and(|placement| placement.scheduling_type() == ReplicaSchedulingType::Divided);
+        if !divided {
+            return wanted;
+        }
+        let placed = self.clusters.iter().map(|target| target.replicas.max(0));
+        placed.fold(wanted, i32::saturating_sub).max(0)
     }
 
     /// The entry of the scheduling result for `cluster`.

@@ -14,7 +14,7 @@ use api_types::work::{Binding, GracefulEvictionTask, condition, task};
 use jiff::{SignedDuration, Timestamp};
 
 use super::cause::{self, CauseState};
-use super::copies;
+use super::elsewhere::{another_works, awaits_state};
 use super::fate::{End, Fate};
 use super::freshness::Baseline;
 use super::mirrors::{self, MirrorState, is_mirror};
@@ -145,10 +145,7 @@ fn fate(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask) -> Fa
     let mut waiting = match ask_plugins(view, settings, task) {
         Ok(end) if may_end(task, &end) => match held_back(view, settings, task, &end) {
             None => return Fate::Ends(end),
-            Some(words) => Waiting {
-                words: vec![words],
-                look_again_at: None,
-            },
+            Some(waiting) => waiting,
         },
         Ok(_) => Waiting::default(),
         Err(waiting) => waiting,
@@ -252,17 +249,23 @@ fn of_mirror(view: &View<'_>, task: &GracefulEvictionTask) -> Fate {
     }
 }
 
-/// Why a task stays although a plugin lets it go: its copy is the last one, whatever the plugin looked at, or somebody else
+/// Why a task stays although a plugin lets it go: no other copy works, whatever the plugin looked at, or somebody else
 /// needs the object there.
-fn held_back(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, end: &End) -> Option<(String, String)> {
-    match end {
-        End::Replaced { plugin, why }
-            if view.binding.spec.clusters.is_empty() && settings.last_copy == LastCopy::Kept =>
-        {
-            Some(((*plugin).to_owned(), format!("{why}; {LAST_COPY_KEPT}")))
-        }
-        _ => needed_by_owner(view, task, end).map(|why| (OWNERS.to_owned(), why)),
+fn held_back(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, end: &End) -> Option<Waiting> {
+    let waits = |who: &str, why: String| Waiting {
+        words: vec![(who.to_owned(), why)],
+        look_again_at: None,
+    };
+    if let (End::Replaced { plugin, why }, LastCopy::Kept) = (end, settings.last_copy)
+        && let Err(missing) = another_works(view, task)
+    {
+        let again = missing
+            .look_again_in
+            .and_then(|wait| view.now.saturating_add(wait).ok());
+        let words = format!("{why}; {}: {LAST_COPY_KEPT}", missing.why);
+        return Some(waits(plugin, words).or_until(again));
     }
+    needed_by_owner(view, task, end).map(|why| waits(OWNERS, why))
 }
 
 /// What is attached and has a placement of its own leaves by a task of its own. It may be replaced long before the old
@@ -388,16 +391,17 @@ fn grace(view: &View<'_>, settings: &Settings, task: &GracefulEvictionTask, mut 
             .push(("gracePeriod".to_owned(), format!("{seconds} s, over at {over_at}")));
         return waiting.or_until(Some(over_at)).stays();
     }
+    if let Some(name) = awaits_state(view, task) {
+        let why =
+            format!("{seconds} s, over since {over_at}; kept until {name} has its copy, which gets what is preserved");
+        waiting.words.push(("gracePeriod".to_owned(), why));
+        return waiting.stays();
+    }
     // An owner's grace period is the owner's word, once there is a result. The administrator's timeout is no word about
     // the last copy: it wants one that runs elsewhere.
     let another_copy = match of_owner {
         Some(_) => !view.binding.spec.clusters.is_empty(),
-        None => view
-            .binding
-            .spec
-            .clusters
-            .iter()
-            .any(|target| copies::works(view.binding, target, (view.cluster)(&target.name).as_deref()).is_ok()),
+        None => another_works(view, task).is_ok(),
     };
     if another_copy || settings.last_copy == LastCopy::MayGo {
         return Fate::Ends(End::GraceOver { seconds });

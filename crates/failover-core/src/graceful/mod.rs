@@ -7,6 +7,7 @@
 pub mod assess;
 pub mod cause;
 pub mod copies;
+pub mod elsewhere;
 pub mod fate;
 pub mod freshness;
 pub mod kinds;

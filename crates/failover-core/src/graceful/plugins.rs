@@ -9,7 +9,7 @@ use api_types::work::GracefulEvictionTask;
 
 use super::assess::View;
 use super::cause;
-use super::copies;
+use super::elsewhere::{NotInstead, works_instead};
 use super::placed::placed;
 
 /// What one plugin says about one task.
@@ -68,18 +68,8 @@ impl EvictPlugin for ResourceHealth {
         }
         let mut names = Vec::new();
         for target in &view.binding.spec.clusters {
-            if let Err(why) = copies::works(view.binding, target, (view.cluster)(&target.name).as_deref()) {
-                return Assessment::waits(format!("{} {why}", target.name));
-            }
-            let seen = (view.seen)(&task.from_cluster);
-            let fresh = seen
-                .as_ref()
-                .is_some_and(|(baseline, seen_for)| baseline.is_fresh(view.binding, task, &target.name, *seen_for));
-            if !fresh {
-                return Assessment::Waits {
-                    why: format!("the status of {} is from before the eviction", target.name),
-                    look_again_in: seen.and_then(|(baseline, seen_for)| baseline.settles_in(seen_for)),
-                };
+            if let Err(NotInstead { why, look_again_in }) = works_instead(view, task, target) {
+                return Assessment::Waits { why, look_again_in };
             }
             names.push(target.name.as_str());
         }
@@ -134,7 +124,7 @@ impl EvictPlugin for ClusterInSchedulingResult {
 pub struct EvictPlugins(Vec<Arc<dyn EvictPlugin>>);
 
 impl EvictPlugins {
-    /// Every plugin that there is; all are on by default.
+    /// Every plugin of this crate; all are on by default. What is added is on where `--evict-plugins` names it.
     #[must_use]
     pub fn all() -> Self {
         Self(vec![Arc::new(ResourceHealth), Arc::new(ClusterInSchedulingResult)])

@@ -100,7 +100,7 @@ impl Records {
             };
             let restored = matches!(fate, Fate::Restored { .. }).then(|| TargetCluster {
                 name: task.from_cluster.clone(),
-                replicas: task.replicas.unwrap_or_default(),
+                replicas: binding.spec.replicas_of(task),
                 ..TargetCluster::default()
             });
             let status = record::closing(Ended {

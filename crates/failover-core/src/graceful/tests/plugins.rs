@@ -42,11 +42,16 @@ impl EvictPlugin for Careless {
     }
 }
 
-// Whatever a plugin looks at: without a result the copy is the last one, and what a person keeps is kept.
+// Whatever a plugin looks at: where no other copy works the copy is the last one, and what a person keeps is kept.
 #[rstest]
-#[case::no_result(json!([]), json!({}), LastCopy::Kept, Some("Careless: why not; kept because nothing replaces this copy"))]
+#[case::no_result(json!([]), json!({}), LastCopy::Kept, Some("Careless: why not; the scheduling result is empty: kept because nothing"))]
 #[case::the_administrator_says_so(json!([]), json!({}), LastCopy::MayGo, None)]
-#[case::a_result(json!([{"name": "m2", "replicas": 3}]), json!({}), LastCopy::Kept, None)]
+#[case::a_result_that_runs_nothing_yet(
+    json!([{"name": "m2", "replicas": 3}]), json!({}), LastCopy::Kept,
+    Some("Careless: why not; m2 has not reported the copy yet: kept because nothing")
+)]
+// One of two works: that is more than ResourceHealth would let it go for.
+#[case::another_works(json!([{"name": "m2", "replicas": 3}, {"name": "m3", "replicas": 3}]), json!({}), LastCopy::Kept, None)]
 #[case::never(json!([{"name": "m2", "replicas": 3}]), json!({"purgeMode": "Never"}), LastCopy::MayGo, Some("purgeMode: Never"))]
 #[case::suppressed(json!([{"name": "m2", "replicas": 3}]), json!({"suppressDeletion": true}), LastCopy::MayGo, Some("suppressDeletion"))]
 fn a_careless_plugin_loses_no_last_copy(
@@ -55,7 +60,11 @@ fn a_careless_plugin_loses_no_last_copy(
     #[case] last_copy: LastCopy,
     #[case] stays: Option<&str>,
 ) {
-    let after = binding(clusters, json!([task("m1", more)]), json!([copy("m1", "Healthy", 1)]));
+    let after = binding(
+        clusters,
+        json!([task("m1", more)]),
+        json!([copy("m1", "Healthy", 1), copy("m3", "Healthy", 3)]),
+    );
     let settings = Settings {
         plugins: EvictPlugins::all().with(Careless),
         last_copy,
@@ -87,4 +96,23 @@ fn a_job_shows_its_replicas_or_its_end(#[case] api_version: &str, #[case] status
     after.spec.resource.api_version = api_version.to_owned();
     after.spec.resource.kind = "Job".to_owned();
     assert_eq!(matches!(judged(&after, &m1_down(), noon()), Fate::Ends(_)), ends);
+}
+
+// What is preserved is read off the task when the new copy is made: a grace period that is over by then waits for that.
+#[rstest]
+#[case::no_copy_yet(json!([]), json!({"job": "J1"}), Some("kept until m2 has its copy"))]
+#[case::it_has_its_copy(json!([copy("m2", "Unhealthy", 0)]), json!({"job": "J1"}), None)]
+#[case::nothing_is_preserved(json!([]), json!({}), None)]
+fn preserved_state_is_carried_before_the_grace_period_ends_the_task(
+    #[case] copies: Value,
+    #[case] preserved: Value,
+    #[case] stays: Option<&str>,
+) {
+    let task = task("m1", json!({"gracePeriodSeconds": 0, "preservedLabelState": preserved}));
+    let after = binding(json!([{"name": "m2", "replicas": 3}]), json!([task]), copies);
+    let fate = judged(&after, &m1_down(), noon());
+    match stays {
+        Some(why) => stays_saying(&fate, why),
+        None => assert!(matches!(fate, Fate::Ends(End::GraceOver { .. })), "{fate:?}"),
+    }
 }
