@@ -231,6 +231,9 @@ fn a_drain_goes_as_it_was_foretold() {
         );
         let nginx = world.binding(&key("nginx")).await.unwrap();
         assert!(nginx.spec.task(&"member2".into()).is_none() && nginx.spec.target(&"member2".into()).is_none());
+        // Done is said when the member has nothing of it any more, not when its task has gone.
+        let left: Vec<Value> = world.member("member2").sandbox().list("apps/v1", "Deployment");
+        assert_eq!(left, [Value::Null; 0], "they run on member2 still");
         world.finish(vec![process]).await;
     });
 }
