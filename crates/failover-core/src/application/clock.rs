@@ -212,9 +212,9 @@ impl CopyClock {
     }
 
     /// Since when a cluster with this mark is Ready, as far as that matters, by our clock. Where the copy was not unhealthy
-    /// before, the mark is asked whether the cluster has just returned; a mark by a clock that is wrong delays by no more
+    /// before, the mark is asked whether the cluster has just returned, after the copy was first `seen`; a mark by a clock that is wrong delays by no more
     /// than that, and hastens nothing.
-    fn noted_ready_since(&self, mark: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    fn noted_ready_since(&self, mark: Timestamp, seen: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
         if self.unhealthy_since.is_some() {
             return if self.ready_mark == Some(mark) {
                 self.ready_since.map(|since| since.min(now))
@@ -223,7 +223,9 @@ impl CopyClock {
             };
         }
         let just_now = now.saturating_sub(SignedDuration::from_secs(RETURN_SECONDS));
-        just_now.is_ok_and(|just_now| mark > just_now).then(|| mark.min(now))
+        let is_recent = just_now.is_ok_and(|just_now| mark > just_now);
+        let is_after_the_copy = seen.is_none_or(|seen| mark > seen);
+        (is_recent && is_after_the_copy).then(|| mark.min(now))
     }
 
     /// On a cluster that is Ready, with this mark beside it.
@@ -239,7 +241,7 @@ impl CopyClock {
             Reported::Nothing | Reported::Unknown => self.unhealthy_since,
         };
         let ready_mark = unhealthy_since.map(|_| mark);
-        let ready_since = ready_mark.and_then(|mark| self.noted_ready_since(mark, now));
+        let ready_since = ready_mark.and_then(|mark| self.noted_ready_since(mark, seen_since(binding, cluster), now));
         let says_settled = item.is_some_and(|item| item.settled == Some(true));
         let settled = rules.counting == Counting::OnceHealthy
             && (self.settled || (reported == Reported::Healthy && !says_settled));

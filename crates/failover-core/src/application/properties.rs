@@ -107,7 +107,9 @@ impl Account {
             ("Healthy", _) => self.unhealthy_since = None,
             ("Unhealthy", None) => {
                 self.unhealthy_since = Some(now);
-                self.back = (self.ready_since, self.ready_since);
+                // A copy that came after the return has no health of before it.
+                let is_older = self.ready_since > self.copy_since;
+                self.back = (if is_older { self.ready_since } else { -1_000 }, self.ready_since);
             }
             (_, Some(_)) if own_word != self.ready_since => self.back = (now, self.ready_since),
             _ => {}
