@@ -5,20 +5,18 @@ use std::ops::ControlFlow;
 use api_types::cluster::Cluster;
 use api_types::policy::{Policy, PolicyKind};
 use api_types::taint_policy::ClusterTaintPolicy;
-use api_types::work::{Binding, BindingKind, BindingSnapshot, Work};
+use api_types::work::{Binding, BindingKind, BindingSnapshot};
 use api_types::{BindingKey, ClusterName};
 use controller_kit::api_errors;
 use controller_kit::{RequiredKind, connect, require_kinds};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Namespace};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::api::{Api, ListParams, ObjectList};
 use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 
 use api_types::names::namespace::{CLUSTER as CLUSTER_LEASES, CLUSTER_SCOPED_EVENTS};
-use api_types::names::{annotation, execution_namespace};
 
 use crate::cli::Target;
 use crate::controllers::Mode;
@@ -347,38 +345,6 @@ impl ControlPlane {
         Ok(found)
     }
 
-    /// The binding of every Work on its way to the Cluster, or from it: for as long as there is a Work, nobody has seen that
-    /// its object is gone from the member. Works of no binding are none of it.
-    ///
-    /// # Errors
-    /// They cannot be listed.
-    pub async fn bindings_of_works(&self, cluster: &ClusterName) -> Result<Vec<BindingKey>, Failure> {
-        let namespace = execution_namespace(cluster);
-        let api = Api::<Work>::namespaced(self.client.clone(), &namespace);
-        let mut found = Vec::new();
-        let read = each_page(
-            ListParams::default(),
-            async |params| api.list_metadata(params).await,
-            |page| {
-                found.extend(page.iter().filter_map(|work| binding_of(&work.metadata)));
-                ControlFlow::Continue(())
-            },
-        );
-        match read.await {
-            Ok(()) => Ok(found),
-            // A server that does not know the kind has none.
-            Err(error) if api_errors::is_not_found(&error) => Ok(Vec::new()),
-            Err(error) => Err(Failure::of_api_needing(
-                &format!("cannot list works in namespace {namespace}"),
-                &error,
-                &format!(
-                    "use a kubeconfig whose user may list works.work.karmada.io in namespace {namespace}, or do not follow: \
-                     --detach"
-                ),
-            )),
-        }
-    }
-
     /// All bindings of both kinds, by name.
     ///
     /// # Errors
@@ -430,19 +396,6 @@ impl ControlPlane {
         } else {
             format!("did you mean {}?", similar.join(" or "))
         }
-    }
-}
-
-/// The binding that a Work says it belongs to.
-fn binding_of(work: &ObjectMeta) -> Option<BindingKey> {
-    let annotations = work.annotations.as_ref()?;
-    let told = |name: &str| annotations.get(name);
-    match told(annotation::RESOURCE_BINDING_NAME) {
-        Some(name) => Some(BindingKey::namespaced(
-            told(annotation::RESOURCE_BINDING_NAMESPACE)?,
-            name,
-        )),
-        None => told(annotation::CLUSTER_RESOURCE_BINDING_NAME).map(BindingKey::cluster),
     }
 }
 

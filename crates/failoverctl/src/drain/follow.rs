@@ -8,6 +8,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::left::{InQueue, OnCluster, in_queue, is_stuck, on_cluster};
 use super::report::{DrainResult, DrainState};
+use super::works::bindings_of_works;
 use crate::cli::{DrainArgs, Target};
 use crate::control_plane::ControlPlane;
 use crate::entry::EntryView;
@@ -163,7 +164,7 @@ impl Following<'_> {
         let name = ClusterName::from(self.cluster);
         let about = self.control_plane.bindings_about(&name).await?;
         // The Works last: what has left a result before is there, or is gone.
-        let works = self.control_plane.bindings_of_works(&name).await?;
+        let works = bindings_of_works(self.control_plane, &name).await?;
         Ok(Some(on_cluster(&about, &works, &cluster)))
     }
 }

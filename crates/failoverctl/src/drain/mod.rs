@@ -1,8 +1,9 @@
 //! `drain` and `undrain`: a taint that makes everything leave a cluster that may, and its end.
 //!
-//! Rooms: `ready` (whether anything would leave), `abandoned` (what an end keeps there, and what not), `taint` (the change, and the only place here that writes to the API server),
-//! `left` (what is left, and whether that is all), `follow` (how far it is), `report` (what is said). What would move is
-//! [`crate::plan`]. Here is the order of things.
+//! Rooms: `ready` (whether anything would leave), `abandoned` (what an end keeps there, and what not), `taint` (the change, and
+//! the only place here that writes to the API server), `works` (what the cluster still has), `left` (what is left, and whether
+//! that is all), `follow` (how far it is), `report` (what is said). What would move is [`crate::plan`]. Here is the order of
+//! things.
 
 mod abandoned;
 mod follow;
@@ -10,6 +11,7 @@ mod left;
 mod ready;
 mod report;
 mod taint;
+mod works;
 
 pub use abandoned::StillLeaving;
 pub use report::{DrainResult, DrainState, UndrainResult};
@@ -37,6 +39,7 @@ use crate::status::TaintView;
 use abandoned::split;
 use follow::follow;
 use taint::{DryRun, Taints, added, fewer_copies_of, removed, wanted};
+use works::bindings_of_works;
 
 /// Rows of the preview.
 const PREVIEW: usize = 20;
@@ -63,7 +66,7 @@ pub async fn drain(
     ready::check(&what, &all, gathered.queue.as_ref().ok())?;
     if !args.detach && !args.change.dry_run {
         // Who may not see whether it is empty is told before anything is changed.
-        control_plane.bindings_of_works(&cluster.cluster_name()).await?;
+        bindings_of_works(control_plane, &cluster.cluster_name()).await?;
     }
     let said = said(args);
     let planned = wanted(&cluster, said, now);

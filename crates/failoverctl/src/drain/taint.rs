@@ -110,10 +110,7 @@ pub(super) fn added(cluster: &Cluster, wanted: &Taint) -> Option<(Change, Vec<Va
         let path = format!("/spec/taints/{index}/timeAdded");
         operations.push(json!({"op": "add", "path": path, "value": wanted.time_added}));
     }
-    match (&operations[..], change) {
-        ([], _) => None,
-        (_, change) => Some((change, operations)),
-    }
+    (!operations.is_empty()).then_some((change, operations))
 }
 
 /// What ends the drain; nothing when the Cluster is not drained.
