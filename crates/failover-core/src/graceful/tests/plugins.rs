@@ -100,8 +100,8 @@ fn a_job_shows_its_replicas_or_its_end(#[case] api_version: &str, #[case] status
 
 // What is preserved is read off the task when the new copy is made: a grace period that is over by then waits for that.
 #[rstest]
-#[case::no_copy_yet(json!([]), json!({"job": "J1"}), Some("kept until m2 has its copy"))]
-#[case::it_has_its_copy(json!([copy("m2", "Unhealthy", 0)]), json!({"job": "J1"}), None)]
+#[case::no_copy_yet(json!([]), json!({"job": "J1"}), Some("kept until m3 has its copy"))]
+#[case::it_has_its_copy(json!([copy("m3", "Unhealthy", 0)]), json!({"job": "J1"}), None)]
 #[case::nothing_is_preserved(json!([]), json!({}), None)]
 fn preserved_state_is_carried_before_the_grace_period_ends_the_task(
     #[case] copies: Value,
@@ -109,7 +109,7 @@ fn preserved_state_is_carried_before_the_grace_period_ends_the_task(
     #[case] stays: Option<&str>,
 ) {
     let task = task("m1", json!({"gracePeriodSeconds": 0, "preservedLabelState": preserved}));
-    let after = binding(json!([{"name": "m2", "replicas": 3}]), json!([task]), copies);
+    let after = binding(json!([{"name": "m3", "replicas": 3}]), json!([task]), copies);
     let fate = judged(&after, &m1_down(), noon());
     match stays {
         Some(why) => stays_saying(&fate, why),

@@ -84,10 +84,11 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     /// Who publishes Events about Clusters, and who words them.
-    const PUBLISHERS: [&str; 5] = [
+    const PUBLISHERS: [&str; 6] = [
         "failover-core/src",
         "cluster-health-controller/src",
         "taint-policy-controller/src",
+        "failoverctl/src/drain",
         "taint-manager/src",
         "propagation-controllers/src/execution",
     ];
