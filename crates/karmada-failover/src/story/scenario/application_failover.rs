@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::objects::{binding_of, deployment, duplicated, failing_over};
-use super::{Act, Action, Chapter, Check, Expectation, ObjectName, Scenario, Until};
-use crate::story::example::{self, Pace};
+use super::{Act, Action, Check, Expectation, ObjectName, Scenario, Until};
+use crate::story::example::Pace;
 use crate::story::line::Step;
 
 const NAME: &str = "web";
@@ -15,25 +15,16 @@ const NAME: &str = "web";
 /// The story at a pace.
 #[must_use]
 pub fn scenario(pace: Pace) -> Scenario {
-    Scenario {
-        name: "application-failover",
-        description:
-            "The pods of web fail on member1, though member1 is well: web moves to the next cluster, and once \
+    Scenario::of_three(
+        "application-failover",
+        "The pods of web fail on member1, though member1 is well: web moves to the next cluster, and once \
                       it is healthy there its old copy goes. It fails there too, and on the last one. Where it failed \
                       it is blocked, so it does not bounce between two clusters: it waits until somebody has mended it \
-                      and lifts the blocks."
-                .to_owned(),
-        members: ["member1", "member2", "member3"].map(str::to_owned).to_vec(),
-        joining: Vec::new(),
+                      and lifts the blocks.",
         pace,
-        reduced_evictions_per_second: 0.1,
-        given: example::taint_policies(&pace),
-        chapters: vec![Chapter {
-            heading: String::new(),
-            acts: acts(&pace),
-            expectations: expectations(),
-        }],
-    }
+        acts(&pace),
+        expectations(),
+    )
 }
 
 /// For how many seconds the application may be unhealthy.

@@ -1,35 +1,25 @@
 //! A healthy cluster is drained: what finds a place leaves it in order, what does not stays and says why.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use super::objects::{binding_of, deployment, divided, duplicated};
-use super::{Act, Action, Chapter, Check, Expectation, Scenario, Until};
-use crate::story::example::{self, Pace};
+use super::{Act, Action, Check, Expectation, Scenario, Until};
+use crate::story::example::Pace;
 use crate::story::line::Step;
 use api_types::names::taint;
 
 /// The story at a pace.
 #[must_use]
 pub fn scenario(pace: Pace) -> Scenario {
-    Scenario {
-        name: "drain",
-        description: "member1 is to be taken out of service while it is well, and is drained. web moves to member2; \
+    Scenario::of_three(
+        "drain",
+        "member1 is to be taken out of service while it is well, and is drained. web moves to member2; \
                       ledger has a copy on each of its clusters and nowhere else to go, so it stays until somebody \
-                      decides; agent tolerates the drain. The drain is taken back: nothing else moves."
-            .to_owned(),
-        members: ["member1", "member2", "member3"].map(str::to_owned).to_vec(),
-        joining: Vec::new(),
+                      decides; agent tolerates the drain. The drain is taken back: nothing else moves.",
         pace,
-        reduced_evictions_per_second: 0.1,
-        given: example::taint_policies(&pace),
-        chapters: vec![Chapter {
-            heading: String::new(),
-            acts: acts(&pace),
-            expectations: expectations(),
-        }],
-    }
+        acts(&pace),
+        expectations(),
+    )
 }
 
 fn acts(pace: &Pace) -> Vec<Act> {
@@ -63,13 +53,6 @@ fn acts(pace: &Pace) -> Vec<Act> {
 }
 
 fn expectations() -> Vec<Expectation> {
-    let placed = |name: &str, on: &[(&str, i32)]| Check::Placed {
-        binding: binding_of(name),
-        on: on
-            .iter()
-            .map(|(cluster, replicas)| ((*cluster).to_owned(), *replicas))
-            .collect::<BTreeMap<_, _>>(),
-    };
     vec![
         Expectation::new(
             Check::InOrder(vec![
@@ -97,12 +80,12 @@ fn expectations() -> Vec<Expectation> {
             "the others have no place, or tolerate the drain",
         ),
         Expectation::new(Check::Evictions(1), "web leaves once"),
-        Expectation::new(placed("web", &[("member2", 2)]), "nothing moves back by itself"),
+        Expectation::new(Check::placed("web", &[("member2", 2)]), "nothing moves back by itself"),
         Expectation::new(
-            placed("ledger", &[("member1", 1), ("member2", 1)]),
+            Check::placed("ledger", &[("member1", 1), ("member2", 1)]),
             "it has nowhere else to go",
         ),
-        Expectation::new(placed("agent", &[("member1", 1)]), "it tolerates the drain"),
+        Expectation::new(Check::placed("agent", &[("member1", 1)]), "it tolerates the drain"),
         Expectation::new(Check::NoTasks, "the move is complete"),
     ]
 }

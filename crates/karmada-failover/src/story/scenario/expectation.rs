@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::objects::binding_of;
 use crate::story::expect::placement;
 use crate::story::line::{Line, Step};
 use crate::story::teller::Teller;
@@ -102,6 +103,16 @@ impl Expectation {
 }
 
 impl Check {
+    /// The replicas of a Deployment in `default` by cluster, all of them.
+    #[must_use]
+    pub fn placed(deployment: &str, on: &[(&str, i32)]) -> Self {
+        let on = on.iter().map(|(cluster, replicas)| ((*cluster).to_owned(), *replicas));
+        Self::Placed {
+            binding: binding_of(deployment),
+            on: on.collect(),
+        }
+    }
+
     fn problems(&self, seen: Seen<'_>) -> Vec<String> {
         let of = |step: Step| seen.lines.iter().filter(move |line| line.step == step);
         match self {

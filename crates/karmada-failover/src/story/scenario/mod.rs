@@ -22,7 +22,7 @@ use serde_json::Value;
 pub use action::{Action, Ending, Fare, MemberState, Network, ObjectName};
 pub use expectation::{Check, Expectation, Seen};
 
-use super::example::Pace;
+use super::example::{self, Pace};
 use super::line::Step;
 
 /// A story to be played.
@@ -102,6 +102,31 @@ impl fmt::Display for Until {
 }
 
 impl Scenario {
+    /// A story of one chapter on `member1`, `member2` and `member3`, whose failures count as in the worked example.
+    #[must_use]
+    pub fn of_three(
+        name: &'static str,
+        description: &str,
+        pace: Pace,
+        acts: Vec<Act>,
+        expectations: Vec<Expectation>,
+    ) -> Self {
+        Self {
+            name,
+            description: description.to_owned(),
+            members: ["member1", "member2", "member3"].map(str::to_owned).to_vec(),
+            joining: Vec::new(),
+            pace,
+            reduced_evictions_per_second: 0.1,
+            given: example::taint_policies(&pace),
+            chapters: vec![Chapter {
+                heading: String::new(),
+                acts,
+                expectations,
+            }],
+        }
+    }
+
     /// All members that exist, by name.
     #[must_use]
     pub fn every_member(&self) -> Vec<&str> {

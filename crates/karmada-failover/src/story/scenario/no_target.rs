@@ -1,34 +1,24 @@
 //! A cluster fails and nothing fits elsewhere: the workload stays, says so, and moves as soon as there is a place.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use super::objects::{binding_of, deployment, duplicated};
-use super::{Act, Action, Chapter, Check, Expectation, ObjectName, Scenario, Until};
-use crate::story::example::{self, Pace};
+use super::{Act, Action, Check, Expectation, ObjectName, Scenario, Until};
+use crate::story::example::Pace;
 use crate::story::line::Step;
 
 /// The story at a pace.
 #[must_use]
 pub fn scenario(pace: Pace) -> Scenario {
-    Scenario {
-        name: "no-target",
-        description: "member1 fails. db may run nowhere else, and web has a copy on each of its two clusters: neither \
+    Scenario::of_three(
+        "no-target",
+        "member1 fails. db may run nowhere else, and web has a copy on each of its two clusters: neither \
                       would find a place, so neither leaves; the queue holds both and says why. web's policy gains a \
-                      cluster, and web moves. member1 returns, and db has never moved."
-            .to_owned(),
-        members: ["member1", "member2", "member3"].map(str::to_owned).to_vec(),
-        joining: Vec::new(),
+                      cluster, and web moves. member1 returns, and db has never moved.",
         pace,
-        reduced_evictions_per_second: 0.1,
-        given: example::taint_policies(&pace),
-        chapters: vec![Chapter {
-            heading: String::new(),
-            acts: acts(&pace),
-            expectations: expectations(),
-        }],
-    }
+        acts(&pace),
+        expectations(),
+    )
 }
 
 fn acts(pace: &Pace) -> Vec<Act> {
@@ -64,13 +54,6 @@ fn acts(pace: &Pace) -> Vec<Act> {
 }
 
 fn expectations() -> Vec<Expectation> {
-    let placed = |name: &str, clusters: &[&str]| Check::Placed {
-        binding: binding_of(name),
-        on: clusters
-            .iter()
-            .map(|cluster| ((*cluster).to_owned(), 1))
-            .collect::<BTreeMap<_, _>>(),
-    };
     vec![
         Expectation::new(
             Check::InOrder(vec![
@@ -93,8 +76,11 @@ fn expectations() -> Vec<Expectation> {
             "db has no other place at any time",
         ),
         Expectation::new(Check::Evictions(1), "web leaves once"),
-        Expectation::new(placed("db", &["member1"]), "it has never moved"),
-        Expectation::new(placed("web", &["member2", "member3"]), "nothing moves back by itself"),
+        Expectation::new(Check::placed("db", &[("member1", 1)]), "it has never moved"),
+        Expectation::new(
+            Check::placed("web", &[("member2", 1), ("member3", 1)]),
+            "nothing moves back by itself",
+        ),
         Expectation::new(Check::NoTasks, "the move is complete"),
     ]
 }

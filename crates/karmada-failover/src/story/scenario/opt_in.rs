@@ -1,40 +1,30 @@
 //! Only who asked for it moves: a PreferNoExecute taint, and two workloads of which one has opted in.
 
-use std::collections::BTreeMap;
-
 use api_types::cluster::effect;
 use serde_json::json;
 
 use super::objects::{binding_of, deployment, divided, failing_over};
-use super::{Act, Action, Chapter, Check, Expectation, Scenario, Until};
-use crate::story::example::{self, Pace};
+use super::{Act, Action, Check, Expectation, Scenario, Until};
+use crate::story::example::Pace;
 use crate::story::line::Step;
 
 /// The story at a pace.
 #[must_use]
 pub fn scenario(pace: Pace) -> Scenario {
-    let mut given = example::taint_policies(&pace);
-    if let Some(leave) = given.last_mut() {
+    let mut scenario = Scenario::of_three(
+        "opt-in",
+        "A failed cluster is tainted PreferNoExecute here: whoever says so in spec.failover.cluster moves, \
+                      after the time that it names; all others stay and wait for the cluster. member1 fails: web moves, \
+                      cache stays.",
+        pace,
+        acts(&pace),
+        expectations(),
+    );
+    if let Some(leave) = scenario.given.last_mut() {
         leave["metadata"]["name"] = json!("not-ready-prefer-no-execute");
         leave["spec"]["taintsToAdd"][0]["effect"] = json!(effect::PREFER_NO_EXECUTE);
     }
-    Scenario {
-        name: "opt-in",
-        description: "A failed cluster is tainted PreferNoExecute here: whoever says so in spec.failover.cluster moves, \
-                      after the time that it names; all others stay and wait for the cluster. member1 fails: web moves, \
-                      cache stays."
-            .to_owned(),
-        members: ["member1", "member2", "member3"].map(str::to_owned).to_vec(),
-        joining: Vec::new(),
-        pace,
-        reduced_evictions_per_second: 0.1,
-        given,
-        chapters: vec![Chapter {
-            heading: String::new(),
-            acts: acts(&pace),
-            expectations: expectations(),
-        }],
-    }
+    scenario
 }
 
 fn acts(pace: &Pace) -> Vec<Act> {
@@ -61,13 +51,6 @@ fn acts(pace: &Pace) -> Vec<Act> {
 }
 
 fn expectations() -> Vec<Expectation> {
-    let placed = |name: &str, on: &[(&str, i32)]| Check::Placed {
-        binding: binding_of(name),
-        on: on
-            .iter()
-            .map(|(cluster, replicas)| ((*cluster).to_owned(), *replicas))
-            .collect::<BTreeMap<_, _>>(),
-    };
     vec![
         Expectation::new(
             Check::InOrder(vec![
@@ -91,8 +74,11 @@ fn expectations() -> Vec<Expectation> {
             "cache has not opted in",
         ),
         Expectation::new(Check::Evictions(1), "web leaves once"),
-        Expectation::new(placed("web", &[("member2", 2)]), "nothing moves back by itself"),
-        Expectation::new(placed("cache", &[("member1", 1), ("member2", 1)]), "it has never moved"),
+        Expectation::new(Check::placed("web", &[("member2", 2)]), "nothing moves back by itself"),
+        Expectation::new(
+            Check::placed("cache", &[("member1", 1), ("member2", 1)]),
+            "it has never moved",
+        ),
         Expectation::new(Check::NoTasks, "the move is complete"),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Act, Action, Chapter, Check, Expectation, Scenario, Until};
+use super::{Act, Action, Check, Expectation, Scenario, Until};
 use crate::story::example::{self, Pace};
 use crate::story::expect::{BINDING, FAILING, TAKES_OVER};
 use crate::story::line::Step;
@@ -10,23 +10,15 @@ use crate::story::line::Step;
 /// The story at a pace.
 #[must_use]
 pub fn scenario(pace: Pace) -> Scenario {
-    Scenario {
-        name: "worked-example",
-        description: "Three replicas of nginx run on member1 and member2, 1:2. member1 stops answering: after the \
+    Scenario::of_three(
+        "worked-example",
+        "Three replicas of nginx run on member1 and member2, 1:2. member1 stops answering: after the \
                       windows of the policies its replica is replaced on member2, and only then given up. member1 \
-                      returns: its old copy goes, and nothing moves back by itself."
-            .to_owned(),
-        members: ["member1", "member2", "member3"].map(str::to_owned).to_vec(),
-        joining: Vec::new(),
+                      returns: its old copy goes, and nothing moves back by itself.",
         pace,
-        reduced_evictions_per_second: 0.1,
-        given: example::taint_policies(&pace),
-        chapters: vec![Chapter {
-            heading: String::new(),
-            acts: acts(),
-            expectations: expectations(),
-        }],
-    }
+        acts(),
+        expectations(),
+    )
 }
 
 fn acts() -> Vec<Act> {
