@@ -37,6 +37,9 @@ impl OwnWrites {
     /// up with the own writes they are forgotten.
     pub fn take_in(&self, cached: &Binding) -> Cache {
         let mut all = self.superseded.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.is_empty() {
+            return Cache::CaughtUp;
+        }
         let key = cached.key();
         let Some(versions) = all.get(&key) else {
             return Cache::CaughtUp;

@@ -116,13 +116,8 @@ impl Flags {
                 default: DefaultState::On,
             })
             .collect();
-        let names = selection::select(&self.evict_plugins, &known).map_err(|error| {
-            format!(
-                "--evict-plugins: unknown: {}; known are {} (`*` = all, `-NAME` = off)",
-                error.unknown.join(", "),
-                error.known.join(", ")
-            )
-        })?;
+        let names =
+            selection::select(&self.evict_plugins, &known).map_err(|error| format!("--evict-plugins: {error}"))?;
         Ok(Settings {
             plugins: wiring.plugins.only(&names),
             last_copy: if self.allow_last_copy_eviction {

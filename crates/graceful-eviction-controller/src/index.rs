@@ -156,11 +156,7 @@ impl Index {
 
     fn holders(&self, cluster: &str) -> Vec<BindingKey> {
         let holders = self.bindings.by_index(BY_CLUSTER, cluster);
-        holders
-            .map(|binding| binding.key())
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect()
+        holders.map(|binding| binding.key()).collect()
     }
 }
 

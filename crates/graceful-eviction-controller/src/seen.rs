@@ -1,6 +1,6 @@
 //! What stood in a binding when a task was first seen: what changed since is fresh.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// What stood in each binding when each of its tasks was first seen.
 #[derive(Clone, Default)]
 pub(crate) struct Seen {
-    tasks: Arc<Mutex<BTreeMap<BindingKey, BTreeMap<String, Known>>>>,
+    tasks: Arc<Mutex<HashMap<BindingKey, BTreeMap<String, Known>>>>,
 }
 
 #[derive(Clone)]

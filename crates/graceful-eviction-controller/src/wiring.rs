@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use controller_kit::durations::parse_duration;
-use controller_kit::selection::{self, DefaultState, Known};
 use failover_core::graceful::EvictPlugins;
 use scheduler_filters::{Registry, Schedulers};
 
@@ -111,27 +110,9 @@ impl SharedFlags {
     /// # Errors
     /// One sentence for each value of `--scheduler-plugins` that cannot be read.
     pub fn wiring(&self) -> Result<Wiring, Vec<String>> {
-        let registry = Registry::builtin();
-        let known: Vec<Known> = registry
-            .known()
-            .iter()
-            .map(|plugin| Known {
-                name: plugin.name,
-                default: match plugin.default {
-                    scheduler_filters::DefaultState::On => DefaultState::On,
-                    scheduler_filters::DefaultState::Off => DefaultState::Off,
-                },
-            })
-            .collect();
-        let named = selection::select_for_each(
-            "--scheduler-plugins",
-            &self.scheduler_plugins,
-            &known,
-            "default-scheduler=*,ClusterEviction",
-        )?;
-        let with = |schedulers: Schedulers, (name, names)| schedulers.with(name, registry.enable(&names));
+        let lists = &self.scheduler_plugins;
         Ok(Wiring {
-            schedulers: named.into_iter().fold(Schedulers::default(), with),
+            schedulers: Schedulers::default().with_lists("--scheduler-plugins", lists, &Registry::builtin())?,
             records: if self.failover_records {
                 RecordKeeping::On
             } else {

@@ -8,6 +8,7 @@ mod state;
 
 use std::fmt::Display;
 use std::future::Future;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,7 +107,7 @@ impl Counts {
 
 impl<K> WorkQueue<K>
 where
-    K: Ord + Clone + Display + Send + Sync + 'static,
+    K: Ord + Hash + Clone + Display + Send + Sync + 'static,
 {
     /// An empty queue. The name is its label in metrics and logs, and must be the only one of the process.
     #[must_use]
@@ -362,7 +363,7 @@ where
     }
 }
 
-impl<K: Ord + Clone> Inner<K> {
+impl<K: Ord + Hash + Clone> Inner<K> {
     #[allow(clippy::cast_precision_loss, reason = "nobody queues 2^52 keys")]
     fn families(&self) -> Vec<Family> {
         let state = self.state.lock();

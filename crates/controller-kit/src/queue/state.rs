@@ -6,16 +6,20 @@
 //! - Of several delayed adds of a key the earliest counts; an immediate add leaves a delayed one in place.
 //! - A key with nothing to come takes no memory.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::Hash;
 
 use jiff::Timestamp;
 use tokio::time::Instant;
+
+/// For so many keys the room is kept, although none may be known.
+const ROOM_KEPT: usize = 1_024;
 
 /// The state of all keys. `K` is cheap to clone.
 #[derive(Debug)]
 pub(crate) struct State<K> {
     ready: VecDeque<(K, Instant)>,
-    keys: BTreeMap<K, Entry>,
+    keys: HashMap<K, Entry>,
     by_elapsed: BTreeSet<(Instant, K)>,
     by_clock: BTreeSet<(Timestamp, K)>,
 }
@@ -42,11 +46,11 @@ pub(crate) struct NextDue {
     pub(crate) clock: Option<Timestamp>,
 }
 
-impl<K: Ord + Clone> State<K> {
+impl<K: Ord + Hash + Clone> State<K> {
     pub(crate) fn new() -> Self {
         Self {
             ready: VecDeque::new(),
-            keys: BTreeMap::new(),
+            keys: HashMap::new(),
             by_elapsed: BTreeSet::new(),
             by_clock: BTreeSet::new(),
         }
@@ -146,7 +150,16 @@ impl<K: Ord + Clone> State<K> {
         if entry.queued {
             self.ready.push_back((key.clone(), now));
         } else if entry.is_idle() {
-            self.keys.remove(key);
+            self.remove(key);
+        }
+    }
+
+    /// Takes out a key with nothing to come. After a storm the room of many keys is given back, each time half of it.
+    fn remove(&mut self, key: &K) {
+        self.keys.remove(key);
+        let room = self.keys.capacity();
+        if room > ROOM_KEPT && self.keys.len() < room / 4 {
+            self.keys.shrink_to(room / 2);
         }
     }
 
@@ -165,7 +178,7 @@ impl<K: Ord + Clone> State<K> {
             self.ready.retain(|(waiting, _)| waiting != key);
         }
         if entry.is_idle() {
-            self.keys.remove(key);
+            self.remove(key);
         }
     }
 
@@ -192,6 +205,7 @@ impl<K: Ord + Clone> State<K> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::time::Duration;
 
     use super::*;
@@ -312,7 +326,7 @@ mod tests {
     async fn a_finished_key_takes_no_memory() {
         let mut state = State::new();
         let now = Instant::now();
-        for key in 0..1000_u32 {
+        for key in 0..20_000_u32 {
             state.add(key, now);
             state.add_at_elapsed(key, now);
         }
@@ -321,5 +335,6 @@ mod tests {
             state.succeeded(&key, now);
         }
         assert_eq!((state.keys.len(), state.delayed_len(), state.ready_len()), (0, 0, 0));
+        assert!(state.keys.capacity() <= 4 * ROOM_KEPT, "{}", state.keys.capacity());
     }
 }

@@ -43,6 +43,9 @@ pub fn oddities(task: &GracefulEvictionTask) -> Vec<(String, String)> {
 /// of equal ones the first.
 #[must_use]
 pub fn surplus(tasks: &[GracefulEvictionTask]) -> BTreeSet<usize> {
+    if tasks.len() < 2 {
+        return BTreeSet::new();
+    }
     let mut of_cluster: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, task) in tasks.iter().enumerate() {
         of_cluster.entry(&task.from_cluster).or_default().push(index);

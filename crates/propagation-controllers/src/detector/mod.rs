@@ -109,7 +109,7 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct PolicyKey {
     kind: PolicyKind,
     object: ObjectKey,
