@@ -16,7 +16,7 @@ use crate::kinds::{self, Kind, KindScope};
 pub fn to_value(kind: &Kind, object: &DynamicObject) -> Value {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     json::set(&mut value, &["apiVersion"], kind.api_version().into());
-    json::set(&mut value, &["kind"], kind.kind.into());
+    json::set(&mut value, &["kind"], kind.kind().into());
     value
 }
 
@@ -97,10 +97,10 @@ impl TemplateKey {
     #[must_use]
     pub fn of_binding(binding: &api_types::work::Binding) -> Option<Self> {
         let resource = &binding.spec.resource;
-        let kind = kinds::TEMPLATES
+        let kind = kinds::templates()
             .into_iter()
-            .find(|kind| kind.kind == resource.kind && kind.api_version() == resource.api_version)?;
-        let namespace = match kind.scope {
+            .find(|kind| kind.kind() == resource.kind && kind.api_version() == resource.api_version)?;
+        let namespace = match kind.scope() {
             KindScope::Namespaced => resource.namespace.clone().filter(|namespace| !namespace.is_empty()),
             KindScope::Cluster => None,
         };
@@ -123,7 +123,7 @@ impl TemplateKey {
 
 impl std::fmt::Display for TemplateKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.kind.kind, self.object)
+        write!(f, "{} {}", self.kind.kind(), self.object)
     }
 }
 

@@ -34,7 +34,7 @@ impl Reserved {
     #[must_use]
     pub fn template(&self, key: &TemplateKey) -> bool {
         let namespace = key.object.namespace.as_deref().unwrap_or_default();
-        let own = match key.kind.kind {
+        let own = match key.kind.kind() {
             "ConfigMap" => key.object.name == "kube-root-ca.crt",
             "Service" => namespace == "default" && key.object.name == "kubernetes",
             _ => false,

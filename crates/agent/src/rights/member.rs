@@ -1,7 +1,7 @@
 //! Rights of the agent on its member.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use propagation_controllers::kinds::{Kind, NAMESPACE, TEMPLATES};
+use propagation_controllers::kinds::{Kind, namespace, templates};
 
 use super::{Rights, cluster_role, rule};
 
@@ -11,12 +11,12 @@ use super::{Rights, cluster_role, rule};
 pub fn member() -> Rights {
     let applied = |kind: Kind| {
         rule(
-            kind.group,
-            kind.plural,
+            kind.group(),
+            kind.plural(),
             &["get", "list", "watch", "create", "update", "patch", "delete"],
         )
     };
-    let mut rules: Vec<PolicyRule> = TEMPLATES.into_iter().chain([NAMESPACE]).map(applied).collect();
+    let mut rules: Vec<PolicyRule> = templates().into_iter().chain([namespace()]).map(applied).collect();
     for resource in ["nodes", "pods"] {
         rules.push(rule("", resource, &["list", "watch"]));
     }

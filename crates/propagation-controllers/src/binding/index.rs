@@ -11,7 +11,7 @@ use controller_kit::{Change, Context, Informer, ObjectKey, RequiredKind, Store};
 use kube::core::DynamicObject;
 use serde_json::Value;
 
-use crate::kinds::{Kind, TEMPLATES};
+use crate::kinds::{self, Kind};
 use crate::members::{Presence, presence};
 use crate::objects::{TemplateKey, to_value};
 
@@ -68,7 +68,7 @@ impl Sources {
         let [namespaced, cluster] = &self.bindings;
         let mut templates = Vec::new();
         for (kind, informer) in &self.templates {
-            templates.push((*kind, informer.synced().await?));
+            templates.push((kind.clone(), informer.synced().await?));
         }
         Ok(Index {
             bindings: [namespaced.synced().await?, cluster.synced().await?],
@@ -101,12 +101,10 @@ pub fn index_works(works: &Informer<Work>) {
 #[must_use]
 pub fn templates(ctx: &Context) -> Vec<(Kind, Informer<DynamicObject>)> {
     let informer = |kind: Kind| {
-        (
-            kind,
-            ctx.informers.get(controller_kit::Scope::all(), &kind.api_resource()),
-        )
+        let followed = ctx.informers.get(controller_kit::Scope::all(), &kind.api_resource());
+        (kind, followed)
     };
-    TEMPLATES.into_iter().map(informer).collect()
+    kinds::templates().into_iter().map(informer).collect()
 }
 
 /// Everything read.

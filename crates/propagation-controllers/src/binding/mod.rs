@@ -63,9 +63,9 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         change.newest().filter(|_| !same).and_then(|work| binding_of(work))
     });
     for (kind, templates) in &sources.templates {
-        let kind = *kind;
+        let kind = kind.clone();
         queue.follow(&ctx, templates.changes(), move |change| {
-            changes_more_than_status(change).then(|| TemplateKey::new(kind, change.key.clone()).binding())
+            changes_more_than_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()).binding())
         });
     }
     let on_cluster = index.clone();

@@ -55,9 +55,9 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         on_cluster.bindings_concerned_by(change)
     });
     for (kind, templates) in &sources.templates {
-        let kind = *kind;
+        let kind = kind.clone();
         gather(&queue, &ctx, templates.changes(), move |change| {
-            changes_status(change).then(|| TemplateKey::new(kind, change.key.clone()).binding())
+            changes_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()).binding())
         });
     }
     let controller = Arc::new(BindingStatus {

@@ -23,7 +23,7 @@ impl Bound {
     pub fn of(found: Option<Arc<Binding>>, template: &TemplateKey) -> Self {
         let Some(binding) = found else { return Self::Not };
         let resource = &binding.spec.resource;
-        if resource.kind == template.kind.kind
+        if resource.kind == template.kind.kind()
             && resource.api_version == template.kind.api_version()
             && resource.name == template.object.name
         {

@@ -57,7 +57,7 @@ impl Sources {
     pub async fn synced(&self) -> Result<Index, Stopped> {
         let mut templates = Vec::new();
         for (kind, informer) in &self.templates {
-            templates.push((*kind, informer.synced().await?));
+            templates.push((kind.clone(), informer.synced().await?));
         }
         let ([policies, cluster_policies], [bindings, cluster_bindings]) = (&self.policies, &self.bindings);
         Ok(Index {
@@ -80,13 +80,13 @@ impl Index {
     /// A template as it was read.
     #[must_use]
     pub fn template(&self, key: &TemplateKey) -> Option<Arc<DynamicObject>> {
-        self.templates_of(key.kind)?.get(&key.object)
+        self.templates_of(&key.kind)?.get(&key.object)
     }
 
-    fn templates_of(&self, kind: Kind) -> Option<&Store<DynamicObject>> {
+    fn templates_of(&self, kind: &Kind) -> Option<&Store<DynamicObject>> {
         self.templates
             .iter()
-            .find(|(known, _)| *known == kind)
+            .find(|(known, _)| known == kind)
             .map(|(_, store)| store)
     }
 
@@ -157,13 +157,13 @@ impl Index {
                 store
                     .by_index(BY_CLAIM, &id)
                     .iter()
-                    .map(|object| TemplateKey::new(*kind, ObjectKey::of(object.as_ref()))),
+                    .map(|object| TemplateKey::new(kind.clone(), ObjectKey::of(object.as_ref()))),
             );
             let selected = policy
                 .spec
                 .resource_selectors
                 .iter()
-                .any(|selector| selector.kind == kind.kind);
+                .any(|selector| selector.kind == kind.kind());
             if selected {
                 let within = |key: &ObjectKey| own.is_none() || key.namespace.as_deref() == own;
                 keys.extend(
@@ -171,7 +171,7 @@ impl Index {
                         .keys()
                         .into_iter()
                         .filter(within)
-                        .map(|key| TemplateKey::new(*kind, key)),
+                        .map(|key| TemplateKey::new(kind.clone(), key)),
                 );
             }
         }

@@ -47,9 +47,9 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     let templates: WorkQueue<TemplateKey> = WorkQueue::new("detector", &ctx);
     let policies: WorkQueue<PolicyKey> = WorkQueue::new("detector policies", &ctx);
     for (kind, informer) in &sources.templates {
-        let kind = *kind;
+        let kind = kind.clone();
         templates.follow(&ctx, informer.changes(), move |change| {
-            changes_more_than_status(change).then(|| TemplateKey::new(kind, change.key.clone()))
+            changes_more_than_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()))
         });
     }
     for informer in &sources.bindings {
@@ -261,7 +261,7 @@ impl Detector {
             let owners = binding.metadata.owner_references.iter().flatten();
             owners
                 .into_iter()
-                .any(|owner| owner.kind == key.kind.kind && owner.name == key.object.name)
+                .any(|owner| owner.kind == key.kind.kind() && owner.name == key.object.name)
         };
         let Some(binding) = binding.filter(|binding| !binding.is_being_deleted() && owned(binding)) else {
             return Ok(Next::Done);

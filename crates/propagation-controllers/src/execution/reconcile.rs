@@ -168,13 +168,13 @@ impl MemberExecution {
                 .any(|Manifest(m)| json::text(m, "/kind") == kind && key_of(m) == *object)
         };
         let mut found = Vec::new();
-        for kind in kinds::TEMPLATES.into_iter().chain([kinds::NAMESPACE]) {
+        for kind in kinds::templates().into_iter().chain([kinds::namespace()]) {
             let Some(store) = self.session.objects_if_followed(&kind.api_resource()) else {
                 continue;
             };
             for object in store.by_index(BY_WORK, &key.to_string()) {
                 let object_key = ObjectKey::of(object.as_ref());
-                if !wanted(kind.kind, &object_key) {
+                if !wanted(kind.kind(), &object_key) {
                     found.push(crate::objects::to_value(&kind, &object));
                 }
             }
