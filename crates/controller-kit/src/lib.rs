@@ -25,7 +25,6 @@ pub mod process;
 pub mod queue;
 pub mod random;
 pub mod readiness;
-pub mod selection;
 pub mod tasks;
 pub mod telemetry;
 pub mod tls;
@@ -47,6 +46,8 @@ pub use self::metrics::Metrics;
 pub use self::process::{Controller, Ended, KitFlags, MemberAccess, Process, Running, main, main_in_member};
 pub use self::queue::{Next, WorkQueue};
 pub use self::tasks::Tasks;
+/// Lists of names that switch controllers and plugins on and off.
+pub use name_selection as selection;
 
 /// The version of this build: of an optimised one with the commit, as in `0.1.0+3f2a91c`; `build.rs` says when without.
 pub const VERSION: &str = env!("KARMADA_FAILOVER_VERSION");

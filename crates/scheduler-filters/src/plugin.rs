@@ -5,6 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use api_types::cluster::Cluster;
+use name_selection::{Known, UnknownNames, select};
+
+/// Whether `*` in `--plugins` covers a plugin.
+pub use name_selection::DefaultState;
 
 pub use crate::plugins::builtin;
 use crate::request::{Refusal, Request};
@@ -22,6 +26,14 @@ pub trait Filter: Send + Sync {
     /// # Errors
     /// The reason why the cluster cannot be chosen.
     fn filter(&self, request: &Request<'_>, cluster: &Cluster) -> Result<(), Refusal>;
+
+    /// Whether this filter may pass a cluster that it refused, now that the cluster has changed from `before` to `after`:
+    /// then bindings that look for a place are looked at. Only for what no built-in filter reads: after a change of
+    /// labels, provider, region, zones, APIs, taints, readiness or deletion they are looked at anyway.
+    fn may_pass_after(&self, before: &Cluster, after: &Cluster) -> bool {
+        let _ = (before, after);
+        false
+    }
 }
 
 /// Says how good a cluster that can be chosen is.
@@ -31,24 +43,6 @@ pub trait Score: Send + Sync {
 
     /// From 0 to [`MAX_SCORE`], higher is better. Scores of all plugins are added.
     fn score(&self, request: &Request<'_>, cluster: &Cluster) -> i64;
-}
-
-/// Whether `*` in `--plugins` covers a plugin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultState {
-    /// `*` switches it on.
-    On,
-    /// Only its own name switches it on.
-    Off,
-}
-
-/// A plugin that `--plugins` can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PluginInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// Whether `*` covers it.
-    pub default: DefaultState,
 }
 
 #[derive(Clone)]
@@ -101,17 +95,26 @@ impl Registry {
 
     /// What can be switched, in order.
     #[must_use]
-    pub fn known(&self) -> Vec<PluginInfo> {
+    pub fn known(&self) -> Vec<Known> {
         self.entries
             .iter()
-            .map(|(entry, default)| PluginInfo {
+            .map(|(entry, default)| Known {
                 name: entry.name(),
                 default: *default,
             })
             .collect()
     }
 
-    /// The plugins named; names that are not known are not looked at (the flag parser refuses them).
+    /// The plugins that a list switches on, the value of `--plugins`: `*` = all that are on by default, `NAME` = on,
+    /// `-NAME` = off.
+    ///
+    /// # Errors
+    /// [`UnknownNames`] with every name that no plugin bears.
+    pub fn select(&self, list: &[String]) -> Result<Plugins, UnknownNames> {
+        select(list, &self.known()).map(|names| self.enable(&names))
+    }
+
+    /// The plugins named; names that are not known are not looked at.
     #[must_use]
     pub fn enable(&self, names: &BTreeSet<&str>) -> Plugins {
         self.choose(|name, _| names.contains(name))
@@ -158,6 +161,12 @@ impl Plugins {
         self.filters
             .iter()
             .try_for_each(|filter| filter.filter(request, cluster))
+    }
+
+    /// Whether some filter says that it may pass a cluster, now that it has changed ([`Filter::may_pass_after`]).
+    #[must_use]
+    pub fn may_pass_after(&self, before: &Cluster, after: &Cluster) -> bool {
+        self.filters.iter().any(|filter| filter.may_pass_after(before, after))
     }
 
     /// The sum of all scores, each kept within 0 and [`MAX_SCORE`].

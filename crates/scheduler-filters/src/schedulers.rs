@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use api_types::work::Binding;
 
-use crate::plugin::Plugins;
+use crate::plugin::{Plugins, Registry};
 
 /// The scheduler of bindings that name none.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -44,6 +44,18 @@ impl Schedulers {
         self
     }
 
+    /// Knows those that the values of a flag name, each `NAME=LIST` with the list that this scheduler has as its own
+    /// `--plugins`. A list counts for one that is known already, too.
+    ///
+    /// # Errors
+    /// One sentence for each value that cannot be read.
+    pub fn with_lists(self, flag: &str, values: &[String], registry: &Registry) -> Result<Self, Vec<String>> {
+        let example = "default-scheduler=*,ClusterEviction";
+        let named = name_selection::select_for_each(flag, values, &registry.known(), example)?;
+        let with = |schedulers: Self, (name, names)| schedulers.with(name, registry.enable(&names));
+        Ok(named.into_iter().fold(self, with))
+    }
+
     /// The plugins for a binding.
     #[must_use]
     pub fn of<'a>(&'a self, binding: &'a Binding) -> OfScheduler<'a> {
@@ -68,7 +80,6 @@ impl Default for Schedulers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::Registry;
     use crate::testing::deployment;
     use rstest::rstest;
     use serde_json::json;
@@ -89,5 +100,21 @@ mod tests {
         let binding = deployment(spec);
         let of = schedulers.of(&binding);
         assert_eq!((of.plugins.names().as_slice(), of.unknown), (expected, unknown));
+    }
+
+    #[test]
+    fn a_flag_names_them_with_their_lists() {
+        let read = |value: &str| {
+            Schedulers::default().with_lists("--scheduler-plugins", &[value.to_owned()], &Registry::builtin())
+        };
+        let schedulers = read("mine=APIEnablement,-ClusterAffinity").unwrap();
+        let of = |spec| schedulers.of(&deployment(spec)).plugins.names().len();
+        assert_eq!(of(json!({"schedulerName": "mine"})), 1);
+        assert_eq!(of(json!({})), Plugins::default().names().len());
+        let problems = read("mine=Gone").unwrap_err();
+        assert!(
+            problems[0].starts_with("--scheduler-plugins=mine=Gone: unknown: Gone; known are APIEnablement, "),
+            "{problems:?}"
+        );
     }
 }

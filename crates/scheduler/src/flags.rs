@@ -1,7 +1,6 @@
 //! The scheduler's flags.
 
 use clap::Args;
-use controller_kit::selection::{self, DefaultState, Known};
 use scheduler_filters::{Plugins, Registry};
 
 /// The scheduler that policies name when they name none.
@@ -54,24 +53,8 @@ impl Flags {
     /// # Errors
     /// A sentence that names the unknown plugins and the known ones.
     pub fn plugins(&self, registry: &Registry) -> Result<Plugins, String> {
-        let known: Vec<Known> = registry
-            .known()
-            .iter()
-            .map(|plugin| Known {
-                name: plugin.name,
-                default: match plugin.default {
-                    scheduler_filters::DefaultState::On => DefaultState::On,
-                    scheduler_filters::DefaultState::Off => DefaultState::Off,
-                },
-            })
-            .collect();
-        match selection::select(&self.plugins, &known) {
-            Ok(names) => Ok(registry.enable(&names)),
-            Err(error) => Err(format!(
-                "--plugins: unknown: {}; known are {} (`*` = all that are on by default, `-NAME` = off)",
-                error.unknown.join(", "),
-                error.known.join(", ")
-            )),
-        }
+        registry
+            .select(&self.plugins)
+            .map_err(|error| format!("--plugins: {error}"))
     }
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use clap::Args;
 use controller_kit::durations::parse_duration;
-use controller_kit::selection::{self, DefaultState, Known};
 use scheduler_filters::{Registry, Schedulers};
 
 /// Default of `--state-preservation-wait`.
@@ -51,25 +50,7 @@ impl EvictorFlags {
     /// # Errors
     /// One sentence for each value that cannot be read.
     pub fn schedulers(&self, known: Schedulers, registry: &Registry) -> Result<Schedulers, Vec<String>> {
-        let plugins: Vec<Known> = registry
-            .known()
-            .iter()
-            .map(|plugin| Known {
-                name: plugin.name,
-                default: match plugin.default {
-                    scheduler_filters::DefaultState::On => DefaultState::On,
-                    scheduler_filters::DefaultState::Off => DefaultState::Off,
-                },
-            })
-            .collect();
-        let named = selection::select_for_each(
-            "--scheduler-plugins",
-            &self.scheduler_plugins,
-            &plugins,
-            "default-scheduler=*,ClusterEviction",
-        )?;
-        let with = |schedulers: Schedulers, (name, names)| schedulers.with(name, registry.enable(&names));
-        Ok(named.into_iter().fold(known, with))
+        known.with_lists("--scheduler-plugins", &self.scheduler_plugins, registry)
     }
 }
 

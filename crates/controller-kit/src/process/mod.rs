@@ -165,7 +165,7 @@ impl Process {
             })
             .collect();
         let selected = select(&self.flags.controllers, &known).unwrap_or_else(|error| {
-            problems.push(error.to_string());
+            problems.push(format!("--controllers: {error}"));
             BTreeSet::new()
         });
         if selected.is_empty() && problems.is_empty() {

@@ -35,7 +35,7 @@ async fn all_mistakes_are_reported_at_once() {
         panic!("{error}")
     };
     assert_eq!(problems.len(), 3, "{problems:?}");
-    assert!(problems[0].starts_with("--controllers: unknown controller: nobody; known are one"));
+    assert!(problems[0].starts_with("--controllers: unknown: nobody; known are one"));
     assert!(problems[1].starts_with("--feature-gates: unknown gate \"Nothing\""));
     assert!(problems[2].starts_with("--leader-elect-renew-deadline (20s) must be shorter"));
 }

@@ -1,21 +1,22 @@
-//! `--controllers`: which controllers a process runs.
+//! Lists of names that switch things on and off: `--controllers`, `--plugins`, `--evict-plugins` and
+//! `--scheduler-plugins`, all by one rule.
 //!
 //! Guarantees Karmada's rule: `*` stands for all that are on by default, `foo` switches on, `-foo` off; an explicit
-//! name wins over `*` wherever it stands, and of two explicit ones the first wins. Without an item nothing runs
-//! but what is named; the flag's default is `*`. A name nobody knows is an error that lists the known ones.
+//! name wins over `*` wherever it stands, and of two explicit ones the first wins. Without an item nothing is on but what
+//! is named. A name nobody knows is an error that lists the known ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A controller that can be selected.
+/// What can be selected: a controller, a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// Its name, as in Karmada: lower camel case.
+    /// Its name, as Karmada spells it.
     pub name: &'static str,
     /// Whether `*` covers it.
     pub default: DefaultState,
 }
 
-/// Whether `*` covers a controller.
+/// Whether `*` covers a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultState {
     /// `*` switches it on.
@@ -24,26 +25,21 @@ pub enum DefaultState {
     Off,
 }
 
-/// Names in `--controllers` that no controller of this binary bears.
+/// Names in a list that nothing bears.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "--controllers: unknown {}: {}; known are {} (`*` = all that are on by default, `-NAME` = off)",
-    if unknown.len() == 1 { "controller" } else { "controllers" },
-    unknown.join(", "),
-    known.join(", ")
-)]
-pub struct UnknownControllers {
+#[error("unknown: {}; known are {} (`*` = all that are on by default, `-NAME` = off)", unknown.join(", "), known.join(", "))]
+pub struct UnknownNames {
     /// As given, without a leading `-`, in the given order.
     pub unknown: Vec<String>,
     /// What could have been given, sorted.
     pub known: Vec<String>,
 }
 
-/// The names among `known` that `items` (the values of `--controllers`) switch on.
+/// The names among `known` that `items` switch on.
 ///
 /// # Errors
-/// [`UnknownControllers`] with every unknown name at once.
-pub fn select(items: &[String], known: &[Known]) -> Result<BTreeSet<&'static str>, UnknownControllers> {
+/// [`UnknownNames`] with every unknown name at once.
+pub fn select(items: &[String], known: &[Known]) -> Result<BTreeSet<&'static str>, UnknownNames> {
     let mut explicit: BTreeMap<&str, bool> = BTreeMap::new();
     let mut all = false;
     let mut unknown = Vec::new();
@@ -61,7 +57,7 @@ pub fn select(items: &[String], known: &[Known]) -> Result<BTreeSet<&'static str
     }
     if !unknown.is_empty() {
         let known: BTreeSet<&str> = known.iter().map(|candidate| candidate.name).collect();
-        return Err(UnknownControllers {
+        return Err(UnknownNames {
             unknown,
             known: known.into_iter().map(str::to_owned).collect(),
         });
@@ -103,11 +99,7 @@ pub fn select_for_each(
             Ok(names) => {
                 selected.insert(name.to_owned(), names);
             }
-            Err(error) => problems.push(format!(
-                "{flag}={value}: unknown: {}; known are {} (`*` = all that are on by default, `-NAME` = off)",
-                error.unknown.join(", "),
-                error.known.join(", ")
-            )),
+            Err(error) => problems.push(format!("{flag}={value}: {error}")),
         }
     }
     if problems.is_empty() {
@@ -159,8 +151,36 @@ mod tests {
         let items: Vec<String> = ["*", "-foo", "evictor", "bar", "foo"].map(str::to_owned).into();
         assert_eq!(
             select(&items, &KNOWN).unwrap_err().to_string(),
-            "--controllers: unknown controllers: foo, bar; known are evictor, extra, taintManager \
-             (`*` = all that are on by default, `-NAME` = off)"
+            "unknown: foo, bar; known are evictor, extra, taintManager (`*` = all that are on by default, `-NAME` = off)"
+        );
+    }
+
+    #[test]
+    fn each_value_names_one_list() {
+        let read = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+            select_for_each("--lists", &values, &KNOWN, "mine=*")
+        };
+        let lists = read(&["mine=*,extra", "theirs=-evictor,*", "none="]).unwrap();
+        let shown = |name: &str| lists[name].iter().copied().collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            (shown("mine"), shown("theirs"), shown("none")),
+            (
+                "evictor extra taintManager".to_owned(),
+                "taintManager".to_owned(),
+                String::new()
+            )
+        );
+        let problems = read(&["evictor", "=*", "mine=*", "mine=evictor", "theirs=Gone"]).unwrap_err();
+        assert_eq!(
+            problems,
+            [
+                "--lists=evictor: want NAME=LIST, such as mine=*",
+                "--lists==*: want NAME=LIST, such as mine=*",
+                "--lists=mine=evictor: mine is named twice; give one list",
+                "--lists=theirs=Gone: unknown: Gone; known are evictor, extra, taintManager \
+                 (`*` = all that are on by default, `-NAME` = off)",
+            ]
         );
     }
 }
