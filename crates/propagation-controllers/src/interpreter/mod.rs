@@ -4,7 +4,9 @@
 //! rules. Pure: no I/O, no clock. An error is an error: never "unhealthy", never "nothing there".
 
 mod aggregate;
+mod dependencies;
 mod health;
+mod live;
 mod reflect;
 mod replicas;
 mod retain;
@@ -13,6 +15,8 @@ mod revise;
 use api_types::work::{AggregatedStatusItem, ReplicaRequirements};
 use serde_json::Value;
 
+pub use dependencies::DependentObject;
+pub use live::{Interpreting, KindChanges, KindName, of};
 pub use retain::SERVICE_ACCOUNT_TOKEN;
 pub use revise::divide_by_replicas;
 
@@ -103,6 +107,12 @@ pub trait Interpreter: Send + Sync {
     /// # Errors
     /// When one of the statuses cannot be read by the rule of their kind.
     fn aggregate(&self, template: &Value, items: &[AggregatedStatusItem]) -> Result<Option<Value>, InterpretError>;
+
+    /// What else has to be on a member for the template to work there; empty for what needs nothing.
+    ///
+    /// # Errors
+    /// When the template cannot be read by the rule of its kind: what it needs is then not known, not nothing.
+    fn dependencies(&self, template: &Value) -> Result<Vec<DependentObject>, InterpretError>;
 }
 
 /// The rules that Karmada has built in, and one for Jobs.
@@ -129,6 +139,9 @@ impl Interpreter for Native {
     }
     fn aggregate(&self, template: &Value, items: &[AggregatedStatusItem]) -> Result<Option<Value>, InterpretError> {
         aggregate::aggregate(template, items)
+    }
+    fn dependencies(&self, template: &Value) -> Result<Vec<DependentObject>, InterpretError> {
+        dependencies::dependencies(template)
     }
 }
 

@@ -416,6 +416,9 @@ impl Interpreter for Broken {
     ) -> Result<Option<Value>, InterpretError> {
         Err(InterpretError::new("aggregate", object, "no rule"))
     }
+    fn dependencies(&self, object: &Value) -> Result<Vec<crate::interpreter::DependentObject>, InterpretError> {
+        Err(InterpretError::new("find the dependencies of", object, "no rule"))
+    }
 }
 
 // C112, karmada#6600: an error of the interpreter is not "nothing".
