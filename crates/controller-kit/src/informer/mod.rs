@@ -208,6 +208,36 @@ impl Informers {
         .observed_by(self.observers.clone())
     }
 
+    /// Informers over the same server with an end of their own, for kinds that are followed only for a while: they run
+    /// until they are stopped, or these are. Readiness does not wait for them. What they ask for is shared among those
+    /// who have this set, and with nobody else.
+    #[must_use]
+    pub fn for_a_while(&self) -> Self {
+        let parent = &self.inner;
+        let inner = Arc::new(Inner {
+            client: parent.client.clone(),
+            member: parent.member.clone(),
+            seed: parent.seed.clone(),
+            tasks: parent.tasks.clone(),
+            metrics: parent.metrics.clone(),
+            readiness: None,
+            options: parent.options,
+            stop: parent.stop.child_token(),
+            known: Mutex::default(),
+            lent: Mutex::default(),
+            troubles: parent.troubles.clone(),
+            counts: parent.counts.clone(),
+            all_counts: parent.all_counts.clone(),
+            gauges: Mutex::default(),
+        });
+        show(&inner);
+        Self {
+            inner,
+            give_up: self.give_up.clone(),
+            observers: self.observers.clone(),
+        }
+    }
+
     /// Drops what was counted about a member cluster that does not exist any more.
     pub fn forget_member(&self, member: &str) {
         self.inner.all_counts.forget(member);
@@ -244,9 +274,7 @@ impl Informers {
             known: Mutex::default(),
             lent: Mutex::default(),
         });
-        let weak = Arc::downgrade(&inner);
-        let gauges = inner.metrics.guarded_collector("informers", move || collect(&weak));
-        *inner.gauges.lock() = Some(gauges);
+        show(&inner);
         Self {
             inner,
             give_up,
@@ -437,6 +465,13 @@ fn kind_label<K: Resource>(dyntype: &K::DynamicType, scope: &Scope) -> String {
 fn type_label<S>() -> &'static str {
     let name = std::any::type_name::<S>();
     name.rsplit("::").next().unwrap_or(name)
+}
+
+/// Its gauges, until it is stopped or nobody has it any more.
+fn show(inner: &Arc<Inner>) {
+    let weak = Arc::downgrade(inner);
+    let gauges = inner.metrics.guarded_collector("informers", move || collect(&weak));
+    *inner.gauges.lock() = Some(gauges);
 }
 
 fn collect(inner: &Weak<Inner>) -> Vec<Family> {

@@ -552,6 +552,34 @@ async fn a_members_informers_stop_on_their_own() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn informers_for_a_while_end_alone_and_with_those_they_come_from() {
+    within_hours(2, async {
+        let (world, member) = (World::new(), World::new());
+        let kit = world.informers(world.sandbox.client(), options());
+        let of_member = kit.informers.for_member("member1", member.sandbox.client());
+        let (first, second) = (of_member.for_a_while(), of_member.for_a_while());
+        for informers in [&of_member, &first, &second] {
+            informers.of::<ConfigMap>().synced().await.unwrap();
+        }
+        let watched = || member.sandbox.faults().count(&watches());
+        assert_eq!(watched(), 3, "each has its own");
+        first.stop();
+        assert_eq!(first.of::<ConfigMap>().synced().await.err(), Some(Stopped));
+        assert!(second.of::<ConfigMap>().synced().await.is_ok() && of_member.of::<ConfigMap>().synced().await.is_ok());
+        of_member.stop();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(second.of::<ConfigMap>().synced().await.err(), Some(Stopped));
+        drop((first, second));
+        assert!(
+            kit.metrics
+                .value("failover_informer_age_seconds", &[("member", "member1")])
+                .is_none()
+        );
+    })
+    .await;
+}
+
 /// Everything that can go wrong with watches, at random; then an hour of peace.
 async fn turmoil(seed: u64) {
     let world = World::new();

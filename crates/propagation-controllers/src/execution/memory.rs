@@ -9,9 +9,33 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::conditions::Applied;
+use super::object::Fingerprint;
+use crate::json;
+use crate::kinds::group_of;
+use crate::objects::key_of;
 
-/// Kind and name of an object in the member.
-pub type ObjectName = (String, ObjectKey);
+/// Names an object in the member, in whatever version of its kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectName {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace and name.
+    pub key: ObjectKey,
+}
+
+impl ObjectName {
+    /// Of a manifest.
+    #[must_use]
+    pub fn of(manifest: &Value) -> Self {
+        Self {
+            group: group_of(json::text(manifest, "/apiVersion")).to_owned(),
+            kind: json::text(manifest, "/kind").to_owned(),
+            key: key_of(manifest),
+        }
+    }
+}
 
 /// All of one member.
 #[derive(Default)]
@@ -22,7 +46,7 @@ pub struct Memory {
 #[derive(Default)]
 struct OfWork {
     /// What each object looked like after our last write.
-    written: BTreeMap<ObjectName, Value>,
+    written: BTreeMap<ObjectName, Fingerprint>,
     /// What was said last, and onto which version of the Work: until the store shows a later one, it is said.
     said: Option<(Option<String>, Applied)>,
     /// UID of the Work that was let go, until it is seen to be gone.
@@ -31,15 +55,15 @@ struct OfWork {
 
 impl Memory {
     /// An object of the Work looked like this after our write.
-    pub fn wrote(&self, work: &ObjectKey, object: ObjectName, content: Value) {
+    pub fn wrote(&self, work: &ObjectKey, object: ObjectName, content: Fingerprint) {
         self.of(work, |memory| memory.written.insert(object, content));
     }
 
     /// Whether the object looks other than after our last write; not before there was one.
-    pub fn has_drifted(&self, work: &ObjectKey, object: &ObjectName, content: &Value) -> bool {
+    pub fn has_drifted(&self, work: &ObjectKey, object: &ObjectName, content: Fingerprint) -> bool {
         let works = self.works.lock();
         let written = works.get(work).and_then(|memory| memory.written.get(object));
-        written.is_some_and(|written| written != content)
+        written.is_some_and(|written| *written != content)
     }
 
     /// An object of the Work is removed, or not ours any more.
@@ -92,6 +116,7 @@ impl Memory {
 mod tests {
     use serde_json::json;
 
+    use super::super::object::fingerprint;
     use super::*;
 
     fn work(uid: &str, version: &str) -> Work {
@@ -102,16 +127,16 @@ mod tests {
     #[test]
     fn everything_goes_with_the_work() {
         let memory = Memory::default();
-        let (key, object) = (
-            ObjectKey::namespaced("karmada-es-m1", "w"),
-            ("Deployment".to_owned(), ObjectKey::namespaced("shop", "web")),
-        );
-        assert!(!memory.has_drifted(&key, &object, &json!(1)), "nothing was written");
-        memory.wrote(&key, object.clone(), json!(1));
-        assert!(!memory.has_drifted(&key, &object, &json!(1)));
-        assert!(memory.has_drifted(&key, &object, &json!(2)));
+        let key = ObjectKey::namespaced("karmada-es-m1", "w");
+        let object = ObjectName::of(&json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"namespace": "shop", "name": "web"}}));
+        let print = |replicas: i32| fingerprint(&json!({"spec": {"replicas": replicas}}));
+        assert!(!memory.has_drifted(&key, &object, print(1)), "nothing was written");
+        memory.wrote(&key, object.clone(), print(1));
+        assert!(!memory.has_drifted(&key, &object, print(1)));
+        assert!(memory.has_drifted(&key, &object, print(2)));
         memory.left(&key, &object);
-        assert!(!memory.has_drifted(&key, &object, &json!(2)));
+        assert!(!memory.has_drifted(&key, &object, print(2)));
 
         memory.said(&key, &work("a", "7"), Applied::All);
         assert_eq!(memory.already_said(&key, &work("a", "7")), Some(Applied::All));

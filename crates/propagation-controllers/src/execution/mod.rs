@@ -11,6 +11,8 @@ mod member;
 mod memory;
 mod object;
 mod reconcile;
+mod slow_lane;
+mod unserved;
 mod writer;
 
 use std::sync::Arc;
@@ -23,6 +25,7 @@ use api_types::work::Work;
 use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, Store, WorkQueue};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
+use kube::core::DynamicObject;
 
 use self::conditions::is_applied;
 use self::index::WorkIndex;
@@ -30,10 +33,13 @@ use self::losses::Losses;
 use self::member::Member;
 use self::memory::Memory;
 use self::reconcile::{MemberExecution, Told};
+use self::slow_lane::SlowLane;
+use self::unserved::Unserved;
 use crate::MemberFlags;
 use crate::binding::index::BY_NAMESPACE;
 use crate::interpreter::Native;
-use crate::members::{Pool, Presence, Reach, Session, per_ready_member, presence, work_of};
+use crate::kinds::Kind;
+use crate::members::{Interests, Pool, Presence, Reach, Session, per_ready_member, presence, work_of};
 use crate::objects::reference_of_cluster;
 
 /// Runs the controller until shutdown.
@@ -89,16 +95,32 @@ fn changes_objects(change: &Change<Work>) -> bool {
 /// Works on one member until its group is stopped: deletions first, then everything.
 async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, told: Told, concurrency: usize) {
     let cluster = session.cluster.clone();
+    let queue: WorkQueue<ObjectKey> = WorkQueue::for_member("execution", cluster.as_str(), &ctx);
+    let unserved = Arc::new(Unserved::default());
+    let (defined, kinds) = (unserved.clone(), session.kinds.clone());
+    let interests = Interests::new(
+        &ctx,
+        &session,
+        &queue,
+        Arc::new(move |kind: &Kind, change: &Change<DynamicObject>| {
+            let mut works = defined.defined(kind, change, &kinds);
+            works.extend(change.newest().and_then(|object| work_of(object)));
+            works
+        }),
+    );
     let execution = Arc::new(MemberExecution {
         ctx: ctx.clone(),
         cluster: cluster.clone(),
         member: Member::new(&ctx, &session),
-        session: session.clone(),
+        session,
         works: works.clone(),
         interpreter: Arc::new(Native),
         told,
         memory: Memory::default(),
         losses: Losses::of(&ctx, &cluster),
+        interests,
+        unserved,
+        slow: SlowLane::default(),
     });
     let going: Vec<Arc<Work>> = works
         .of(&cluster)
@@ -119,31 +141,11 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, told: 
     if ctx.shutdown.is_cancelled() {
         return;
     }
-    let queue: WorkQueue<ObjectKey> = WorkQueue::for_member("execution", cluster.as_str(), &ctx);
     let _served = works.serve(&cluster, &queue);
-    let followed = Arc::new(parking_lot::Mutex::new(std::collections::BTreeSet::new()));
-    let requeue = queue.clone();
-    let worker_ctx = ctx.clone();
     queue
         .run(&ctx, concurrency, move |key| {
-            let (execution, followed, requeue, ctx) =
-                (execution.clone(), followed.clone(), requeue.clone(), worker_ctx.clone());
-            async move {
-                if let Some(work) = execution.works.get(&key) {
-                    for resource in MemberExecution::kinds_of(&work) {
-                        if followed
-                            .lock()
-                            .insert(format!("{}/{}", resource.api_version, resource.plural))
-                        {
-                            let changes = execution.session.objects(&resource).changes();
-                            requeue.follow(&ctx, changes, |change| {
-                                change.newest().and_then(|object| work_of(object))
-                            });
-                        }
-                    }
-                }
-                execution.sync(&key).await
-            }
+            let execution = execution.clone();
+            async move { execution.sync(&key).await }
         })
         .await;
 }

@@ -1,6 +1,7 @@
 //! What is written to a member for an object, as a pure function of what is wanted and what is there.
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use api_types::names::{annotation, label};
 use controller_kit::ObjectKey;
@@ -161,13 +162,20 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// What of an object the member's own controllers do not touch: by it a change from outside is noticed.
+/// What an object looked like. Kept instead of the object, which may be a mebibyte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+/// Of what the member's own controllers do not touch: by it a change from outside is noticed.
 #[must_use]
-pub fn content(object: &Value) -> Value {
-    let mut content = object.clone();
-    json::remove(&mut content, &["metadata"]);
-    json::remove(&mut content, &["status"]);
-    content
+pub fn fingerprint(object: &Value) -> Fingerprint {
+    let mut hasher = DefaultHasher::new();
+    let fields = object.as_object().into_iter().flatten();
+    for (field, value) in fields.filter(|(field, _)| !["metadata", "status"].contains(&field.as_str())) {
+        field.hash(&mut hasher);
+        value.hash(&mut hasher);
+    }
+    Fingerprint(hasher.finish())
 }
 
 #[cfg(test)]

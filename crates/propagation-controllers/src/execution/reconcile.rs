@@ -1,6 +1,6 @@
 //! Works on one member: removes what Works that are going brought there, applies the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,13 +15,16 @@ use super::index::WorkIndex;
 use super::losses::{Losses, News};
 use super::member::{Member, MemberFailure};
 use super::memory::{Memory, ObjectName};
-use super::object::{Look, Step, content, is_managed, step};
+use super::object::{Look, Step, fingerprint, is_managed, step};
+use super::slow_lane::{SlowLane, Turn};
+use super::unserved::Unserved;
 use super::writer::{self, Spoken};
 use crate::interpreter::{InterpretError, Interpreter};
-use crate::members::{BY_WORK, Reach, Session, work_of_value};
-use crate::objects::{api_resource, key_of, reference, reference_of_cluster};
+use crate::json;
+use crate::kinds::{Kind, group_of};
+use crate::members::{BY_WORK, Interests, Reach, Session, work_of_value};
+use crate::objects::{key_of, reference, reference_of_cluster, to_value};
 use crate::work_status::reconcile::statuses;
-use crate::{json, kinds};
 
 /// Reason of the event about objects that a member has lost.
 const OBJECTS_LOST: &str = "ObjectsLost";
@@ -64,6 +67,9 @@ pub struct MemberExecution {
     pub(super) cluster: ClusterName,
     pub(super) session: Arc<Session>,
     pub(super) member: Member,
+    pub(super) interests: Interests,
+    pub(super) unserved: Arc<Unserved>,
+    pub(super) slow: SlowLane,
     pub(super) works: WorkIndex,
     pub(super) interpreter: Arc<dyn Interpreter>,
     pub(super) told: Told,
@@ -105,6 +111,8 @@ impl MemberExecution {
     pub async fn sync(&self, key: &ObjectKey) -> Result<Next, Failure> {
         let Some(work) = self.works.get(key) else {
             self.memory.forget(key);
+            self.unserved.forget(key);
+            self.interests.forget(key);
             return Ok(Next::Done);
         };
         if work.metadata.deletion_timestamp.is_some() {
@@ -124,7 +132,7 @@ impl MemberExecution {
         }
         let mut removal = Removal::Gone;
         let preserve = work.spec.preserve_resources_on_deletion == Some(true);
-        for object in self.brought_by(&key, work).await? {
+        for object in self.brought_by(&key, work) {
             let one = if preserve {
                 self.let_go(&key, &object).await?
             } else {
@@ -146,7 +154,7 @@ impl MemberExecution {
     }
 
     /// What the Work asks for, and what it asked for before and no longer does.
-    async fn brought_by(&self, key: &ObjectKey, work: &Work) -> Result<Vec<Value>, Failure> {
+    fn brought_by(&self, key: &ObjectKey, work: &Work) -> Vec<Value> {
         let mut objects: Vec<Value> = work
             .spec
             .workload
@@ -154,80 +162,80 @@ impl MemberExecution {
             .iter()
             .map(|Manifest(m)| m.clone())
             .collect();
-        objects.extend(self.left_behind(key, work).await?);
-        Ok(objects)
+        objects.extend(self.left_behind(key, work));
+        objects
     }
 
-    /// Objects in the member that come from this Work but are not in it any more.
-    async fn left_behind(&self, key: &ObjectKey, work: &Work) -> Result<Vec<Value>, Failure> {
-        let wanted = |kind: &str, object: &ObjectKey| {
-            work.spec
-                .workload
-                .manifests
-                .iter()
-                .any(|Manifest(m)| json::text(m, "/kind") == kind && key_of(m) == *object)
-        };
+    /// Objects in the member that come from this Work but are not in it any more, of whatever kind.
+    fn left_behind(&self, key: &ObjectKey, work: &Work) -> Vec<Value> {
+        let manifests = &work.spec.workload.manifests;
+        let mut known: BTreeSet<ObjectName> = manifests.iter().map(|Manifest(m)| ObjectName::of(m)).collect();
         let mut found = Vec::new();
-        for kind in kinds::templates().into_iter().chain([kinds::namespace()]) {
-            let Some(store) = self.session.objects_if_followed(&kind.api_resource()) else {
+        for followed in self.session.followed() {
+            let Some(store) = followed.store_if_read() else {
                 continue;
             };
             for object in store.by_index(BY_WORK, &key.to_string()) {
-                let object_key = ObjectKey::of(object.as_ref());
-                if !wanted(kind.kind(), &object_key) {
-                    found.push(crate::objects::to_value(&kind, &object));
+                let object = to_value(followed.kind(), &object);
+                if known.insert(ObjectName::of(&object)) {
+                    found.push(object);
                 }
             }
         }
         // Of an earlier life of this process: what its status speaks of.
         for item in work.status.iter().flat_map(|status| &status.manifest_statuses) {
             let identifier = &item.identifier;
-            let namespace = Some(identifier.namespace.clone()).filter(|namespace| !namespace.is_empty());
-            let object_key = ObjectKey {
-                namespace,
-                name: identifier.name.clone(),
-            };
-            let known = found
-                .iter()
-                .any(|m| json::text(m, "/kind") == identifier.kind && key_of(m) == object_key);
-            if wanted(&identifier.kind, &object_key) || known {
-                continue;
-            }
+            let namespace = Some(&identifier.namespace).filter(|namespace| !namespace.is_empty());
             let version = match identifier.group.as_str() {
                 "" => identifier.version.clone(),
                 group => format!("{group}/{}", identifier.version),
             };
-            found.push(json!({"apiVersion": version, "kind": identifier.kind,
-                "metadata": {"namespace": object_key.namespace, "name": object_key.name}}));
+            let object = json!({"apiVersion": version, "kind": identifier.kind,
+                "metadata": {"namespace": namespace, "name": identifier.name}});
+            if known.insert(ObjectName::of(&object)) {
+                found.push(object);
+            }
         }
-        Ok(found)
+        found
     }
 
     /// Deletes an object that Karmada made for this Work; leaves any other.
     async fn remove_object(&self, work: &ObjectKey, manifest: &Value) -> Result<Removal, Failure> {
         let failed = |failure| self.failed(manifest, failure);
-        let Some(observed) = self.member.live(manifest).await.map_err(failed)? else {
+        let Some((kind, observed)) = self.there(manifest).await.map_err(failed)? else {
             return Ok(Removal::Gone);
         };
         if !is_managed(&observed) || work_of_value(&observed).is_some_and(|other| other != *work) {
             return Ok(Removal::Gone);
         }
         if observed.pointer("/metadata/deletionTimestamp").is_none() {
-            self.member.delete(&observed).await.map_err(failed)?;
-            let kind = json::text(manifest, "/kind");
-            tracing::info!(cluster = %self.cluster, work = %work, kind, object = %key_of(manifest), "removed");
-            self.memory.left(work, &memory_key(manifest));
-            if self.member.live(manifest).await.map_err(failed)?.is_none() {
+            self.member.delete(&kind, &observed).await.map_err(failed)?;
+            let (what, object) = (kind.kind(), key_of(manifest));
+            tracing::info!(cluster = %self.cluster, work = %work, kind = what, %object, "removed");
+            self.memory.left(work, &ObjectName::of(manifest));
+            if self.member.live(&kind, manifest).await.map_err(failed)?.is_none() {
                 return Ok(Removal::Gone);
             }
         }
         Ok(Removal::Going)
     }
 
+    /// The object as it is in the member now. Of a kind that the member does not serve there is none; nor is there one
+    /// of what is no manifest of an object.
+    async fn there(&self, manifest: &Value) -> Result<Option<(Kind, Value)>, MemberFailure> {
+        let kind = match self.member.kind_of(manifest).await {
+            Ok(kind) => kind,
+            Err(MemberFailure::NotServed { .. } | MemberFailure::Incomplete(_)) => return Ok(None),
+            Err(failure) => return Err(failure),
+        };
+        let observed = self.member.live(&kind, manifest).await?;
+        Ok(observed.map(|observed| (kind, observed)))
+    }
+
     /// Takes our marks off an object that the owner wants to keep.
     async fn let_go(&self, work: &ObjectKey, manifest: &Value) -> Result<Removal, Failure> {
         let failed = |failure| self.failed(manifest, failure);
-        let Some(observed) = self.member.live(manifest).await.map_err(failed)? else {
+        let Some((kind, observed)) = self.there(manifest).await.map_err(failed)? else {
             return Ok(Removal::Gone);
         };
         if !is_managed(&observed) || work_of_value(&observed).is_some_and(|other| other != *work) {
@@ -254,10 +262,10 @@ impl MemberExecution {
         let patch = json!({"metadata": {"resourceVersion": observed["metadata"]["resourceVersion"],
             "labels": gone("/metadata/labels"), "annotations": gone("/metadata/annotations")}});
         self.member
-            .patch(&observed, &kube::api::Patch::Merge(patch))
+            .patch(&kind, &observed, &kube::api::Patch::Merge(patch))
             .await
             .map_err(failed)?;
-        self.memory.left(work, &memory_key(manifest));
+        self.memory.left(work, &ObjectName::of(manifest));
         Ok(Removal::Gone)
     }
 
@@ -267,57 +275,103 @@ impl MemberExecution {
             return Ok(Next::Done);
         }
         let manifests = &work.spec.workload.manifests;
-        let mut problem = None;
-        let mut succeeded = 0;
-        let mut present = BTreeMap::new();
+        let mut tried = Vec::new();
         for Manifest(manifest) in manifests {
-            match self.apply_object(key, work, manifest).await {
-                Ok(object) => {
-                    succeeded += 1;
-                    present.insert(memory_key(manifest), object);
-                }
-                Err(reason) => problem = problem.or(Some(reason)),
+            let kind = self.member.kind_of(manifest).await;
+            if let Ok(kind) = &kind {
+                // Followed before anything is asked about it, so that no change of it is missed.
+                let _ = self.interests.need(key, kind);
+            }
+            tried.push((manifest, kind));
+        }
+        let kinds: Vec<Kind> = tried
+            .iter()
+            .filter_map(|(_, kind)| kind.as_ref().ok().cloned())
+            .collect();
+        let _turn = match self.slow.turn(&kinds) {
+            Turn::Now(turn) => turn,
+            Turn::After(later) => return Ok(Next::After(later)),
+        };
+        let mut present = BTreeMap::new();
+        let mut problems = Vec::new();
+        for (manifest, kind) in tried {
+            let applied = match kind {
+                Ok(kind) => self.apply_object(key, work, &kind, manifest).await,
+                Err(failure) => Err(Trouble::Member(failure)),
+            };
+            match applied {
+                Ok(object) => drop(present.insert(ObjectName::of(manifest), object)),
+                Err(trouble) => problems.push(trouble),
             }
         }
-        if problem.is_none() {
-            for object in self.left_behind(key, work).await? {
+        if problems.is_empty() {
+            for object in self.left_behind(key, work) {
                 self.remove_object(key, &object).await?;
             }
+            self.interests.only(key, &kinds);
         }
-        let applied = match &problem {
+        let applied = match problems.first() {
             None => Applied::All,
             Some(problem) => Applied::Failed {
-                succeeded,
+                succeeded: manifests.len() - problems.len(),
                 total: manifests.len(),
-                problem: problem.clone(),
+                problem: in_short(problem.to_string()),
             },
         };
-        let observed = |manifest: &Value| present.get(&memory_key(manifest)).cloned();
+        self.say(key, work, &applied, &present).await?;
+        self.look_again(key, work, &applied, &problems)
+    }
+
+    /// Says on the Work how applying it ended, if that is news.
+    async fn say(
+        &self,
+        key: &ObjectKey,
+        work: &Work,
+        applied: &Applied,
+        present: &BTreeMap<ObjectName, Value>,
+    ) -> Result<(), Failure> {
+        if self.memory.already_said(key, work).as_ref() == Some(applied) {
+            return Ok(());
+        }
+        let observed = |manifest: &Value| present.get(&ObjectName::of(manifest)).cloned();
         // What cannot be read is for workStatus to say.
         let first = statuses(key, work, observed, self.interpreter.as_ref()).unwrap_or_default();
-        if self.memory.already_said(key, work).as_ref() != Some(&applied) {
-            let spoken = writer::say_applied(&self.ctx, work, &applied, &first).await?;
-            if spoken == Spoken::News && applied == Applied::All {
-                self.tell_applied(key, work);
-            }
-            self.memory.said(key, work, applied);
+        let spoken = writer::say_applied(&self.ctx, work, applied, &first).await?;
+        if spoken == Spoken::News && *applied == Applied::All {
+            self.tell_applied(key, work);
         }
-        match problem {
-            None => Ok(Next::Done),
-            Some(problem) => {
-                for Manifest(manifest) in manifests {
-                    let note = format!(
-                        "Failed to apply resource({}) to cluster {}: {problem}",
-                        key_of(manifest),
-                        self.cluster
-                    );
-                    self.publish(work, manifest, EventType::Warning, "SyncFailed", note);
-                }
-                Err(Failure::NotApplied {
-                    cluster: self.cluster.clone(),
-                    problem,
-                })
-            }
+        self.memory.said(key, work, applied.clone());
+        Ok(())
+    }
+
+    /// When a Work is looked at again whose objects are not all as wanted: after its back-off, but what only waits for its
+    /// kind when that may be served.
+    fn look_again(
+        &self,
+        key: &ObjectKey,
+        work: &Work,
+        applied: &Applied,
+        problems: &[Trouble],
+    ) -> Result<Next, Failure> {
+        let Applied::Failed { problem, .. } = applied else {
+            self.unserved.forget(key);
+            return Ok(Next::Done);
+        };
+        for Manifest(manifest) in &work.spec.workload.manifests {
+            let object = key_of(manifest);
+            let note = format!(
+                "Failed to apply resource({object}) to cluster {}: {problem}",
+                self.cluster
+            );
+            self.publish(work, manifest, EventType::Warning, "SyncFailed", note);
+        }
+        let missing: Option<Vec<&str>> = problems.iter().map(Trouble::missing_group).collect();
+        match missing.as_deref() {
+            Some([group, ..]) => Ok(Next::After(self.unserved.wait(key, group))),
+            _ => Err(Failure::NotApplied {
+                cluster: self.cluster.clone(),
+                problem: problem.clone(),
+            }),
         }
     }
 
@@ -338,7 +392,7 @@ impl MemberExecution {
 
     /// An object that was applied was not there any more. One line and one event for all that is missed at a time: a
     /// member that comes back empty has lost everything.
-    fn tell_lost(&self, work: &ObjectKey, of: &Work, (kind, object): &ObjectName) {
+    fn tell_lost(&self, work: &ObjectKey, of: &Work, ObjectName { kind, key: object, .. }: &ObjectName) {
         if self.losses.count() == News::No {
             tracing::debug!(cluster = %self.cluster, %work, kind, %object, "gone from the member, applied again");
             return;
@@ -364,18 +418,31 @@ impl MemberExecution {
     }
 
     /// Returns the object as it then is in the member.
-    async fn apply_object(&self, key: &ObjectKey, work: &Work, manifest: &Value) -> Result<Value, String> {
-        let text = |failure: MemberFailure| failure.to_string();
-        let observed = self.member.known(manifest).await.map_err(text)?;
-        match self.carry_out(key, work, manifest, observed.as_ref()).await {
+    async fn apply_object(
+        &self,
+        key: &ObjectKey,
+        work: &Work,
+        kind: &Kind,
+        manifest: &Value,
+    ) -> Result<Value, Trouble> {
+        let applied = self.bring(key, work, kind, manifest).await;
+        match &applied {
+            Err(Trouble::Member(MemberFailure::TimedOut(_))) => self.slow.timed_out(kind),
+            _ => self.slow.answered(kind),
+        }
+        applied
+    }
+
+    async fn bring(&self, key: &ObjectKey, work: &Work, kind: &Kind, manifest: &Value) -> Result<Value, Trouble> {
+        let followed = self.interests.need(key, kind);
+        let observed = self.member.known(&followed, manifest).await?;
+        match self.carry_out(key, work, kind, manifest, observed.as_ref()).await {
             // What we had read was old: once more from what is there now.
             Err(Trouble::Member(failure)) if failure.is_outdated() => {
-                let observed = self.member.live(manifest).await.map_err(text)?;
-                self.carry_out(key, work, manifest, observed.as_ref())
-                    .await
-                    .map_err(|trouble| trouble.to_string())
+                let observed = self.member.live(kind, manifest).await?;
+                self.carry_out(key, work, kind, manifest, observed.as_ref()).await
             }
-            other => other.map_err(|trouble| trouble.to_string()),
+            other => other,
         }
     }
 
@@ -383,11 +450,12 @@ impl MemberExecution {
         &self,
         key: &ObjectKey,
         work: &Work,
+        kind: &Kind,
         manifest: &Value,
         observed: Option<&Value>,
     ) -> Result<Value, Trouble> {
-        let name = memory_key(manifest);
-        let drifted = observed.is_some_and(|observed| self.memory.has_drifted(key, &name, &content(observed)));
+        let name = ObjectName::of(manifest);
+        let drifted = observed.is_some_and(|observed| self.memory.has_drifted(key, &name, fingerprint(observed)));
         let applied = is_applied(work) || self.memory.already_said(key, work) == Some(Applied::All);
         let look = match (applied, drifted) {
             (false, _) => Look::NewVersion,
@@ -398,15 +466,15 @@ impl MemberExecution {
             Step::Leave => return Ok(observed.cloned().unwrap_or_default()),
             Step::Conflict(reason) => return Err(Trouble::Conflict(reason)),
             Step::Create(object) => {
-                let created = self.member.create(&object).await?;
+                let created = self.member.create(kind, &object).await?;
                 if applied {
                     self.tell_lost(key, work, &name);
                 }
                 created
             }
-            Step::Replace(object) => self.member.replace(&object).await?,
+            Step::Replace(object) => self.member.replace(kind, &object).await?,
         };
-        self.memory.wrote(key, name, content(&written));
+        self.memory.wrote(key, name, fingerprint(&written));
         Ok(written)
     }
 
@@ -418,20 +486,17 @@ impl MemberExecution {
             failure,
         }
     }
-
-    /// Follows the kinds that the Work brings, so that changes in the member come back to it.
-    pub(super) fn kinds_of(work: &Work) -> Vec<kube::core::ApiResource> {
-        work.spec
-            .workload
-            .manifests
-            .iter()
-            .map(|Manifest(manifest)| api_resource(manifest))
-            .collect()
-    }
 }
 
-fn memory_key(manifest: &Value) -> ObjectName {
-    (json::text(manifest, "/kind").to_owned(), key_of(manifest))
+/// A member's words may be long; those who read a condition read its beginning, and its length is limited.
+fn in_short(mut words: String) -> String {
+    const MAX_BYTES: usize = 4_096;
+    if words.len() > MAX_BYTES {
+        let end = (0..=MAX_BYTES).rev().find(|at| words.is_char_boundary(*at));
+        words.truncate(end.unwrap_or(0));
+        words.push('…');
+    }
+    words
 }
 
 /// The template in the control plane has the manifest's name, and the UID that an annotation holds.
@@ -453,4 +518,14 @@ enum Trouble {
     Interpret(#[from] InterpretError),
     #[error("{0}")]
     Conflict(String),
+}
+
+impl Trouble {
+    /// The API group of which the member lacks a kind, if that is the trouble.
+    fn missing_group(&self) -> Option<&str> {
+        match self {
+            Self::Member(MemberFailure::NotServed { api_version, .. }) => Some(group_of(api_version)),
+            _ => None,
+        }
+    }
 }

@@ -3,6 +3,8 @@
 //! A session lasts as long as its cluster stays Ready and its address and credentials stay the same: what a session
 //! has read of the member was read after the member came back.
 
+mod followed;
+mod interests;
 mod reach;
 mod session;
 mod supervise;
@@ -11,6 +13,8 @@ use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use controller_kit::{ObjectKey, Store};
 
+pub use followed::{FollowedKind, Unread};
+pub use interests::Interests;
 pub use reach::Reach;
 pub use session::{BY_WORK, Pool, Session, work_of, work_of_value};
 pub use supervise::per_ready_member;

@@ -5,12 +5,14 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use api_types::ClusterName;
-use controller_kit::{Context, Informer, Informers, MemberError, MemberTarget, Scope, Store};
+use controller_kit::{Context, Informers, MemberError, MemberTarget};
 use kube::Client;
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::DynamicObject;
 use parking_lot::Mutex;
 
+use super::followed::FollowedKind;
 use crate::json;
+use crate::kinds::{Kind, Kinds};
 
 /// Selects the objects that the control plane made in a member; nothing else of it is read or held.
 pub const MANAGED_OBJECTS: &str = "karmada.io/managed=true";
@@ -26,36 +28,31 @@ pub struct Session {
     pub client: Client,
     /// Time limit of one request.
     pub request_timeout: Duration,
+    /// What it serves, as far as somebody had to know.
+    pub kinds: Kinds,
     informers: Informers,
-    followed: Mutex<BTreeMap<String, Informer<DynamicObject>>>,
+    followed: Mutex<BTreeMap<Kind, Weak<FollowedKind>>>,
 }
 
 impl Session {
-    /// The objects of a kind that the control plane made in this member.
+    /// The objects of a kind that the control plane made in this member; followed while anybody holds this.
     #[must_use]
-    pub fn objects(&self, resource: &ApiResource) -> Informer<DynamicObject> {
-        let informer = self
-            .informers
-            .get::<DynamicObject>(Scope::all().labels(MANAGED_OBJECTS), resource);
-        informer.index(BY_WORK, |object: &DynamicObject| {
-            work_of(object).map(|key| key.to_string()).into_iter().collect()
-        });
-        self.followed
-            .lock()
-            .entry(followed_key(resource))
-            .or_insert_with(|| informer.clone());
-        informer
+    pub fn follow(&self, kind: &Kind) -> Arc<FollowedKind> {
+        let mut followed = self.followed.lock();
+        if let Some(same) = followed.get(kind).and_then(Weak::upgrade) {
+            return same;
+        }
+        followed.retain(|_, kind| kind.strong_count() > 0);
+        let new = Arc::new(FollowedKind::begin(kind, self.informers.for_a_while()));
+        followed.insert(kind.clone(), Arc::downgrade(&new));
+        new
     }
 
-    /// The same, where somebody has asked for the kind and it is read; asking does not begin to follow it.
+    /// All kinds that somebody follows.
     #[must_use]
-    pub fn objects_if_followed(&self, resource: &ApiResource) -> Option<Store<DynamicObject>> {
-        self.followed.lock().get(&followed_key(resource))?.store_if_synced()
+    pub fn followed(&self) -> Vec<Arc<FollowedKind>> {
+        self.followed.lock().values().filter_map(Weak::upgrade).collect()
     }
-}
-
-fn followed_key(resource: &ApiResource) -> String {
-    format!("{}/{}", resource.api_version, resource.plural)
 }
 
 impl Drop for Session {
@@ -121,6 +118,7 @@ impl Pool {
         let client = ctx.members.connect(&identity.target)?;
         let session = Arc::new(Session {
             informers: ctx.informers.for_member(cluster.as_str(), client.clone()),
+            kinds: Kinds::of(client.clone()),
             cluster: cluster.clone(),
             client,
             request_timeout: identity.target.request_timeout,

@@ -6,7 +6,7 @@
 pub mod reconcile;
 mod writer;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,8 +22,10 @@ use self::writer::Outcome;
 use crate::MemberFlags;
 use crate::execution::index::WorkIndex;
 use crate::interpreter::{Interpreter, Native};
-use crate::members::{Pool, Reach, Session, per_ready_member, work_of};
-use crate::objects::{api_resource, key_of};
+use crate::json;
+use crate::kinds::Kind;
+use crate::members::{Interests, Pool, Reach, Session, per_ready_member, work_of};
+use crate::objects::{key_of, to_value};
 
 /// Tries against a Work that others write at the same time, before it waits its turn again.
 const TRIES: u32 = 4;
@@ -67,31 +69,40 @@ fn changes_objects(change: &Change<Work>) -> bool {
     };
     let reported = |work: &Arc<Work>| work.status.as_ref().map(|status| status.manifest_statuses.clone());
     before.metadata.generation != after.metadata.generation
-        || dealt_with(before) != dealt_with(after)
+        || spoken_of(before) != spoken_of(after)
         || reported(before) != reported(after)
 }
 
-/// The version of the Work that execution has spoken of last.
-fn dealt_with(work: &Work) -> Option<i64> {
+/// The version of the Work that execution has spoken of last, and what it said.
+fn spoken_of(work: &Work) -> Option<(Option<i64>, String)> {
     let all = work
         .status
         .as_ref()
         .map(|status| status.conditions.as_slice())
         .unwrap_or_default();
-    conditions::get(all, work_condition::APPLIED)?.observed_generation
+    conditions::get(all, work_condition::APPLIED).map(|applied| (applied.observed_generation, applied.status.clone()))
+}
+
+/// The version of the Work that execution has spoken of last.
+fn dealt_with(work: &Work) -> Option<i64> {
+    spoken_of(work).and_then(|(generation, _)| generation)
 }
 
 async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concurrency: usize) {
     let queue: WorkQueue<ObjectKey> = WorkQueue::for_member("workStatus", session.cluster.as_str(), &ctx);
+    let concerned = |_: &Kind, change: &Change<DynamicObject>| {
+        let object = change.newest();
+        object.and_then(|object| work_of(object)).into_iter().collect()
+    };
+    let interests = Interests::new(&ctx, &session, &queue, Arc::new(concerned));
     let _served = works.serve(&session.cluster, &queue);
     let member = Arc::new(MemberStatus {
         ctx: ctx.clone(),
         session,
         works,
         interpreter: Arc::new(Native),
-        followed: parking_lot::Mutex::default(),
+        interests,
         waiting: parking_lot::Mutex::default(),
-        queue: queue.clone(),
     });
     queue
         .run(&ctx, concurrency, move |key| {
@@ -106,33 +117,28 @@ struct MemberStatus {
     session: Arc<Session>,
     works: WorkIndex,
     interpreter: Arc<dyn Interpreter>,
-    followed: parking_lot::Mutex<BTreeSet<String>>,
+    interests: Interests,
     /// Until when execution is given time for a version of a Work.
     waiting: parking_lot::Mutex<BTreeMap<ObjectKey, (Option<i64>, Instant)>>,
-    queue: WorkQueue<ObjectKey>,
 }
 
 impl MemberStatus {
     async fn sync(&self, key: &ObjectKey) -> Result<Next, anyhow::Error> {
         let Some(work) = self.works.get(key) else {
-            self.waiting.lock().remove(key);
+            self.forget(key);
             return Ok(Next::Done);
         };
         if work.metadata.deletion_timestamp.is_some() {
-            self.waiting.lock().remove(key);
+            self.forget(key);
             return Ok(Next::Done);
         }
         if let Some(left) = self.left_for_execution(key, &work) {
             return Ok(Next::After(left));
         }
-        let stores = self.stores(&work).await?;
+        let stores = self.stores(key, &work).await?;
         let observed = |manifest: &Value| {
-            let object = stores.get(&kind_key(manifest))?.get(&key_of(manifest))?;
-            let mut value = serde_json::to_value(object.as_ref()).unwrap_or_default();
-            for field in ["apiVersion", "kind"] {
-                value[field] = manifest[field].clone();
-            }
-            Some(value)
+            let (kind, store) = stores.iter().find(|(kind, _)| is_of(manifest, kind))?;
+            Some(to_value(kind, store.get(&key_of(manifest))?.as_ref()))
         };
         let items = match reconcile::statuses(key, &work, observed, self.interpreter.as_ref()) {
             Ok(items) => items,
@@ -182,31 +188,39 @@ impl MemberStatus {
         }
     }
 
-    /// What is there of the Work's kinds; each is followed from the first time on.
-    async fn stores(&self, work: &Work) -> Result<BTreeMap<String, Store<DynamicObject>>, anyhow::Error> {
-        let mut stores = BTreeMap::new();
+    /// What is there of the Work's kinds, which are followed from now on. What the member does not serve is left out:
+    /// there is nothing of it, and execution says so.
+    async fn stores(&self, key: &ObjectKey, work: &Work) -> Result<Vec<(Kind, Store<DynamicObject>)>, anyhow::Error> {
+        let (mut stores, mut kinds) = (Vec::new(), Vec::new());
         for Manifest(manifest) in &work.spec.workload.manifests {
-            let kind = kind_key(manifest);
-            let objects = self.session.objects(&api_resource(manifest));
-            if self.followed.lock().insert(kind.clone()) {
-                self.queue.follow(&self.ctx, objects.changes(), |change| {
-                    change.newest().and_then(|object| work_of(object))
-                });
+            let (api_version, kind) = (json::text(manifest, "/apiVersion"), json::text(manifest, "/kind"));
+            if api_version.is_empty() || kind.is_empty() {
+                continue;
             }
+            let Some(kind) = self.session.kinds.look_up(api_version, kind).await? else {
+                continue;
+            };
+            let followed = self.interests.need(key, &kind);
             let limit = self.session.request_timeout;
-            let store = tokio::time::timeout(limit, objects.synced()).await.map_err(|_| {
+            let store = followed.read(limit).await.map_err(|_| {
                 anyhow::anyhow!(
                     "cluster {}: {kind} could not be listed within {limit:?}",
                     self.session.cluster
                 )
-            })??;
-            stores.insert(kind, store);
+            })?;
+            stores.push((kind.clone(), store));
+            kinds.push(kind);
         }
+        self.interests.only(key, &kinds);
         Ok(stores)
+    }
+
+    fn forget(&self, key: &ObjectKey) {
+        self.waiting.lock().remove(key);
+        self.interests.forget(key);
     }
 }
 
-fn kind_key(manifest: &Value) -> String {
-    let resource = api_resource(manifest);
-    format!("{}/{}", resource.api_version, resource.plural)
+fn is_of(manifest: &Value, kind: &Kind) -> bool {
+    json::text(manifest, "/kind") == kind.kind() && json::text(manifest, "/apiVersion") == kind.api_version()
 }

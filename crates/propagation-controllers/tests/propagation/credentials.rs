@@ -174,3 +174,70 @@ async fn nothing_is_kept_of_a_member_whose_cluster_is_gone() {
     })
     .await;
 }
+
+/// Answers 401 to whoever comes with another token than the one that counts.
+struct Doorkeeper<M> {
+    roads: M,
+    expired: kube_sandbox::Sandbox,
+    token: Mutex<String>,
+}
+
+impl<M: ConnectMember> ConnectMember for Doorkeeper<M> {
+    fn connect(&self, target: &MemberTarget) -> Result<kube::Client, MemberError> {
+        if target.token.as_deref() == Some(self.token.lock().as_str()) {
+            self.roads.connect(target)
+        } else {
+            Ok(self.expired.client())
+        }
+    }
+}
+
+// A token that has expired: the member's word, and as soon as the Secret holds a new one that one is used.
+#[tokio::test(start_paused = true)]
+async fn a_new_token_is_used_as_soon_as_it_is_there() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2"]);
+        let clock = world.clock.clone();
+        let expired = kube_sandbox::Sandbox::new(kube_sandbox::SandboxOptions::new(Arc::new(move || clock.now())));
+        let unauthorized = Effect::Error {
+            code: 401,
+            reason: "Unauthorized".into(),
+            message: "Unauthorized".into(),
+        };
+        expired.faults().inject(Match::any(), unauthorized);
+        let members = Arc::new(Doorkeeper {
+            roads: world.roads(),
+            expired,
+            token: Mutex::new("second".to_owned()),
+        });
+        let set_token = |world: &World, token: &str| {
+            let token = if token == "second" { "c2Vjb25k" } else { "dGhpcmQ=" };
+            for name in ["m1", "m2"] {
+                world.put(
+                    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "karmada-cluster", "name": name},
+                    "data": {"token": token}}),
+                );
+            }
+        };
+        let log = Recording::start("debug", &world.clock).unwrap();
+        world.start_reaching("*", members.clone()).await;
+        config_on_both(&world).await;
+        // Long enough for every wait to have become long.
+        world.pass(3_600_000).await;
+        assert_eq!(value_on(&world, "m1"), None);
+        let message = world.item("c-configmap", "m1")["appliedMessage"].clone();
+        assert!(message.as_str().unwrap().ends_with("HTTP 401: Unauthorized"), "{message}");
+        set_token(&world, "second");
+        world.pass(1_000).await;
+        assert_eq!(
+            (value_on(&world, "m1").as_deref(), value_on(&world, "m2").as_deref()),
+            (Some("v"), Some("v"))
+        );
+        let lines = log.lines();
+        assert!(
+            !lines.iter().any(|line| line.contains("second") || line.contains("c2Vjb25k")),
+            "secrets are never logged"
+        );
+    })
+    .await;
+}

@@ -11,9 +11,12 @@
 mod clocks;
 mod credentials;
 mod failures;
+mod handmade;
 mod interleavings;
+mod kinds;
 mod lifecycle;
 mod members;
 mod purge_modes;
+mod refusals;
 mod story;
 mod world;
