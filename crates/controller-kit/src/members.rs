@@ -60,13 +60,24 @@ impl MemberTarget {
 
 impl std::fmt::Debug for MemberTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The token stays out of logs.
+        // Token and passwords stay out of logs.
         f.debug_struct("MemberTarget")
             .field("name", &self.name)
             .field("api_endpoint", &self.api_endpoint)
-            .field("proxy_url", &self.proxy_url)
+            .field("proxy_url", &self.proxy_url.as_deref().map(without_credentials))
             .finish_non_exhaustive()
     }
+}
+
+/// A URL as it may be shown: user and password, if it has any, are not.
+fn without_credentials(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let Some(end) = authority.rfind('@') else {
+        return url.to_owned();
+    };
+    let separator = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{separator}***{}", &rest[end..])
 }
 
 /// Why no client could be made for a member. Whether the member answers is not known at that point.
@@ -87,7 +98,7 @@ pub enum MemberError {
     Proxy {
         /// Cluster name.
         cluster: String,
-        /// The field's value.
+        /// The field's value, without user and password.
         proxy: String,
         /// What is wrong with it.
         why: String,
@@ -154,9 +165,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_token_stays_out_of_logs() {
+    fn secrets_stay_out_of_logs() {
         let mut target = MemberTarget::new("member1", "https://10.0.0.1:6443");
         target.token = Some("secret-token".to_owned());
-        assert!(!format!("{target:?}").contains("secret-token"));
+        target.proxy_url = Some("http://me:secret-word@proxy:3128/".to_owned());
+        let shown = format!("{target:?}");
+        assert!(
+            !shown.contains("secret") && shown.contains("http://***@proxy:3128/"),
+            "{shown}"
+        );
     }
 }

@@ -8,9 +8,12 @@ use kube::Client;
 use kube::client::AuthError;
 use parking_lot::Mutex;
 
-use super::{ConnectMember, MemberError, MemberTarget, TlsVerification};
+use super::{ConnectMember, MemberError, MemberTarget, TlsVerification, without_credentials};
 use crate::api_client::with_time_limit;
 use crate::connect::{client_for, parse_ca_bundle};
+
+/// What a proxy may speak.
+const PROXY_SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 
 /// Members over HTTP(S). Keeps one client a member name, replaced when its target changes, until it is forgotten.
 #[derive(Default)]
@@ -52,24 +55,25 @@ impl HttpMembers {
             config.root_cert = Some(certificates);
         }
         if let Some(proxy) = &target.proxy_url {
-            let parsed = proxy.parse().map_err(|why: http::uri::InvalidUri| MemberError::Proxy {
+            let refused = |why: &str| MemberError::Proxy {
                 cluster: cluster(),
-                proxy: proxy.clone(),
-                why: why.to_string(),
-            })?;
+                proxy: without_credentials(proxy),
+                why: why.to_owned(),
+            };
+            let parsed: http::Uri = proxy
+                .parse()
+                .map_err(|why: http::uri::InvalidUri| refused(&why.to_string()))?;
+            if !PROXY_SCHEMES.contains(&parsed.scheme_str().unwrap_or_default()) || parsed.host().is_none() {
+                return Err(refused(
+                    "it needs a scheme out of http, https and socks5, and a host, as in http://10.0.0.1:3128",
+                ));
+            }
             config.proxy_url = Some(parsed);
         }
         config.accept_invalid_certs = target.verification == TlsVerification::Skip;
         config.auth_info.token = target.token.clone().map(Into::into);
         config.connect_timeout = Some(target.request_timeout);
         client_for(config, target.request_timeout).map_err(|error| match error {
-            kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
-                MemberError::Proxy {
-                    cluster: cluster(),
-                    proxy: target.proxy_url.clone().unwrap_or_default(),
-                    why: error.to_string(),
-                }
-            }
             kube::Error::Auth(AuthError::InvalidBearerToken(_)) => MemberError::Token { cluster: cluster() },
             other => MemberError::Client {
                 cluster: cluster(),
@@ -138,6 +142,16 @@ mod tests {
         Some("::"),
         "cluster member1: spec.proxyURL \"::\" cannot be used"
     )]
+    #[case(
+        "https://10.0.0.1:6443",
+        Some("ftp://me:hidden@proxy:21"),
+        "cluster member1: spec.proxyURL \"ftp://***@proxy:21\" cannot be used: it needs a scheme out of http"
+    )]
+    #[case(
+        "https://10.0.0.1:6443",
+        Some("me:hidden@proxy:3128"),
+        "cluster member1: spec.proxyURL \"***@proxy:3128\" cannot be used"
+    )]
     #[tokio::test]
     async fn unusable_targets_say_which_field(
         #[case] endpoint: &str,
@@ -148,6 +162,18 @@ mod tests {
         target.proxy_url = proxy.map(str::to_owned);
         let error = HttpMembers::new().connect(&target).err().unwrap().to_string();
         assert!(error.contains(expected), "{error}");
+        assert!(!error.contains("hidden"), "{error}");
+    }
+
+    #[rstest]
+    #[case("http://proxy:3128")]
+    #[case("https://me:pa%40ss@proxy:3128")]
+    #[case("socks5://proxy:1080")]
+    #[tokio::test]
+    async fn proxies_of_every_kind_are_used(#[case] proxy: &str) {
+        let mut target = MemberTarget::new("member1", "https://10.0.0.1:6443");
+        target.proxy_url = Some(proxy.to_owned());
+        assert!(HttpMembers::new().connect(&target).is_ok());
     }
 
     #[tokio::test]

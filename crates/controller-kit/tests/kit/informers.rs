@@ -564,7 +564,9 @@ async fn informers_for_a_while_end_alone_and_with_those_they_come_from() {
         }
         let watched = || member.sandbox.faults().count(&watches());
         assert_eq!(watched(), 3, "each has its own");
+        let mut changes = first.of::<ConfigMap>().changes();
         first.stop();
+        assert!(changes.recv().await.is_none());
         assert_eq!(first.of::<ConfigMap>().synced().await.err(), Some(Stopped));
         assert!(second.of::<ConfigMap>().synced().await.is_ok() && of_member.of::<ConfigMap>().synced().await.is_ok());
         of_member.stop();

@@ -13,6 +13,7 @@ mod events;
 mod informers;
 mod leases;
 mod process;
+mod proxy;
 mod queue;
 mod tls;
 mod world;
