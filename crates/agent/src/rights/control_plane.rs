@@ -24,6 +24,12 @@ pub fn control_plane(cluster: &ClusterName, system_namespace: &str) -> Rights {
                 rule("cluster.karmada.io", "clusters", &["create"]),
                 rule_on("cluster.karmada.io", "clusters", &["get", "list", "watch"], own()),
                 rule_on("cluster.karmada.io", "clusters/status", &["patch"], own()),
+                // How objects of kinds with rules of their own are read: the same for every member.
+                rule(
+                    "config.karmada.io",
+                    "resourceinterpretercustomizations",
+                    &["get", "list", "watch"],
+                ),
             ],
         ),
         roles: vec![

@@ -100,7 +100,7 @@ fn read(request: &http::Request<Body>) -> Asked {
 
 /// Whether one rule allows the request; the rule's scope is the caller's matter.
 pub fn covers(rule: &PolicyRule, asked: &Asked) -> bool {
-    let has = |list: &Option<Vec<String>>, wanted: &str| list.iter().flatten().any(|one| one == wanted);
+    let has = |list: &Option<Vec<String>>, wanted: &str| list.iter().flatten().any(|one| one == "*" || one == wanted);
     match asked {
         Asked::Resource {
             verb,

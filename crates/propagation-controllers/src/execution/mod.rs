@@ -37,7 +37,7 @@ use self::slow_lane::SlowLane;
 use self::unserved::Unserved;
 use crate::MemberFlags;
 use crate::binding::index::BY_NAMESPACE;
-use crate::interpreter::Native;
+use crate::interpreter::{self, Interpreting};
 use crate::kinds::Kind;
 use crate::members::{Interests, Pool, Presence, Reach, Session, per_ready_member, presence, work_of};
 use crate::objects::reference_of_cluster;
@@ -53,13 +53,16 @@ pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>
     let Ok(store) = informer.synced().await else {
         return Ok(());
     };
+    let Ok(rules) = interpreter::of(&ctx).await else {
+        return Ok(());
+    };
     let index = WorkIndex::new(store.clone());
     index.dispatch(&ctx, informer.changes(), changes_objects);
     let told = Told::by(&reach);
     let timeout = flags.member_object_timeout;
     let members = per_ready_member(ctx.clone(), reach.clone(), "execution members", pool, timeout, {
         let index = index.clone();
-        move |ctx, session| on_member(ctx, session, index.clone(), told, flags.concurrent_work_syncs)
+        move |ctx, session| on_member(ctx, session, index.clone(), told, rules.clone(), flags.concurrent_work_syncs)
     });
     match reach {
         Reach::PushMembers => {
@@ -93,12 +96,19 @@ fn changes_objects(change: &Change<Work>) -> bool {
 }
 
 /// Works on one member until its group is stopped: deletions first, then everything.
-async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, told: Told, concurrency: usize) {
+async fn on_member(
+    ctx: Context,
+    session: Arc<Session>,
+    works: WorkIndex,
+    told: Told,
+    rules: Interpreting,
+    concurrency: usize,
+) {
     let cluster = session.cluster.clone();
     let queue: WorkQueue<ObjectKey> = WorkQueue::for_member("execution", cluster.as_str(), &ctx);
     let unserved = Arc::new(Unserved::default());
     let (defined, kinds) = (unserved.clone(), session.kinds.clone());
-    let interests = Interests::new(
+    let interests = Arc::new(Interests::new(
         &ctx,
         &session,
         &queue,
@@ -107,14 +117,15 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, told: 
             works.extend(change.newest().and_then(|object| work_of(object)));
             works
         }),
-    );
+    ));
+    let _rules = interests.follow_rules(&rules);
     let execution = Arc::new(MemberExecution {
         ctx: ctx.clone(),
         cluster: cluster.clone(),
         member: Member::new(&ctx, &session),
         session,
         works: works.clone(),
-        interpreter: Arc::new(Native),
+        interpreter: rules.interpreter(),
         told,
         memory: Memory::default(),
         losses: Losses::of(&ctx, &cluster),

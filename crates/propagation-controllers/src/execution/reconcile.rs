@@ -67,7 +67,7 @@ pub struct MemberExecution {
     pub(super) cluster: ClusterName,
     pub(super) session: Arc<Session>,
     pub(super) member: Member,
-    pub(super) interests: Interests,
+    pub(super) interests: Arc<Interests>,
     pub(super) unserved: Arc<Unserved>,
     pub(super) slow: SlowLane,
     pub(super) works: WorkIndex,

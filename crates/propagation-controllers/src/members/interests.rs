@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use super::followed::FollowedKind;
 use super::session::Session;
+use crate::interpreter::{Interpreting, KindName};
 use crate::kinds::Kind;
 
 /// Which Works a change in the member is for.
@@ -66,6 +67,41 @@ impl Interests {
             }
             !interest.works.is_empty()
         });
+    }
+
+    /// The Works that need this kind.
+    #[must_use]
+    pub fn works_of(&self, name: &KindName) -> Vec<ObjectKey> {
+        let kinds = self.kinds.lock();
+        let of_name = kinds
+            .iter()
+            .filter(|(kind, _)| kind.kind() == name.kind && kind.api_version() == name.api_version);
+        of_name
+            .flat_map(|(_, interest)| interest.works.iter().cloned())
+            .collect()
+    }
+
+    /// Brings Works to the queue whose kinds are read by other rules than before, as long as the returned guard lives.
+    #[must_use]
+    pub fn follow_rules(self: &Arc<Self>, rules: &Interpreting) -> TaskGuard {
+        let (interests, mut changes) = (self.clone(), rules.changes());
+        let shutdown = self.ctx.shutdown.clone();
+        let name = format!("{} rules", self.ctx.controller);
+        self.ctx
+            .tasks
+            .spawn(name, async move {
+                loop {
+                    let kind = tokio::select! {
+                        biased;
+                        () = shutdown.cancelled() => return,
+                        kind = changes.recv() => kind,
+                    };
+                    for work in interests.works_of(&kind) {
+                        interests.queue.add(work);
+                    }
+                }
+            })
+            .abort_on_drop()
     }
 
     /// The Work is gone.

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use self::writer::Outcome;
 use crate::MemberFlags;
 use crate::execution::index::WorkIndex;
-use crate::interpreter::{Interpreter, Native};
+use crate::interpreter::{self, Interpreter, Interpreting};
 use crate::json;
 use crate::kinds::Kind;
 use crate::members::{Interests, Pool, Reach, Session, per_ready_member, work_of};
@@ -41,6 +41,9 @@ pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>
     let Ok(store) = informer.synced().await else {
         return Ok(());
     };
+    let Ok(rules) = interpreter::of(&ctx).await else {
+        return Ok(());
+    };
     let index = WorkIndex::new(store);
     index.dispatch(&ctx, informer.changes(), changes_objects);
     let concurrency = flags.concurrent_work_syncs;
@@ -51,7 +54,7 @@ pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>
         "workStatus members",
         pool,
         flags.member_object_timeout,
-        move |ctx, session| on_member(ctx, session, index.clone(), concurrency),
+        move |ctx, session| on_member(ctx, session, index.clone(), rules.clone(), concurrency),
     )
     .await;
     Ok(())
@@ -88,19 +91,26 @@ fn dealt_with(work: &Work) -> Option<i64> {
     spoken_of(work).and_then(|(generation, _)| generation)
 }
 
-async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, concurrency: usize) {
+async fn on_member(
+    ctx: Context,
+    session: Arc<Session>,
+    works: WorkIndex,
+    rules: Interpreting,
+    concurrency: usize,
+) {
     let queue: WorkQueue<ObjectKey> = WorkQueue::for_member("workStatus", session.cluster.as_str(), &ctx);
     let concerned = |_: &Kind, change: &Change<DynamicObject>| {
         let object = change.newest();
         object.and_then(|object| work_of(object)).into_iter().collect()
     };
-    let interests = Interests::new(&ctx, &session, &queue, Arc::new(concerned));
+    let interests = Arc::new(Interests::new(&ctx, &session, &queue, Arc::new(concerned)));
+    let _rules = interests.follow_rules(&rules);
     let _served = works.serve(&session.cluster, &queue);
     let member = Arc::new(MemberStatus {
         ctx: ctx.clone(),
         session,
         works,
-        interpreter: Arc::new(Native),
+        interpreter: rules.interpreter(),
         interests,
         waiting: parking_lot::Mutex::default(),
     });
@@ -117,7 +127,7 @@ struct MemberStatus {
     session: Arc<Session>,
     works: WorkIndex,
     interpreter: Arc<dyn Interpreter>,
-    interests: Interests,
+    interests: Arc<Interests>,
     /// Until when execution is given time for a version of a Work.
     waiting: parking_lot::Mutex<BTreeMap<ObjectKey, (Option<i64>, Instant)>>,
 }
