@@ -44,8 +44,9 @@ pub fn stays_when_back(question: &ComesBack<'_>) -> Result<(), String> {
     };
     let decision = match schedule(&scheduling) {
         Ok(decision) => decision,
-        // How that scheduler divides or groups is not known here; whether it may use the cluster is.
-        Err(Failure::Unsupported(_)) => {
+        // How that scheduler divides or groups is not known here; whether it may use the cluster is. And where the room is
+        // too little, a scheduler leaves the result as it is.
+        Err(Failure::Unsupported(_) | Failure::NotEnough { .. }) => {
             let answer = passes(&scheduling, question.cluster);
             return answer.map_err(|refusal| format!("{}: {}", question.cluster, refusal.reason));
         }
@@ -102,6 +103,12 @@ mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};
 
+    fn aggregated(mut placement: Value) -> Value {
+        placement["replicaScheduling"] =
+            json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"});
+        placement
+    }
+
     fn asked(placement: &Value, taints: &Value) -> Result<(), String> {
         let binding = deployment(json!({
             "placement": placement, "clusters": [],
@@ -125,13 +132,36 @@ mod tests {
     #[case::a_taint_that_keeps_new_ones_off(json!({}), json!([{"key": "k", "effect": "NoSchedule"}]), true)]
     #[case::the_placement_names_it_no_more(json!({"clusterAffinity": {"clusterNames": ["m2"]}}), json!([]), false)]
     #[case::a_spread_that_cannot_be(json!({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]}), json!([]), false)]
-    #[case::a_division_that_is_not_known_here(json!({"replicaScheduling": {
-        "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}), json!([]), true)]
-    #[case::that_and_another_cluster(json!({"clusterAffinity": {"clusterNames": ["m2"]}, "replicaScheduling": {
-        "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}), json!([]), false)]
+    #[case::divided_by_room(aggregated(json!({})), json!([]), true)]
+    #[case::divided_by_room_on_another_cluster(aggregated(json!({"clusterAffinity": {"clusterNames": ["m2"]}})), json!([]), false)]
+    #[case::what_is_not_known_here(json!({"workloadAffinity": {}}), json!([]), true)]
+    #[case::that_and_another_cluster(json!({"workloadAffinity": {}, "clusterAffinity": {"clusterNames": ["m2"]}}), json!([]), false)]
     fn would_it_stay(#[case] placement: Value, #[case] taints: Value, #[case] expected: bool) {
         let answer = asked(&placement, &taints);
         assert_eq!(answer.is_ok(), expected, "{answer:?}");
+    }
+
+    /// The result is left as it is by every scheduler when there is too little room for more.
+    #[test]
+    fn too_little_room_for_more_takes_nothing_away() {
+        let mut binding = deployment(json!({
+            "placement": aggregated(json!({})), "replicas": 5, "clusters": [],
+            "gracefulEvictionTasks": [{"fromCluster": "m1", "replicas": 3, "reason": "TaintUntolerated", "producer": "TaintManager"}],
+        }));
+        let fleet: Fleet = [cluster("m1", json!({}))].into_iter().collect();
+        let asked = |binding: &Binding| {
+            stays_when_back(&ComesBack {
+                binding,
+                cluster: &"m1".into(),
+                fleet: &fleet,
+                plugins: &Plugins::default(),
+                now: "2026-01-01T00:00:00Z".parse().unwrap(),
+            })
+        };
+        assert_eq!(asked(&binding), Ok(()));
+        binding.spec.placement.as_mut().unwrap().cluster_affinity =
+            serde_json::from_value(json!({"clusterNames": ["m2"]})).unwrap();
+        assert!(asked(&binding).is_err());
     }
 
     #[test]

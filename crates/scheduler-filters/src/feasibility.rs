@@ -5,8 +5,12 @@
 //!
 //! Rules: a Duplicated workload (and what has no replicas) must gain a cluster that is not in its result now, one for
 //! each copy that is on its way out and not replaced yet, and keep the `minGroups` of its spread constraint without the
-//! faulty cluster; so of several failed clusters as many are left as there are candidates. The replicas of a Divided
-//! workload must all find a place, on new clusters or on those that remain.
+//! faulty cluster; so of several failed clusters as many are left as there are candidates. The replicas of a workload that
+//! is Divided by fixed weights must all find a place, on new clusters or on those that remain; of one that is divided by
+//! room those that would leave.
+//!
+//! Where the room of clusters decides how replicas are divided (Aggregated, `dynamicWeight`) it counts whatever is
+//! checked: the scheduler would place nothing, and the replicas of the old copy would be missing once it goes.
 //!
 //! Where capacity is checked too, a place counts only with room for what would come there by the result: all replicas of a
 //! new copy, the additional ones of a Divided workload ([`crate::estimate`]). What has no replicas needs none.
@@ -14,7 +18,6 @@
 mod capacity;
 
 use api_types::cluster::{Cluster, effect};
-use api_types::placement::Placement;
 use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
 use api_types::{ClusterName, names};
 use failover_core::eviction::Cause;
@@ -29,6 +32,7 @@ use crate::fleet::Fleet;
 use crate::plugin::Plugins;
 use crate::request::{Refusal, Refusals, Rules};
 use crate::schedule::{Decision, Failure, Scheduling, StartFrom, schedule};
+use crate::spread;
 use crate::strategy::{self, Strategy, Unsupported};
 use capacity::{Short, in_words};
 
@@ -206,9 +210,12 @@ pub fn feasibility(question: &Question<'_>) -> Feasibility {
         );
     }
     let after = after_eviction(question.binding, question.leaving);
-    let places = question
-        .fleet
-        .only(|name, cluster| name != question.leaving && cluster.is_ready() && !cluster.is_being_deleted());
+    // By room a scheduler moves only what is missing: what runs elsewhere stays, and a cluster that is not Ready has no room
+    // for more ([`crate::available`]).
+    let stays = |name: &ClusterName| strategy::counts_room(&after.spec) && after.spec.target(name).is_some();
+    let places = question.fleet.only(|name, cluster| {
+        name != question.leaving && (cluster.is_ready() && !cluster.is_being_deleted() || stays(name))
+    });
     let answer = schedule(&Scheduling {
         binding: &after,
         fleet: &places,
@@ -245,7 +252,7 @@ fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasib
         .filter(|name| question.binding.spec.target(name).is_none())
         .collect();
     let placement = after.spec.placement.clone().unwrap_or_default();
-    if matches!(strategy::of(&after.spec, &placement), Ok(Strategy::StaticWeight(_))) {
+    if strategy::of(&after.spec, &placement).is_ok_and(Strategy::divides) {
         let placed: i64 = decision.clusters.iter().map(|target| i64::from(target.replicas)).sum();
         let wanted = i64::from(after.replicas());
         let more = capacity::additional(after, &decision.clusters);
@@ -269,7 +276,7 @@ fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasib
     let short = capacity::short(question, new_copies.cloned());
     let has_room = |name: &ClusterName| short.iter().all(|short| short.cluster != *name);
     let gained: Vec<ClusterName> = gained.into_iter().filter(has_room).collect();
-    let wanted = min_groups(after, &placement);
+    let wanted = spread::min_clusters(&placement);
     if !short.is_empty() && decision.clusters.len().saturating_sub(short.len()) < wanted {
         let why = format!(
             "minGroups wants {wanted} clusters, and there is no room: {}",
@@ -307,12 +314,6 @@ fn judge(question: &Question<'_>, after: &Binding, decision: Decision) -> Feasib
             Feasibility::no_room(refusals, &short, why)
         }
     }
-}
-
-/// The clusters that the spread constraint wants at least.
-fn min_groups(after: &Binding, placement: &Placement) -> usize {
-    let groups = strategy::of(&after.spec, placement).and_then(|strategy| strategy::groups(strategy, placement));
-    groups.ok().flatten().map_or(0, |groups| groups.min)
 }
 
 /// Copies on their way out for which the scheduler has not looked yet: each wants one of the candidates. A copy that only
@@ -360,6 +361,9 @@ fn is_divided(binding: &Binding) -> bool {
 fn no_placement(question: &Question<'_>, failure: &Failure) -> Feasibility {
     let refusals = with_excluded(question, failure.refusals().cloned().unwrap_or_default());
     let why = match failure {
+        Failure::NotEnough { available, wanted, .. } => {
+            format!("{wanted} replicas want a place, and the other clusters have room for {available}")
+        }
         Failure::NoClusterFit { .. } => format!("no other cluster can take it: {}", said(&refusals)),
         Failure::Spread { error, .. } => format!("{error}, not counting {}", question.leaving),
         // Our scheduler would leave it without a place. Another one might not; who runs that one has to say so.
@@ -368,7 +372,15 @@ fn no_placement(question: &Question<'_>, failure: &Failure) -> Feasibility {
              would go; where another scheduler places it, --pre-eviction-check=off evicts without asking"
         ),
     };
-    Feasibility::no_target(refusals, why)
+    let rests_on = if failure.wants_room() {
+        NoTargetRestsOn::PlacesAndResources
+    } else {
+        NoTargetRestsOn::Places
+    };
+    Feasibility {
+        rests_on,
+        ..Feasibility::no_target(refusals, why)
+    }
 }
 
 /// Adds those that the dry run left out of the fleet.

@@ -8,13 +8,16 @@
 //!
 //! A plugin implements [`Filter`] or [`Score`] and is added to a [`Registry`] by its name.
 
+pub mod available;
 pub mod baseline;
 pub mod comes_back;
 pub mod divide;
+pub mod dynamic;
 pub mod estimate;
 pub mod feasibility;
 pub mod fleet;
 pub mod last_copy;
+pub mod ours;
 pub mod plan;
 pub mod plugin;
 pub mod plugins;
@@ -22,6 +25,8 @@ pub mod request;
 pub mod schedule;
 pub mod schedulers;
 pub mod select;
+pub mod spread;
+pub mod steps;
 pub mod strategy;
 
 #[cfg(test)]
@@ -32,6 +37,7 @@ pub use feasibility::{Feasibility, FewerCopies, Outcome, PreEvictionCheck, Quest
 pub use fleet::Fleet;
 pub use last_copy::Kept;
 pub use name_selection::UnknownNames;
+pub use ours::{NotOurs, ours};
 pub use plugin::{DefaultState, Filter, Plugins, Registry, Score};
 pub use request::{DeletionBy, Refusal, Refusals, Request, Rules};
 pub use schedule::{Decision, Failure, Scheduling, schedule};

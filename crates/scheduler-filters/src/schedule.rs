@@ -3,17 +3,21 @@
 
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
-use api_types::placement::{ClusterAffinity, Placement};
+use api_types::placement::{ClusterAffinity, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, TargetCluster};
 use jiff::Timestamp;
 
+use crate::available::{Available, Estimator};
 use crate::baseline;
 use crate::divide::{self, TieOrder};
+use crate::dynamic::{self, Mode, NotEnough};
 use crate::fleet::Fleet;
 use crate::last_copy::{self, Kept};
 use crate::plugin::Plugins;
 use crate::request::{Refusal, Refusals, Request, Rules};
-use crate::select::{self, Candidate, SelectError};
+use crate::select::{self, Candidate, Demand, SelectError};
+use crate::spread::{self, Spread};
+use crate::steps::Step;
 use crate::strategy::{self, Strategy, Unsupported};
 
 /// What is scheduled, and with what.
@@ -27,7 +31,8 @@ pub struct Scheduling<'a> {
     pub plugins: &'a Plugins,
     /// Settings.
     pub rules: Rules,
-    /// Whether the placement starts from scratch (`rescheduleTriggeredAt`): the first affinity group is tried again.
+    /// Whether the placement starts from scratch (`rescheduleTriggeredAt`): the first affinity group is tried again, and
+    /// replicas that follow the room of clusters are divided anew.
     pub start: StartFrom,
     /// The time of the decision.
     pub now: Timestamp,
@@ -76,6 +81,16 @@ pub enum Failure {
         /// Why the other clusters were refused.
         refusals: Refusals,
     },
+    /// The clusters that were chosen have too little room for the replicas that want a place.
+    #[error("Clusters available replicas {available} are not enough to schedule.")]
+    NotEnough {
+        /// Replicas that they have room for.
+        available: i64,
+        /// Replicas that want a place.
+        wanted: i64,
+        /// Why the other clusters were refused.
+        refusals: Refusals,
+    },
     /// The placement asks for something that this version does not do.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
@@ -87,6 +102,7 @@ impl Failure {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NoClusterFit { .. } => "NoClusterFit",
+            Self::NotEnough { .. } => "Unschedulable",
             Self::Spread { .. } | Self::Unsupported(_) => "SchedulerError",
         }
     }
@@ -95,9 +111,24 @@ impl Failure {
     #[must_use]
     pub fn refusals(&self) -> Option<&Refusals> {
         match self {
-            Self::NoClusterFit { refusals, .. } | Self::Spread { refusals, .. } => Some(refusals),
+            Self::NoClusterFit { refusals, .. } | Self::Spread { refusals, .. } | Self::NotEnough { refusals, .. } => {
+                Some(refusals)
+            }
             Self::Unsupported(_) => None,
         }
+    }
+
+    /// Whether more room on a cluster could end it.
+    #[must_use]
+    pub fn wants_room(&self) -> bool {
+        matches!(
+            self,
+            Self::NotEnough { .. }
+                | Self::Spread {
+                    error: SelectError::NoRoom { .. },
+                    ..
+                }
+        )
     }
 
     /// When a refusal ends by itself, so that it is worth looking again.
@@ -108,6 +139,14 @@ impl Failure {
 }
 
 impl<'a> Scheduling<'a> {
+    /// Whether what runs stays, or everything is divided anew.
+    fn mode(&self) -> Mode {
+        match self.start {
+            StartFrom::GroupInUse => Mode::Steady,
+            StartFrom::FirstGroup => Mode::Fresh,
+        }
+    }
+
     /// What plugins are asked in the group of `affinity`.
     fn request(&self, placement: &'a Placement, affinity: Option<&'a ClusterAffinity>) -> Request<'a> {
         Request {
@@ -122,7 +161,7 @@ impl<'a> Scheduling<'a> {
 }
 
 /// Whether a cluster can be chosen: the rules that no flag switches off, then the plugins.
-fn judge(request: &Request<'_>, plugins: &Plugins, cluster: &Cluster) -> Result<(), Refusal> {
+pub(crate) fn judge(request: &Request<'_>, plugins: &Plugins, cluster: &Cluster) -> Result<(), Refusal> {
     baseline::check(request, cluster).and_then(|()| plugins.filter(request, cluster))
 }
 
@@ -159,9 +198,17 @@ pub(crate) fn passes(scheduling: &Scheduling<'_>, cluster: &ClusterName) -> Resu
 /// # Errors
 /// [`Failure`] of the first group that was tried, when none fits.
 pub fn schedule(scheduling: &Scheduling<'_>) -> Result<Decision, Failure> {
+    schedule_in_steps(scheduling, &mut |_| {})
+}
+
+/// The same, and calls `ended` after each [`Step`].
+///
+/// # Errors
+/// As [`schedule`].
+pub fn schedule_in_steps(scheduling: &Scheduling<'_>, ended: &mut dyn FnMut(Step)) -> Result<Decision, Failure> {
     let anywhere = Placement::default();
     let placement = scheduling.binding.spec.placement.as_ref().unwrap_or(&anywhere);
-    let mut decision = chosen(scheduling, placement)?;
+    let mut decision = chosen(scheduling, placement, ended)?;
     decision.kept = last_copy::kept(scheduling, placement, &decision.clusters);
     if let Some(kept) = &decision.kept {
         decision.clusters.extend(kept.targets.iter().cloned());
@@ -171,15 +218,20 @@ pub fn schedule(scheduling: &Scheduling<'_>) -> Result<Decision, Failure> {
 }
 
 /// The first group that fits, and what it is given.
-fn chosen(scheduling: &Scheduling<'_>, placement: &Placement) -> Result<Decision, Failure> {
+fn chosen(
+    scheduling: &Scheduling<'_>,
+    placement: &Placement,
+    ended: &mut dyn FnMut(Step),
+) -> Result<Decision, Failure> {
     let strategy = strategy::of(&scheduling.binding.spec, placement)?;
     if placement.cluster_affinities.is_empty() {
-        return one_group(scheduling, placement, strategy, placement.cluster_affinity.as_ref());
+        let affinity = placement.cluster_affinity.as_ref();
+        return one_group(scheduling, placement, strategy, affinity, ended);
     }
     let first = first_group(scheduling, placement);
     let mut failure = None;
     for term in &placement.cluster_affinities[first..] {
-        match one_group(scheduling, placement, strategy, Some(&term.cluster_affinity)) {
+        match one_group(scheduling, placement, strategy, Some(&term.cluster_affinity), ended) {
             Ok(decision) => {
                 return Ok(Decision {
                     affinity_name: Some(term.affinity_name.clone()),
@@ -219,6 +271,7 @@ fn one_group(
     placement: &Placement,
     strategy: Strategy<'_>,
     affinity: Option<&ClusterAffinity>,
+    ended: &mut dyn FnMut(Step),
 ) -> Result<Decision, Failure> {
     let Scheduling {
         binding,
@@ -226,53 +279,86 @@ fn one_group(
         plugins,
         ..
     } = *scheduling;
-    let groups = strategy::groups(strategy, placement)?;
+    let spread = spread::of(placement)?;
     let request = scheduling.request(placement, affinity);
     let mut refusals = Refusals::default();
-    let mut candidates = Vec::new();
+    let mut fitting = Vec::new();
     for (name, cluster) in fleet.iter() {
         match judge(&request, plugins, cluster) {
-            Ok(()) => candidates.push(Candidate {
-                cluster,
-                score: plugins.score(&request, cluster),
-            }),
+            Ok(()) => fitting.push(cluster),
             Err(refusal) => {
                 refusals.0.insert(name.clone(), refusal);
             }
         }
     }
-    if candidates.is_empty() {
+    ended(Step::Filter);
+    if fitting.is_empty() {
         return Err(Failure::NoClusterFit {
             clusters: fleet.len(),
             refusals,
         });
     }
-    match select::select(candidates, groups) {
-        Ok(chosen) => Ok(Decision {
-            clusters: assign(binding, strategy, &chosen),
+    // Room is estimated only where it decides something.
+    let estimator = (spread != Spread::Everywhere || matches!(strategy, Strategy::Dynamic(_)))
+        .then(|| Estimator::new(request, plugins));
+    let candidates = fitting.into_iter().map(|cluster| Candidate {
+        cluster,
+        score: plugins.score(&request, cluster),
+        is_present: request.is_present(cluster),
+        available: estimator
+            .as_ref()
+            .map_or(Available::default(), |estimator| estimator.available(cluster)),
+    });
+    let replicas = binding.replicas().max(0);
+    let demand = match placement.scheduling_type() {
+        ReplicaSchedulingType::Duplicated => Demand::Each(replicas),
+        ReplicaSchedulingType::Divided | ReplicaSchedulingType::Other(_) => Demand::Together(replicas),
+    };
+    let candidates = candidates.collect();
+    ended(Step::Score);
+    let chosen = select::select(candidates, spread, demand, scheduling.mode());
+    ended(Step::Select);
+    let chosen = match chosen {
+        Ok(chosen) => chosen,
+        Err(error) => return Err(Failure::Spread { error, refusals }),
+    };
+    let assigned = assign(binding, strategy, &chosen, scheduling.mode());
+    ended(Step::AssignReplicas);
+    match assigned {
+        Ok(clusters) => Ok(Decision {
+            clusters,
             kept: None,
             affinity_name: None,
             refusals,
         }),
-        Err(error) => Err(Failure::Spread { error, refusals }),
+        Err(NotEnough { available, wanted }) => Err(Failure::NotEnough {
+            available,
+            wanted,
+            refusals,
+        }),
     }
 }
 
-fn assign(binding: &Binding, strategy: Strategy<'_>, chosen: &[&Cluster]) -> Vec<TargetCluster> {
+fn assign(
+    binding: &Binding,
+    strategy: Strategy<'_>,
+    chosen: &[Candidate<'_>],
+    mode: Mode,
+) -> Result<Vec<TargetCluster>, NotEnough> {
     let replicas = binding.replicas();
-    match strategy {
-        Strategy::NoReplicas => divide::duplicated(chosen, 0),
+    let clusters = || chosen.iter().map(|candidate| candidate.cluster).collect::<Vec<_>>();
+    let tie = || TieOrder::of_template(binding.spec.resource.uid.as_deref().unwrap_or_default());
+    Ok(match strategy {
+        Strategy::NoReplicas => divide::duplicated(&clusters(), 0),
         // A workload scaled to nothing stays where it is, at nothing: taking it away would need no words.
-        Strategy::Duplicated | Strategy::StaticWeight(_) if replicas <= 0 => divide::duplicated(chosen, 0)
+        _ if replicas <= 0 => divide::duplicated(&clusters(), 0)
             .into_iter()
             .filter(|target| binding.spec.clusters.iter().any(|present| present.name == target.name))
             .collect(),
-        Strategy::Duplicated => divide::duplicated(chosen, replicas),
-        Strategy::StaticWeight(rules) => {
-            let tie = TieOrder::of_template(binding.spec.resource.uid.as_deref().unwrap_or_default());
-            divide::static_weight(chosen, rules, replicas, tie)
-        }
-    }
+        Strategy::Duplicated => divide::duplicated(&clusters(), replicas),
+        Strategy::StaticWeight(rules) => divide::static_weight(&clusters(), rules, replicas, tie()),
+        Strategy::Dynamic(division) => dynamic::divide(chosen, replicas, division, mode, tie())?,
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,20 @@
 //! Which of the clusters that fit are chosen.
+//!
+//! Rules, as in stock: candidates are in order of score, then of what they can hold, then of name. Without a spread
+//! constraint all are chosen. By cluster the first `maxGroups` are; replicas that are divided must have room on them, and
+//! from the last on each gives way to the one outside that holds the most, until they have. Duplicated asks for no room. By
+//! region: [`regions`].
+
+mod paths;
+pub(crate) mod regions;
+
+use std::cmp::Reverse;
 
 use api_types::cluster::Cluster;
 
-use crate::strategy::Groups;
+use crate::available::Available;
+use crate::dynamic::Mode;
+use crate::spread::{Groups, Spread};
 
 /// A cluster that passed every filter.
 #[derive(Clone, Copy, Debug)]
@@ -11,9 +23,22 @@ pub struct Candidate<'a> {
     pub cluster: &'a Cluster,
     /// Sum of its scores.
     pub score: i64,
+    /// Whether the binding is placed on it already.
+    pub is_present: bool,
+    /// What it can hold; nothing where nobody asks.
+    pub available: Available,
 }
 
-/// Fewer clusters fit than the placement wants, or it wants none.
+/// What the chosen clusters have to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Each all of so many replicas, whether there is room or not.
+    Each(i32),
+    /// All of them together so many replicas.
+    Together(i32),
+}
+
+/// No choice of clusters meets the spread constraints.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// Too few candidates.
@@ -30,63 +55,118 @@ pub enum SelectError {
     /// `maxGroups` 0, which is not defaulted.
     #[error("failed to select clusters: spreadConstraint.MaxGroups is 0, which selects no cluster")]
     None,
+    /// The replicas do not fit on as many clusters as may be chosen.
+    #[error("failed to select clusters: no enough resource when selecting {clusters} clusters")]
+    NoRoom {
+        /// Clusters that may be chosen.
+        clusters: usize,
+    },
+    /// Too few regions with a candidate.
+    #[error(
+        "failed to select clusters: the number of feasible region is less than spreadConstraint.MinGroups \
+         ({feasible} of {min})"
+    )]
+    TooFewRegions {
+        /// Regions with a cluster that fits.
+        feasible: usize,
+        /// Regions wanted at least.
+        min: usize,
+    },
+    /// As many regions as may be chosen have too few candidates.
+    #[error("failed to select clusters: the number of clusters is less than the cluster spreadConstraint.MinGroups")]
+    TooFewInRegions,
+    /// More regions are wanted than clusters are allowed.
+    #[error(
+        "failed to select clusters: the spread constraints contradict each other: MinGroups wants {regions} regions, and \
+         MaxGroups allows {clusters} clusters"
+    )]
+    Contradiction {
+        /// Regions wanted at least.
+        regions: usize,
+        /// Clusters allowed.
+        clusters: usize,
+    },
 }
 
-/// The clusters chosen: all, or the best `groups.max` by score, then name.
+/// The clusters chosen, the better ones first.
 ///
 /// # Errors
-/// [`SelectError`] when the spread constraint cannot be met.
-pub fn select(mut candidates: Vec<Candidate<'_>>, groups: Option<Groups>) -> Result<Vec<&Cluster>, SelectError> {
-    if let Some(groups) = groups {
-        if groups.max == 0 {
-            return Err(SelectError::None);
+/// [`SelectError`] when the spread constraints cannot be met.
+pub fn select<'a>(
+    mut candidates: Vec<Candidate<'a>>,
+    spread: Spread,
+    demand: Demand,
+    mode: Mode,
+) -> Result<Vec<Candidate<'a>>, SelectError> {
+    candidates.sort_by(better_first);
+    match spread {
+        Spread::Everywhere => Ok(candidates),
+        Spread::Clusters(groups) => by_clusters(candidates, groups, demand),
+        Spread::Regions { regions, clusters } => {
+            let wanted = regions::Wanted {
+                regions,
+                clusters,
+                demand,
+            };
+            regions::choose(&candidates, &wanted, mode)
         }
-        if candidates.len() < groups.min {
-            return Err(SelectError::TooFew {
-                feasible: candidates.len(),
-                min: groups.min,
-            });
-        }
-        candidates.sort_by(|a, b| {
-            b.score
-                .cmp(&a.score)
-                .then_with(|| a.cluster.metadata.name.cmp(&b.cluster.metadata.name))
-        });
-        candidates.truncate(groups.max);
     }
-    Ok(candidates.into_iter().map(|candidate| candidate.cluster).collect())
+}
+
+fn better_first(a: &Candidate<'_>, b: &Candidate<'_>) -> std::cmp::Ordering {
+    let key = |candidate: &Candidate<'_>| Reverse((candidate.score, candidate.available.total()));
+    key(a)
+        .cmp(&key(b))
+        .then_with(|| a.cluster.metadata.name.cmp(&b.cluster.metadata.name))
+}
+
+fn by_clusters<'a>(
+    candidates: Vec<Candidate<'a>>,
+    groups: Groups,
+    demand: Demand,
+) -> Result<Vec<Candidate<'a>>, SelectError> {
+    let feasible = candidates.len();
+    if groups.max == 0 {
+        return Err(SelectError::None);
+    }
+    if feasible < groups.min {
+        return Err(SelectError::TooFew {
+            feasible,
+            min: groups.min,
+        });
+    }
+    let clusters = groups.max.min(feasible);
+    let needed = match demand {
+        Demand::Each(_) => 0,
+        Demand::Together(replicas) => i64::from(replicas),
+    };
+    let holds = |candidate: &Candidate<'_>| candidate.available.total();
+    swap_in(candidates, clusters, needed, holds).ok_or(SelectError::NoRoom { clusters })
+}
+
+/// The first `count`. While they hold less than `needed` together, from the last on each gives way to the one outside
+/// that holds the most, of equals the first, if that is more. Nothing where no `count` of them hold as much.
+fn swap_in<T>(mut all: Vec<T>, count: usize, needed: i64, holds: impl Fn(&T) -> i64) -> Option<Vec<T>> {
+    let mut outside = all.split_off(count.min(all.len()));
+    let mut chosen = all;
+    let mut held: i64 = chosen.iter().map(&holds).sum();
+    for inside in chosen.iter_mut().rev() {
+        if held >= needed {
+            break;
+        }
+        let most = outside
+            .iter_mut()
+            .enumerate()
+            .max_by_key(|(at, other)| (holds(other), Reverse(*at)));
+        if let Some((_, other)) = most
+            && holds(other) > holds(inside)
+        {
+            held += holds(other) - holds(inside);
+            std::mem::swap(inside, other);
+        }
+    }
+    (held >= needed).then_some(chosen)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::cluster;
-    use rstest::rstest;
-    use serde_json::json;
-
-    #[rstest]
-    #[case::no_constraint(None, Ok("m1 m2 m3"))]
-    #[case::best_by_score_then_name(Some(Groups { min: 1, max: 2 }), Ok("m3 m1"))]
-    #[case::fewer_than_max(Some(Groups { min: 1, max: 9 }), Ok("m3 m1 m2"))]
-    #[case::too_few(Some(Groups { min: 4, max: 9 }), Err(SelectError::TooFew { feasible: 3, min: 4 }))]
-    #[case::max_is_not_defaulted(Some(Groups { min: 1, max: 0 }), Err(SelectError::None))]
-    fn choices(#[case] groups: Option<Groups>, #[case] expected: Result<&str, SelectError>) {
-        let clusters = ["m1", "m2", "m3"].map(|name| cluster(name, json!({})));
-        let score = |name: &str| if name == "m3" { 100 } else { 0 };
-        let candidates = clusters
-            .iter()
-            .map(|cluster| Candidate {
-                cluster,
-                score: score(cluster.metadata.name.as_deref().unwrap()),
-            })
-            .collect();
-        let chosen = select(candidates, groups).map(|chosen| {
-            chosen
-                .iter()
-                .map(|c| c.metadata.name.clone().unwrap())
-                .collect::<Vec<_>>()
-                .join(" ")
-        });
-        assert_eq!(chosen, expected.map(str::to_owned));
-    }
-}
+mod tests;

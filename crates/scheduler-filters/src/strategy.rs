@@ -1,9 +1,11 @@
-//! What a placement asks for, and what of it this version does not do.
+//! What a placement asks for: how replicas are divided, and what of Karmada's API this version does not do.
 
 use api_types::placement::{
-    DynamicWeightFactor, Placement, ReplicaDivisionPreference, ReplicaSchedulingType, SpreadField, StaticClusterWeight,
+    DynamicWeightFactor, Placement, ReplicaDivisionPreference, ReplicaSchedulingType, StaticClusterWeight,
 };
 use api_types::work::ResourceBindingSpec;
+
+use crate::dynamic::Division;
 
 /// How replicas are assigned to the clusters chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,8 +14,18 @@ pub enum Strategy<'a> {
     Duplicated,
     /// The clusters share the replicas by fixed weights; no rule means equal shares.
     StaticWeight(&'a [StaticClusterWeight]),
+    /// The clusters share the replicas by the room that they have.
+    Dynamic(Division),
     /// Nothing to divide: every cluster gets the object.
     NoReplicas,
+}
+
+impl Strategy<'_> {
+    /// Whether clusters share the replicas.
+    #[must_use]
+    pub fn divides(self) -> bool {
+        matches!(self, Self::StaticWeight(_) | Self::Dynamic(_))
+    }
 }
 
 /// A placement that this version does not do.
@@ -25,25 +37,16 @@ pub struct Unsupported {
 }
 
 impl Unsupported {
-    fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
     }
-}
-
-/// How many clusters may be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Groups {
-    /// At least so many.
-    pub min: usize,
-    /// At most so many.
-    pub max: usize,
 }
 
 /// The strategy of a binding.
 ///
 /// # Errors
-/// [`Unsupported`] for what Karmada knows and this version does not do: dynamic weights, Aggregated, several
-/// components, workload affinity, overflow affinities.
+/// [`Unsupported`] for what Karmada knows and this version does not do: several components, workload affinity, overflow
+/// affinities; and for values that nobody knows.
 pub fn of<'a>(spec: &ResourceBindingSpec, placement: &'a Placement) -> Result<Strategy<'a>, Unsupported> {
     if placement.workload_affinity.is_some() {
         return Err(Unsupported::new("workloadAffinity"));
@@ -68,55 +71,43 @@ pub fn of<'a>(spec: &ResourceBindingSpec, placement: &'a Placement) -> Result<St
     }
 }
 
+/// How a placement of type Divided divides.
+///
+/// # Errors
+/// [`Unsupported`] for values that nobody knows.
 fn divided(placement: &Placement) -> Result<Strategy<'_>, Unsupported> {
     let scheduling = placement.replica_scheduling.as_ref();
     match scheduling.and_then(|s| s.replica_division_preference.as_ref()) {
-        Some(ReplicaDivisionPreference::Aggregated) => {
-            return Err(Unsupported::new("replicaDivisionPreference Aggregated"));
-        }
+        Some(ReplicaDivisionPreference::Aggregated) => return Ok(Strategy::Dynamic(Division::Aggregated)),
         Some(ReplicaDivisionPreference::Other(other)) => {
             return Err(Unsupported::new(format!("replicaDivisionPreference {other}")));
         }
         Some(ReplicaDivisionPreference::Weighted) | None => {}
     }
-    match scheduling.and_then(|s| s.weight_preference.as_ref()) {
-        None => Ok(Strategy::StaticWeight(&[])),
-        Some(weights) => match &weights.dynamic_weight {
-            None => Ok(Strategy::StaticWeight(&weights.static_weight_list)),
-            Some(DynamicWeightFactor::AvailableReplicas | DynamicWeightFactor::Other(_)) => {
-                Err(Unsupported::new("dynamicWeight"))
-            }
-        },
+    let Some(weights) = scheduling.and_then(|s| s.weight_preference.as_ref()) else {
+        return Ok(Strategy::StaticWeight(&[]));
+    };
+    match &weights.dynamic_weight {
+        Some(DynamicWeightFactor::AvailableReplicas) => Ok(Strategy::Dynamic(Division::ByRoom)),
+        Some(DynamicWeightFactor::Other(other)) if !other.is_empty() => {
+            Err(Unsupported::new(format!("dynamicWeight {other}")))
+        }
+        Some(DynamicWeightFactor::Other(_)) | None => Ok(Strategy::StaticWeight(&weights.static_weight_list)),
     }
 }
 
-/// How many clusters may be chosen; absent means all that fit. Fixed weights look at no spread constraint, as in stock.
-///
-/// # Errors
-/// [`Unsupported`] for groups by label, region, zone or provider.
-pub fn groups(strategy: Strategy<'_>, placement: &Placement) -> Result<Option<Groups>, Unsupported> {
-    if matches!(strategy, Strategy::StaticWeight(_)) {
-        return Ok(None);
-    }
-    let mut by_cluster = None;
-    for constraint in &placement.spread_constraints {
-        if constraint
-            .spread_by_label
-            .as_ref()
-            .is_some_and(|label| !label.is_empty())
-        {
-            return Err(Unsupported::new("spreadByLabel"));
-        }
-        match constraint.spread_by_field.as_ref().unwrap_or(&SpreadField::Cluster) {
-            SpreadField::Cluster => {
-                let count = |n: i64| usize::try_from(n).unwrap_or(0);
-                by_cluster = Some(Groups {
-                    min: count(constraint.min_groups).max(1),
-                    max: count(constraint.max_groups),
-                });
-            }
-            other => return Err(Unsupported::new(format!("spread constraints by {other}"))),
-        }
-    }
-    Ok(by_cluster)
+/// Whether a placement is Divided by fixed weights. Such a one looks at no spread constraint, as in stock, also where the
+/// object has no replicas to divide.
+#[must_use]
+pub fn is_by_fixed_weights(placement: &Placement) -> bool {
+    placement.scheduling_type() == ReplicaSchedulingType::Divided
+        && matches!(divided(placement), Ok(Strategy::StaticWeight(_)))
+}
+
+/// Whether the room that clusters have decides where replicas of this binding go.
+#[must_use]
+pub fn counts_room(spec: &ResourceBindingSpec) -> bool {
+    let anywhere = Placement::default();
+    let placement = spec.placement.as_ref().unwrap_or(&anywhere);
+    matches!(of(spec, placement), Ok(Strategy::Dynamic(_)))
 }

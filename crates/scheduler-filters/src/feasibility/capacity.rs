@@ -46,7 +46,9 @@ pub(super) fn in_words(short: &[Short]) -> String {
 pub(super) fn additional(after: &Binding, result: &[TargetCluster]) -> Vec<TargetCluster> {
     let there = |target: &TargetCluster| after.spec.target(&target.name.as_str().into());
     let more = result.iter().map(|target| TargetCluster {
-        replicas: target.replicas - there(target).map_or(0, |there| there.replicas),
+        replicas: target
+            .replicas
+            .saturating_sub(there(target).map_or(0, |there| there.replicas)),
         ..target.clone()
     });
     more.filter(|target| target.replicas > 0).collect()

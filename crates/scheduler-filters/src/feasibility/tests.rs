@@ -261,10 +261,70 @@ fn a_cluster_that_is_being_deleted_is_no_place() {
 
 #[test]
 fn a_placement_that_the_scheduler_cannot_do_holds_the_eviction() {
-    let aggregated =
-        json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}});
-    let answer = asked(&on(&["member1"], 3, aggregated), &member1_down());
-    assert!(!answer.fits() && answer.why().contains("Aggregated"), "{answer:?}");
+    let answer = asked(&on(&["member1"], 3, json!({"workloadAffinity": {}})), &member1_down());
+    assert!(
+        !answer.fits() && answer.why().contains("workloadAffinity"),
+        "{answer:?}"
+    );
+}
+
+fn by_room(division: &str) -> Value {
+    match division {
+        "Aggregated" => json!({"replicaScheduling": {
+            "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}),
+        _ => json!({"replicaScheduling": {
+            "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+            "weightPreference": {"dynamicWeight": "AvailableReplicas"}}}),
+    }
+}
+
+// The scheduler would place nothing without room, so the check asks for it whatever its setting.
+#[rstest]
+#[case::aggregated_where_most_room_is("Aggregated", 3, 5, Ok("member3:3"))]
+#[case::by_weight("AvailableReplicas", 4, 8, Ok("member2:1 member3:2"))]
+#[case::together("Aggregated", 1, 2, Ok("member2:1 member3:2"))]
+#[case::too_little(
+    "Aggregated",
+    1,
+    1,
+    Err("3 replicas want a place, and the other clusters have room for 2")
+)]
+#[case::none(
+    "AvailableReplicas",
+    0,
+    0,
+    Err("3 replicas want a place, and the other clusters have room for 0")
+)]
+fn divided_by_room_there_must_be_room(
+    #[case] division: &str,
+    #[case] member2: u32,
+    #[case] member3: u32,
+    #[case] expected: Result<&str, &str>,
+) {
+    let down = member1_down();
+    let others = members([json!({}), room_for(member2), room_for(member3)]);
+    let clusters = [down[0].clone(), others[1].clone(), others[2].clone()];
+    let answer = asked(&of_one_cpu(on(&["member1"], 3, by_room(division))), &clusters);
+    match expected {
+        Ok(expected) => assert_eq!(result(&answer), expected),
+        Err(why) => {
+            assert_eq!((answer.fits(), answer.why()), (false, why));
+            assert_eq!(answer.rests_on, NoTargetRestsOn::PlacesAndResources);
+        }
+    }
+}
+
+/// Two clusters fail, and there is room for the replicas of one: those of one move.
+#[test]
+fn divided_by_room_as_many_leave_as_find_room() {
+    let mut binding = of_one_cpu(on(&["member1", "member2"], 3, by_room("Aggregated")));
+    binding.spec.replicas = Some(6);
+    let down = member1_down();
+    let mut also_down = room_for(9);
+    also_down["status"]["conditions"] = not_ready()["status"]["conditions"].clone();
+    let others = members([json!({}), also_down, room_for(3)]);
+    let clusters = [down[0].clone(), others[1].clone(), others[2].clone()];
+    assert_eq!(result(&asked(&binding, &clusters)), "member2:3 member3:3");
 }
 
 /// `more` for a cluster that is Ready and has room for so many replicas of one CPU.
@@ -326,8 +386,9 @@ fn capacity_of_divided_counts_new_clusters_and_those_that_remain() {
 #[case::none_has(&["member1"], None, 1, 2, Err("no other cluster has room for it: member2 has room for 1 of 3, member3 has room for 2 of 3"))]
 #[case::where_it_runs_already_none_is_needed(&["member1", "member2"], None, 0, 3, Ok("member3"))]
 #[case::where_it_runs_already_nothing_is_gained(&["member1", "member2"], None, 9, 1, Err("no other cluster has room for it: member3 has room for 1 of 3"))]
-// The scheduler looks at no room when it chooses: of two that fit it takes the first.
-#[case::what_the_scheduler_would_choose_counts(&["member1"], Some((1, 1)), 0, 9, Err("minGroups wants 1 clusters, and there is no room: member2 has room for 0 of 3"))]
+// Of two that fit the scheduler takes the one with the most room.
+#[case::what_the_scheduler_would_choose_counts(&["member1"], Some((1, 1)), 0, 9, Ok("member3"))]
+#[case::even_the_best_has_too_little(&["member1"], Some((1, 1)), 2, 1, Err("minGroups wants 1 clusters, and there is no room: member2 has room for 2 of 3"))]
 #[case::min_groups_with_room(&["member1"], Some((2, 2)), 9, 0, Err("minGroups wants 2 clusters, and there is no room: member3 has room for 0 of 3"))]
 fn capacity_of_duplicated_is_that_of_each_candidate(
     #[case] present: &[&str],
@@ -443,10 +504,10 @@ fn fewer_copies_are_a_persons_word(#[case] cause: &str, #[case] drain: &str, #[c
 
 // Nothing is evicted without a target that anybody knows of; the words say what is not known, and what to do.
 #[rstest]
-#[case::aggregated(json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}), "replicaDivisionPreference Aggregated")]
+#[case::workload_affinity(json!({"workloadAffinity": {}}), "workloadAffinity")]
 #[case::dynamic(json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
-    "weightPreference": {"dynamicWeight": "AvailableReplicas"}}}), "dynamicWeight")]
-#[case::region(json!({"spreadConstraints": [{"spreadByField": "region", "maxGroups": 1}]}), "spread constraints by region")]
+    "weightPreference": {"dynamicWeight": "Mood"}}}), "dynamicWeight Mood")]
+#[case::label(json!({"spreadConstraints": [{"spreadByLabel": "l", "maxGroups": 1}]}), "spreadByLabel")]
 fn a_placement_that_is_not_known_is_said_so(#[case] placement: Value, #[case] what: &str) {
     let answer = asked(&on(&["member1"], 2, placement), &member1_down());
     assert!(!answer.fits());

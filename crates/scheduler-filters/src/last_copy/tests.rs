@@ -454,3 +454,55 @@ proptest! {
         prop_assert_eq!(last.clusters, chosen);
     }
 }
+
+fn by_room(division: &str) -> Value {
+    let mut scheduling = json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": division});
+    if division == "Weighted" {
+        scheduling["weightPreference"] = json!({"dynamicWeight": "AvailableReplicas"});
+    }
+    json!({"replicaScheduling": scheduling})
+}
+
+/// Scaled down onto the largest copy, which does not work: the one that works stays beside it, look after look.
+#[test]
+fn aggregated_scaled_down_keeps_the_copy_that_works() {
+    let mut binding = deployment(json!({"replicas": 6, "placement": by_room("Aggregated")}));
+    binding.spec.clusters = targets(json!([{"name": "member1", "replicas": 4}, {"name": "member2", "replicas": 8}]));
+    let status = json!({"aggregatedStatus": [healthy("member1", 4), saying("member2", "Unhealthy")]});
+    binding.status = serde_json::from_value(status).unwrap();
+    for _ in 0..3 {
+        let decision = placed(&binding, &fine(2));
+        assert_eq!(told(&decision), "member1:4 member2:6, member1 kept");
+        binding.spec.clusters = decision.clusters;
+    }
+    let status = json!({"aggregatedStatus": [healthy("member1", 4), healthy("member2", 6)]});
+    binding.status = serde_json::from_value(status).unwrap();
+    assert_eq!(told(&placed(&binding, &fine(2))), "member2:6");
+}
+
+proptest! {
+    /// A copy that is kept counts in the next division by room. That comes to rest, and a copy that works is in each step.
+    #[test]
+    fn divisions_by_room_come_to_rest(
+        copies in prop::collection::vec((0_i32..7, any::<bool>()), 1..5), replicas in 1_i32..12, aggregated in any::<bool>(),
+    ) {
+        let division = if aggregated { "Aggregated" } else { "Weighted" };
+        let mut binding = deployment(json!({"replicas": replicas, "placement": by_room(division)}));
+        let copies: Vec<(String, i32, bool)> =
+            copies.into_iter().enumerate().map(|(n, (replicas, works))| (format!("member{}", n + 1), replicas, works)).collect();
+        let there = copies.iter().filter(|(_, replicas, _)| *replicas > 0);
+        binding.spec.clusters =
+            targets(there.clone().map(|(name, replicas, _)| json!({"name": name, "replicas": replicas})).collect());
+        let status = there.map(|(name, replicas, works)| if *works { healthy(name, *replicas) } else { saying(name, "Unhealthy") });
+        binding.status = serde_json::from_value(json!({"aggregatedStatus": status.collect::<Vec<_>>()})).unwrap();
+        let room = json!({"status": {"resourceSummary": {"allocatable": {"pods": "20"}}}});
+        let fleet = fleet(&vec![room; copies.len()]);
+        let worked = copies.iter().any(|(_, replicas, works)| *works && *replicas > 0);
+        for _ in 0..4 {
+            binding.spec.clusters = placed(&binding, &fleet).clusters;
+            let works = |target: &TargetCluster| copies.iter().any(|(name, replicas, works)| *works && *replicas > 0 && *name == target.name);
+            prop_assert!(!worked || binding.spec.clusters.iter().any(works));
+        }
+        prop_assert_eq!(placed(&binding, &fleet).clusters, binding.spec.clusters);
+    }
+}

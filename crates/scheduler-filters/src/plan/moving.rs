@@ -128,7 +128,9 @@ fn placed_by_nobody(binding: &Binding) -> Option<&'static str> {
 pub(super) fn gains(before: &[TargetCluster], result: &[TargetCluster]) -> Vec<TargetCluster> {
     let gained = result.iter().filter_map(|target| {
         let present = before.iter().find(|present| present.name == target.name);
-        let more = target.replicas - present.map_or(0, |present| present.replicas);
+        let more = target
+            .replicas
+            .saturating_sub(present.map_or(0, |present| present.replicas));
         (present.is_none() || more > 0).then(|| TargetCluster {
             replicas: more.max(0),
             ..target.clone()

@@ -23,6 +23,7 @@ use super::room::occupied;
 use super::taints::{AllWatched, Looked, Watched};
 use crate::feasibility::{Outcome, PreEvictionCheck};
 use crate::fleet::Fleet;
+use crate::strategy;
 
 const PRODUCER: StreamId = 1;
 const CONSUMER: StreamId = 2;
@@ -322,8 +323,9 @@ impl<'a> Simulation<'a> {
         let before = binding.clone();
         let mut after = evicted(&before, entry, now);
         let to = placed(&mut after, &self.fleet, self.settings, now);
+        let counts = self.settings.check == PreEvictionCheck::Capacity || strategy::counts_room(&after.spec);
         if let NewPlace::Found { gains, .. } = &to
-            && self.settings.check == PreEvictionCheck::Capacity
+            && counts
         {
             for gain in gains {
                 let taken = self

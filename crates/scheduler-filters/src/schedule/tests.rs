@@ -104,9 +104,9 @@ fn strategies(#[case] placement: Value, #[case] expected: &str) {
 
 // What this version does not do is refused with a message and never done wrongly.
 #[rstest]
-#[case::aggregated(json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}}), "Aggregated")]
-#[case::dynamic(json!({"replicaScheduling": {"weightPreference": {"dynamicWeight": "AvailableReplicas"}}}), "dynamicWeight")]
-#[case::region(duplicated(json!({"spreadConstraints": [{"spreadByField": "region", "maxGroups": 1}]})), "spread constraints by region")]
+#[case::preference(json!({"replicaScheduling": {"replicaDivisionPreference": "Tidy"}}), "replicaDivisionPreference Tidy")]
+#[case::dynamic(json!({"replicaScheduling": {"weightPreference": {"dynamicWeight": "Mood"}}}), "dynamicWeight Mood")]
+#[case::zone_alone(duplicated(json!({"spreadConstraints": [{"spreadByField": "zone", "maxGroups": 1}]})), "just support cluster and region spread constraint")]
 #[case::label(duplicated(json!({"spreadConstraints": [{"spreadByLabel": "l", "maxGroups": 1}]})), "spreadByLabel")]
 #[case::workload_affinity(json!({"workloadAffinity": {}}), "workloadAffinity")]
 #[case::overflow(
@@ -116,9 +116,9 @@ fn strategies(#[case] placement: Value, #[case] expected: &str) {
 #[case::unknown_type(json!({"replicaScheduling": {"replicaSchedulingType": "Scattered"}}), "replicaSchedulingType Scattered")]
 fn unsupported(#[case] placement: Value, #[case] what: &str) {
     let fine = members([
-        json!({"spec": {"region": "r"}}),
-        json!({"spec": {"region": "r"}}),
-        json!({"spec": {"region": "r"}}),
+        json!({"spec": {"zones": ["z"]}}),
+        json!({"spec": {"zones": ["z"]}}),
+        json!({"spec": {"zones": ["z"]}}),
     ]);
     let answer = placed(&deployment(json!({"placement": placement})), &fine);
     assert!(

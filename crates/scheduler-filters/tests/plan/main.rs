@@ -488,3 +488,38 @@ fn a_cluster_that_fails_already_keeps_its_window() {
     let left = plan.moves[0].leaves_at.duration_since(now()).as_secs_f64();
     assert!((50.0..51.0).contains(&left), "the rest of 300 s: {left}");
 }
+
+/// What is divided by room goes where room is, and a move takes it from those after it; without any left nothing goes.
+#[test]
+fn moves_that_count_room_leave_less_of_it() {
+    let with_room = |name: &str, pods: u32| {
+        objects::cluster(
+            name,
+            json!({
+                "metadata": {"uid": format!("uid-{name}")},
+                "status": {"resourceSummary": {"allocatable": {"pods": pods.to_string()}}},
+            }),
+        )
+    };
+    let aggregated = |name: &str| {
+        let scheduling = json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"});
+        binding(
+            name,
+            json!({"clusters": [{"name": "member1", "replicas": 3}], "placement": {"replicaScheduling": scheduling}}),
+        )
+    };
+    let fleet = vec![cluster("member1"), with_room("member2", 4), with_room("member3", 3)];
+    let plan = planned(
+        world(fleet, vec![aggregated("a"), aggregated("b"), aggregated("c")]),
+        &failing(&["member1"]),
+    );
+    let told = told(&plan);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("member1>member2:3"), "{told:?}");
+    assert!(told[1].contains("member1>member3:3"), "{told:?}");
+    let why = &plan.remaining[0].why;
+    assert!(
+        matches!(why, NotGoing::NoTarget { why } if why.contains("3 replicas want a place, and the other clusters have room for 1")),
+        "{why:?}"
+    );
+}
