@@ -169,13 +169,23 @@ impl Plugins {
         self.filters.iter().any(|filter| filter.may_pass_after(before, after))
     }
 
-    /// The sum of all scores, each kept within 0 and [`MAX_SCORE`].
+    /// The sum of all scores.
     #[must_use]
     pub fn score(&self, request: &Request<'_>, cluster: &Cluster) -> i64 {
+        self.each_score(request, cluster).map(|(_, score)| score).sum()
+    }
+
+    /// What each plugin gives, by its name, in their order.
+    #[must_use]
+    pub fn scores(&self, request: &Request<'_>, cluster: &Cluster) -> Vec<(&'static str, i64)> {
+        self.each_score(request, cluster).collect()
+    }
+
+    /// Each is kept within 0 and [`MAX_SCORE`].
+    fn each_score(&self, request: &Request<'_>, cluster: &Cluster) -> impl Iterator<Item = (&'static str, i64)> {
         self.scores
             .iter()
-            .map(|score| score.score(request, cluster).clamp(0, MAX_SCORE))
-            .sum()
+            .map(move |plugin| (plugin.name(), plugin.score(request, cluster).clamp(0, MAX_SCORE)))
     }
 
     /// Names of what is on: filters, then scores.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use api_types::work::Binding;
 
+use crate::ours::scheduler_of;
 use crate::plugin::{Plugins, Registry};
 
 /// The scheduler of bindings that name none.
@@ -59,8 +60,7 @@ impl Schedulers {
     /// The plugins for a binding.
     #[must_use]
     pub fn of<'a>(&'a self, binding: &'a Binding) -> OfScheduler<'a> {
-        let named = binding.spec.scheduler_name.as_deref().filter(|name| !name.is_empty());
-        let name = named.unwrap_or(DEFAULT_SCHEDULER);
+        let name = scheduler_of(binding);
         match self.by_name.get(name) {
             Some(plugins) => OfScheduler { plugins, unknown: None },
             None => OfScheduler {

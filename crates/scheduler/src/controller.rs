@@ -1,17 +1,22 @@
 //! The wiring: informers, queue, workers.
 
+use std::sync::Arc;
+
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
-use binding_writer::{Cache, OwnWrites};
+use binding_writer::Cache;
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, Next, RequiredKind, WorkQueue};
 use scheduler_filters::{Fleet, Plugins, Rules};
+use tokio::time::Instant;
 
+use crate::counts::{Attempt, Counts, Incoming};
 use crate::emptying::Emptying;
 use crate::flags::Flags;
-use crate::plan::{View, plan};
-use crate::store::{Informers, Stores};
+use crate::own::Own;
+use crate::plan::{View, plan_in_steps};
+use crate::store::{Informers, Stores, Watching};
 use crate::writer::{self, Outcome};
 
 /// Tries against a binding that others write at the same time, before it waits its turn again.
@@ -24,18 +29,20 @@ pub(crate) async fn run(ctx: Context, flags: Flags, plugins: Plugins) -> anyhow:
         RequiredKind::with::<Binding>(&BindingKind::Cluster),
     ])
     .await?;
-    let informers = Informers::of(&ctx);
+    let informers = Informers::of(&ctx, &flags.scheduler_name);
     let stores = match informers.synced().await {
         Ok(stores) => stores,
         Err(Stopped) => return Ok(()),
     };
-    ctx.metrics.describe(
-        "karmada_scheduler_schedule_attempts_total",
-        "Tries to place a binding, by result: scheduled, or error when no cluster fits.",
-    );
+    let counts = Counts::of(&ctx);
     let queue: WorkQueue<BindingKey> = WorkQueue::new("scheduler", &ctx);
-    let own = OwnWrites::default();
-    informers.follow(&ctx, &queue, &stores, &own);
+    let watching = Watching {
+        scheduler_name: flags.scheduler_name.clone(),
+        plugins: plugins.clone(),
+        own: Own::default(),
+        counts: counts.clone(),
+    };
+    informers.follow(&ctx, &queue, &stores, &watching);
     let workers = flags.concurrent_binding_schedules.max(1);
     let emptying = Emptying::new(&ctx);
     let watch = emptying.clone().watch(ctx.clone(), queue.clone(), stores.clone());
@@ -46,12 +53,19 @@ pub(crate) async fn run(ctx: Context, flags: Flags, plugins: Plugins) -> anyhow:
         plugins,
         emptying,
         name: flags.scheduler_name,
-        own,
+        own: watching.own,
+        counts,
     };
     queue
         .run(&ctx, workers, move |key| {
             let scheduler = scheduler.clone();
-            async move { scheduler.reconcile(&key).await }
+            async move {
+                let next = scheduler.reconcile(&key).await;
+                if next.is_err() {
+                    scheduler.counts.incoming(Incoming::AttemptFailed, 1);
+                }
+                next
+            }
         })
         .await;
     Ok(())
@@ -64,21 +78,19 @@ struct Scheduler {
     plugins: Plugins,
     emptying: Emptying,
     name: String,
-    own: OwnWrites,
+    own: Own,
+    counts: Counts,
 }
 
 impl Scheduler {
     async fn reconcile(&self, key: &BindingKey) -> Result<Next, kube::Error> {
-        let Some(known) = self.stores.binding(key) else {
-            self.own.forget(key);
+        let began = Instant::now();
+        let Some(known) = self.known(key) else {
             return Ok(Next::Done);
         };
-        if self.own.take_in(&known) == Cache::Behind {
-            return Ok(Next::Done);
-        }
         let mut binding = (*known).clone();
         for _ in 0..TRIES {
-            match self.place(&binding).await? {
+            match self.place(&binding, began).await? {
                 Ok(next) => return Ok(next),
                 Err(Outcome::Conflict) => match writer::read(&self.ctx, key).await? {
                     Some(fresh) => binding = fresh,
@@ -88,10 +100,27 @@ impl Scheduler {
             }
         }
         // Whoever writes that often brings the binding here again by its own changes.
+        self.counts.incoming(Incoming::AttemptFailed, 1);
         Ok(Next::After(std::time::Duration::from_secs(1)))
     }
 
-    async fn place(&self, binding: &Binding) -> Result<Result<Next, Outcome>, kube::Error> {
+    /// The binding to decide on. None when it is gone, or when the cache does not show yet what this scheduler made of it:
+    /// the change that ends this brings the binding back.
+    fn known(&self, key: &BindingKey) -> Option<Arc<Binding>> {
+        for _ in 0..2 {
+            let Some(known) = self.stores.binding(key) else {
+                self.own.forget(key);
+                return None;
+            };
+            if self.own.take_in(&known) == Cache::CaughtUp {
+                return Some(known);
+            }
+            // That change may have come just before it was noted that a look waits for it, so the second read counts.
+        }
+        None
+    }
+
+    async fn place(&self, binding: &Binding, began: Instant) -> Result<Result<Next, Outcome>, kube::Error> {
         let fleet = self.stores.fleet();
         let missing = binding.spec.clusters.iter().map(|target| target.name.clone());
         let missing: Vec<String> = missing.filter(|name| fleet.get(name).is_none()).collect();
@@ -114,23 +143,27 @@ impl Scheduler {
             scheduler_name: &self.name,
             now,
         };
-        let Ok(plan) = plan(&view) else {
+        let mut since = Instant::now();
+        let mut ended = |step| {
+            let until = Instant::now();
+            self.counts.step(step, until - since);
+            since = until;
+        };
+        let Ok(plan) = plan_in_steps(&view, &mut ended) else {
             return Ok(Ok(Next::Done));
         };
-        if let Some(trigger) = plan.trigger {
-            tracing::debug!(binding = %binding.key(), ?trigger, scheduled = plan.saying.scheduled, "placed");
-            let result = if plan.saying.scheduled == "True" {
-                "scheduled"
-            } else {
-                "error"
-            };
-            self.ctx
-                .metrics
-                .counter("karmada_scheduler_schedule_attempts_total", &[("result", result)])
-                .increment(1);
-        }
         match writer::write(&self.ctx, &self.own, binding, &plan, now).await? {
-            Outcome::Done => Ok(Ok(plan.look_again_at.map_or(Next::Done, Next::At))),
+            Outcome::Done => {
+                if let Some(trigger) = plan.trigger {
+                    let attempt = match plan.saying.scheduled {
+                        "True" => Attempt::Scheduled,
+                        _ => Attempt::NoPlace,
+                    };
+                    tracing::debug!(binding = %binding.key(), ?trigger, ?attempt, "placed");
+                    self.counts.attempt(attempt, trigger, began.elapsed());
+                }
+                Ok(Ok(plan.look_again_at.map_or(Next::Done, Next::At)))
+            }
             other => Ok(Err(other)),
         }
     }

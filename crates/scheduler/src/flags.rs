@@ -4,7 +4,7 @@ use clap::Args;
 use scheduler_filters::{Plugins, Registry};
 
 /// The scheduler that policies name when they name none.
-pub const DEFAULT_SCHEDULER_NAME: &str = "default-scheduler";
+pub const DEFAULT_SCHEDULER_NAME: &str = scheduler_filters::schedulers::DEFAULT_SCHEDULER;
 
 /// Flags of the controller `scheduler`.
 #[derive(Clone, Debug, Args)]

@@ -5,11 +5,15 @@
 //!
 //! Guarantees: every write is conditional on the version that was read, and a conflict places anew from fresh state; a
 //! result that would be empty never replaces one that is there; the status says which generation was looked at also
-//! when nothing fits; nothing is written and no event repeated when nothing changed.
+//! when nothing fits; nothing is written and no event repeated when nothing changed; a binding is looked at when it, or
+//! something that could give it a place, changed, and when a time has come that could, and at no other time; one binding
+//! is never with two workers, and its looks come in the order of what caused them.
 
 mod controller;
+mod counts;
 mod emptying;
 mod flags;
+mod own;
 pub mod plan;
 mod store;
 pub mod trigger;

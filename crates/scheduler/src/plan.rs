@@ -7,11 +7,13 @@ use api_types::names::annotation;
 use api_types::work::{Binding, TargetCluster, condition};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use scheduler_filters::schedule::StartFrom;
-use scheduler_filters::{Decision, Failure, Fleet, Plugins, Rules, Scheduling, schedule};
+use scheduler_filters::schedule::{StartFrom, schedule_in_steps};
+use scheduler_filters::steps::Step;
+use scheduler_filters::{Decision, Failure, Fleet, Plugins, Rules, Scheduling};
 use serde_json::{Value, json};
 
 use crate::trigger::{NotOurs, Trigger, as_map, ours, trigger};
+use crate::wake::wants_every_cluster;
 
 /// Message of the condition after a success, stock's. While a copy is kept beside what was chosen, more follows.
 pub const SUCCESS: &str = "Binding has been scheduled successfully.";
@@ -112,6 +114,14 @@ pub enum Said {
 /// # Errors
 /// Why the binding is none of this scheduler's business.
 pub fn plan(view: &View<'_>) -> Result<Plan, NotOurs> {
+    plan_in_steps(view, &mut |_| {})
+}
+
+/// The same, and calls `ended` after each step of the choice of clusters.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_in_steps(view: &View<'_>, ended: &mut dyn FnMut(Step)) -> Result<Plan, NotOurs> {
     let placement = ours(view.binding, view.scheduler_name)?;
     let mut binding = view.binding.clone();
     binding.spec.clusters.retain(|target| !view.gone.contains(&target.name));
@@ -124,15 +134,15 @@ pub fn plan(view: &View<'_>) -> Result<Plan, NotOurs> {
             } else {
                 StartFrom::GroupInUse
             };
-            let answer = schedule(&Scheduling {
+            let scheduling = Scheduling {
                 binding: &binding,
                 fleet: view.fleet,
                 plugins: view.plugins,
                 rules: view.rules,
                 start,
                 now: view.now,
-            });
-            match answer {
+            };
+            match schedule_in_steps(&scheduling, ended) {
                 Ok(decision) => placed(&binding, decision, trigger),
                 Err(failure) => not_placed(&binding, &failure),
             }
@@ -172,6 +182,13 @@ fn standing(binding: &Binding) -> Plan {
 }
 
 fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
+    // What wants every cluster comes back to one that a block keeps it from, when that ends.
+    let everywhere = binding
+        .spec
+        .placement
+        .as_ref()
+        .is_some_and(|p| wants_every_cluster(binding, p));
+    let look_again_at = decision.refusals.ends_at().filter(|_| everywhere);
     let clusters = with_components(decision.clusters, &binding.spec.clusters);
     let moved = as_map(&clusters) != as_map(&binding.spec.clusters);
     let applied = binding
@@ -217,16 +234,18 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         } else {
             Vec::new()
         },
-        look_again_at: None,
+        look_again_at,
     }
 }
 
 /// The result stays as it is: nothing that runs is taken away because nothing else was found.
 fn not_placed(binding: &Binding, failure: &Failure) -> Plan {
     let message = failure.to_string();
-    let known = binding
-        .condition(condition::SCHEDULED)
-        .is_some_and(|c| c.status == "False" && c.reason == failure.reason() && c.message == message);
+    // How much room there is changes by the minute: that it is too little for this spec is told once.
+    let known = binding.condition(condition::SCHEDULED).is_some_and(|c| {
+        let of_this_spec = failure.wants_room() && c.observed_generation == binding.metadata.generation;
+        c.status == "False" && c.reason == failure.reason() && (c.message == message || of_this_spec)
+    });
     Plan {
         trigger: None,
         spec: None,

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{AggregatedStatusItem, Binding};
-use binding_writer::{BindingInformers, BindingStores, OwnWrites, binding_key};
+use binding_writer::{BindingInformers, BindingStores, binding_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
-use scheduler_filters::Fleet;
+use scheduler_filters::{Fleet, Plugins};
 
+use crate::counts::{Counts, Incoming};
+use crate::own::{Own, Shown};
 use crate::plan::keeps_a_copy;
+use crate::trigger::ours;
 use crate::wake::{self, Concerned};
 
 /// Reads of what is known; only of what has synced.
@@ -26,11 +29,22 @@ pub(crate) struct Informers {
     clusters: Informer<Cluster>,
 }
 
+/// What changes are judged by.
+#[derive(Clone)]
+pub(crate) struct Watching {
+    pub(crate) scheduler_name: String,
+    pub(crate) plugins: Plugins,
+    pub(crate) own: Own,
+    pub(crate) counts: Counts,
+}
+
 impl Informers {
-    pub(crate) fn of(ctx: &Context) -> Self {
+    pub(crate) fn of(ctx: &Context, scheduler_name: &str) -> Self {
         let bindings = BindingInformers::of(ctx, |informer| {
-            informer.index(wake::HOLDERS, wake::holders);
-            informer.index(wake::WAKES, wake::wakes);
+            let name = scheduler_name.to_owned();
+            informer.index(wake::HOLDERS, move |binding| wake::holders(binding, &name));
+            let name = scheduler_name.to_owned();
+            informer.index(wake::WAKES, move |binding| wake::wakes(binding, &name));
         });
         Self {
             bindings,
@@ -46,20 +60,30 @@ impl Informers {
     }
 
     /// Puts every binding that a change concerns into the queue.
-    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, stores: &Stores, own: &OwnWrites) {
+    pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, stores: &Stores, watching: &Watching) {
         for informer in self.bindings.each() {
-            let own = own.clone();
-            queue.follow(ctx, informer.changes(), move |change| to_look_at(change, &own));
+            let watching = watching.clone();
+            queue.follow(ctx, informer.changes(), move |change| {
+                let key = to_look_at(change, &watching.scheduler_name, &watching.own)?;
+                let why = if change.before.is_none() {
+                    Incoming::BindingAdded
+                } else {
+                    Incoming::BindingUpdated
+                };
+                watching.counts.incoming(why, 1);
+                Some(key)
+            });
         }
         // What is known now is looked at with the bindings themselves.
         let known: BTreeSet<ObjectKey> = stores.clusters.keys().into_iter().collect();
-        let stores = stores.clone();
+        let (stores, watching) = (stores.clone(), watching.clone());
         queue.follow(ctx, self.clusters.changes(), move |change| {
             if change.before.is_none() && known.contains(&change.key) {
-                Vec::new()
-            } else {
-                stores.concerned_by(change)
+                return Vec::new();
             }
+            let concerned = stores.concerned_by(change, &watching.plugins);
+            watching.counts.incoming(Incoming::ClusterChanged, concerned.len());
+            concerned
         });
     }
 }
@@ -84,46 +108,59 @@ impl Stores {
         keys
     }
 
-    fn concerned_by(&self, change: &Change<Cluster>) -> Vec<BindingKey> {
+    fn concerned_by(&self, change: &Change<Cluster>, plugins: &Plugins) -> Vec<BindingKey> {
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
-        let concerns = wake::concerns(before, after);
+        let concerns = wake::concerns(before, after, plugins);
         let mut keys = BTreeSet::new();
         if concerns.holders == Concerned::Yes {
             let holders = self.bindings.by_index(wake::HOLDERS, &change.key.name);
             keys.extend(holders.map(|binding| binding.key()));
         }
         if concerns.seekers == Concerned::Yes {
-            let could = |binding: &Binding, cluster: Option<&Cluster>| {
-                let placement = binding.spec.placement.as_ref();
-                cluster.is_some_and(|cluster| placement.is_some_and(|p| wake::could_choose(p, cluster)))
-            };
             for group in [wake::UNPLACED, wake::EVERYWHERE, wake::KEEPING] {
                 let seekers = self.bindings.by_index(wake::WAKES, group);
-                let concerned = seekers.filter(|binding| could(binding, before) || could(binding, after));
+                let concerned = seekers.filter(|binding| {
+                    [before, after]
+                        .into_iter()
+                        .flatten()
+                        .any(|cluster| wake::could_choose(binding, cluster))
+                });
                 keys.extend(concerned.map(|binding| binding.key()));
             }
+        }
+        if let (Concerned::Yes, Some(before), Some(after)) = (concerns.short, before, after) {
+            let short = self.bindings.by_index(wake::WAKES, wake::SHORT);
+            let concerned = short.filter(|binding| {
+                !keys.contains(&binding.key())
+                    && wake::could_choose(binding, after)
+                    && wake::has_more_room(binding, before, after)
+            });
+            let concerned: Vec<BindingKey> = concerned.map(|binding| binding.key()).collect();
+            keys.extend(concerned);
         }
         keys.into_iter().collect()
     }
 }
 
 /// The binding of a change that it concerns; of another one only what it ends is taken in.
-fn to_look_at(change: &Change<Binding>, own: &OwnWrites) -> Option<BindingKey> {
+fn to_look_at(change: &Change<Binding>, scheduler_name: &str, own: &Own) -> Option<BindingKey> {
     let key = binding_key(&change.key);
-    if concerned(change) {
-        return Some(key);
-    }
-    own.saw(&key, change.after.as_deref());
-    None
+    let Some(after) = change.after.as_deref() else {
+        own.forget(&key);
+        return None;
+    };
+    let look = match own.saw(after) {
+        Shown::Superseded | Shown::Own => false,
+        Shown::Awaited => true,
+        Shown::Others => change.before.as_deref().is_none_or(|before| concerned(before, after)),
+    };
+    (look && ours(after, scheduler_name).is_ok()).then_some(key)
 }
 
-/// Statuses of copies change often and concern nobody here, unless a copy is kept until another one works. What this
-/// scheduler itself writes always does: a look that waited for an own write to come back is taken then.
-fn concerned(change: &Change<Binding>) -> bool {
-    let (Some(before), Some(after)) = (&change.before, &change.after) else {
-        return change.after.is_some();
-    };
-    let own = |binding: &Binding| {
+/// What is decided by changed. Statuses of copies change often and concern nobody here, unless a copy is kept until
+/// another one works.
+fn concerned(before: &Binding, after: &Binding) -> bool {
+    let decided_by = |binding: &Binding| {
         (
             binding.metadata.generation,
             binding.metadata.labels.clone(),
@@ -135,7 +172,7 @@ fn concerned(change: &Change<Binding>) -> bool {
             binding.condition(api_types::work::condition::SCHEDULED).cloned(),
         )
     };
-    own(before) != own(after) || keeps_a_copy(after) && copies(before) != copies(after)
+    decided_by(before) != decided_by(after) || keeps_a_copy(after) && copies(before) != copies(after)
 }
 
 fn copies(binding: &Binding) -> Option<&[AggregatedStatusItem]> {
@@ -148,17 +185,18 @@ mod tests {
 
     #[test]
     fn a_binding_that_goes_after_its_last_write_leaves_nothing_behind() {
-        let own = OwnWrites::default();
+        let own = Own::default();
         let binding = Arc::new(Binding::new(&BindingKey::namespaced("n", "b"), Default::default()));
-        let mut written = (*binding).clone();
-        written.metadata.resource_version = Some("1".to_owned());
-        own.wrote(&written);
+        let (mut read, mut written) = ((*binding).clone(), (*binding).clone());
+        read.metadata.resource_version = Some("1".to_owned());
+        written.metadata.resource_version = Some("2".to_owned());
+        own.wrote(&read, &written);
         let gone = Change {
             key: ObjectKey::namespaced("n", "b"),
             before: Some(binding),
             after: None,
         };
-        assert_eq!(to_look_at(&gone, &own), None);
+        assert_eq!(to_look_at(&gone, "default-scheduler", &own), None);
         assert!(own.is_empty());
     }
 }

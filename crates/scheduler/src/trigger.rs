@@ -7,69 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use api_types::names::{annotation, label};
+use api_types::names::annotation;
 use api_types::placement::{ClusterAffinityTerm, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, condition};
 use scheduler_filters::{DeletionBy, Fleet};
 
-use crate::flags::DEFAULT_SCHEDULER_NAME;
-
-/// Why a binding is left alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotOurs {
-    /// It is being deleted.
-    BeingDeleted,
-    /// Another scheduler places it.
-    OtherScheduler,
-    /// `suspension.scheduling`.
-    Suspended,
-    /// Neither a policy nor another manager made it, such as an attached binding: it follows those that need it.
-    NoManager,
-    /// It has no placement.
-    NoPlacement,
-}
-
-/// The placement of a binding that this scheduler handles.
-///
-/// # Errors
-/// Why it is left alone.
-pub fn ours<'a>(binding: &'a Binding, scheduler_name: &str) -> Result<&'a Placement, NotOurs> {
-    if binding.is_being_deleted() {
-        return Err(NotOurs::BeingDeleted);
-    }
-    let named = binding
-        .spec
-        .scheduler_name
-        .as_deref()
-        .filter(|name| !name.is_empty())
-        .unwrap_or(DEFAULT_SCHEDULER_NAME);
-    if named != scheduler_name {
-        return Err(NotOurs::OtherScheduler);
-    }
-    if binding
-        .spec
-        .suspension
-        .as_ref()
-        .and_then(|suspension| suspension.scheduling)
-        == Some(true)
-    {
-        return Err(NotOurs::Suspended);
-    }
-    const MANAGERS: [&str; 3] = [
-        label::PROPAGATION_POLICY_ID,
-        label::CLUSTER_PROPAGATION_POLICY_ID,
-        label::BINDING_MANAGED_BY,
-    ];
-    if !binding
-        .metadata
-        .labels
-        .as_ref()
-        .is_some_and(|labels| MANAGERS.iter().any(|name| labels.contains_key(*name)))
-    {
-        return Err(NotOurs::NoManager);
-    }
-    binding.spec.placement.as_ref().ok_or(NotOurs::NoPlacement)
-}
+pub use scheduler_filters::{NotOurs, ours};
 
 /// Why a binding is placed now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,6 +221,37 @@ mod tests {
         let placement = binding.spec.placement.clone().unwrap();
         let fleet = Fleet::default();
         assert_eq!(trigger(&binding, &placement, &fleet, DeletionBy::Queue), expected);
+    }
+
+    /// Divided by room: the sum of the replicas says whether some are missing or too many, and nothing else moves any.
+    #[rstest]
+    #[case::as_it_should_be(2, &[("m1", 1), ("m2", 1)], None)]
+    #[case::evicted(2, &[("m1", 1)], Some(Trigger::ReplicasChanged))]
+    #[case::scaled_up(3, &[("m1", 1), ("m2", 1)], Some(Trigger::ReplicasChanged))]
+    #[case::a_copy_is_kept(2, &[("m1", 2), ("m2", 1)], Some(Trigger::ReplicasChanged))]
+    #[case::very_many(i32::MAX, &[("m1", i32::MAX), ("m2", i32::MAX)], Some(Trigger::ReplicasChanged))]
+    fn divided_by_room(
+        #[case] replicas: i32,
+        #[case] on: &[(&str, i32)],
+        #[case] expected: Option<Trigger>,
+        #[values("Aggregated", "Weighted")] division: &str,
+    ) {
+        let placement = json!({"replicaScheduling": {
+            "replicaSchedulingType": "Divided", "replicaDivisionPreference": division,
+            "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+        }});
+        let mut more = applied(&placement);
+        let clusters: Vec<Value> = on
+            .iter()
+            .map(|(name, replicas)| json!({"name": name, "replicas": replicas}))
+            .collect();
+        more["spec"] = json!({"placement": placement, "replicas": replicas, "clusters": clusters});
+        let binding = binding(&more);
+        let placement = binding.spec.placement.clone().unwrap();
+        assert_eq!(
+            trigger(&binding, &placement, &Fleet::default(), DeletionBy::Queue),
+            expected
+        );
     }
 
     /// With the queue at work nothing is divided anew because a target goes: not under a pause, not past the rate.

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
-use binding_writer::OwnWrites;
 use controller_kit::{Context, EventType, api_errors};
 use jiff::Timestamp;
 use kube::Api;
 use kube::Resource;
 use kube::api::{Patch, PatchParams};
 
+use crate::own::Own;
 use crate::plan::{Plan, Said, spec_patch, status_patch};
 
 /// What became of the writes.
@@ -48,7 +48,7 @@ pub(crate) async fn look_up(ctx: &Context, names: &[String]) -> Result<(Vec<Clus
 /// Writes the result, then the status of what was written, then the events.
 pub(crate) async fn write(
     ctx: &Context,
-    own: &OwnWrites,
+    own: &Own,
     read: &Binding,
     plan: &Plan,
     now: Timestamp,
@@ -63,7 +63,7 @@ pub(crate) async fn write(
                 .await,
         )? {
             Ok(written) => {
-                own.wrote(read);
+                own.wrote(read, &written);
                 stored = written;
             }
             Err(outcome) => return Ok(outcome),
@@ -73,7 +73,7 @@ pub(crate) async fn write(
     }
     if let Some(patch) = status_patch(&stored, &plan.saying, now) {
         match settle(api.patch_status(&key.name, &params, &Patch::Merge(patch)).await)? {
-            Ok(_) => own.wrote(&stored),
+            Ok(written) => own.wrote(&stored, &written),
             Err(outcome) => return Ok(outcome),
         }
     }

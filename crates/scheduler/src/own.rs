@@ -1,0 +1,163 @@
+//! What this scheduler itself has written.
+//!
+//! Guarantees: what comes back of an own write is no reason for a look, because the look that wrote it knew it; what would
+//! be decided on a version that an own write has superseded waits until the cache shows what was written, and is then not
+//! forgotten; what others write is always told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use api_types::BindingKey;
+use api_types::work::Binding;
+use binding_writer::{Cache, OwnWrites};
+use parking_lot::Mutex;
+
+/// Clones share what they know.
+#[derive(Clone, Default)]
+pub(crate) struct Own {
+    superseded: OwnWrites,
+    results: Arc<Mutex<BTreeMap<BindingKey, Results>>>,
+}
+
+/// Of one binding.
+#[derive(Default)]
+struct Results {
+    /// Versions that own writes made and that have not been shown yet.
+    versions: BTreeSet<String>,
+    /// A look waits until the cache shows them.
+    look: Look,
+}
+
+/// Whether a look waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Look {
+    /// None does.
+    #[default]
+    Done,
+    /// One does.
+    Waits,
+}
+
+/// Whose a version of a binding is that the cache shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// It was superseded by an own write, which is on its way.
+    Superseded,
+    /// It is what an own write made, and nobody waits for it.
+    Own,
+    /// It is what an own write made, and a look waits for it.
+    Awaited,
+    /// Somebody else made it.
+    Others,
+}
+
+impl Own {
+    /// A write on the version `read` has made `written` of it.
+    pub(crate) fn wrote(&self, read: &Binding, written: &Binding) {
+        if read.metadata.resource_version == written.metadata.resource_version {
+            // Nothing changed, so nothing will come back.
+            return;
+        }
+        if let Some(version) = written.metadata.resource_version.clone() {
+            let mut results = self.results.lock();
+            results.entry(written.key()).or_default().versions.insert(version);
+        }
+        self.superseded.wrote(read);
+    }
+
+    /// Whether what the cache shows is worth a decision. Where it is not, the look comes when the cache has caught up.
+    pub(crate) fn take_in(&self, cached: &Binding) -> Cache {
+        let cache = self.superseded.take_in(cached);
+        if let Some(results) = self.results.lock().get_mut(&cached.key()) {
+            results.look = match cache {
+                Cache::Behind => Look::Waits,
+                Cache::CaughtUp => Look::Done,
+            };
+        }
+        cache
+    }
+
+    /// Takes in a change of a binding.
+    pub(crate) fn saw(&self, shown: &Binding) -> Shown {
+        if self.superseded.take_in(shown) == Cache::Behind {
+            return Shown::Superseded;
+        }
+        let Some(results) = self.results.lock().remove(&shown.key()) else {
+            return Shown::Others;
+        };
+        let version = shown.metadata.resource_version.as_ref();
+        match (
+            version.is_some_and(|version| results.versions.contains(version)),
+            results.look,
+        ) {
+            (_, Look::Waits) => Shown::Awaited,
+            (true, Look::Done) => Shown::Own,
+            (false, Look::Done) => Shown::Others,
+        }
+    }
+
+    /// Forgets a binding that is gone.
+    pub(crate) fn forget(&self, key: &BindingKey) {
+        self.results.lock().remove(key);
+        self.superseded.forget(key);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.superseded.is_empty() && self.results.lock().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(version: &str) -> Binding {
+        let mut binding = Binding::new(&BindingKey::namespaced("n", "b"), Default::default());
+        binding.metadata.resource_version = Some(version.to_owned());
+        binding
+    }
+
+    #[test]
+    fn what_comes_back_is_known() {
+        let own = Own::default();
+        own.wrote(&version("1"), &version("2"));
+        own.wrote(&version("2"), &version("3"));
+        assert_eq!(own.saw(&version("2")), Shown::Superseded);
+        assert_eq!(own.saw(&version("3")), Shown::Own);
+        assert!(own.is_empty());
+        assert_eq!(own.saw(&version("4")), Shown::Others);
+    }
+
+    /// A watch that began anew shows only what somebody made of it afterwards.
+    #[test]
+    fn what_others_made_of_it_is_theirs() {
+        let own = Own::default();
+        own.wrote(&version("1"), &version("2"));
+        assert_eq!(own.saw(&version("7")), Shown::Others);
+        assert!(own.is_empty());
+    }
+
+    #[test]
+    fn a_look_that_waits_is_taken_when_the_cache_has_caught_up() {
+        let own = Own::default();
+        own.wrote(&version("1"), &version("2"));
+        assert_eq!(own.take_in(&version("1")), Cache::Behind);
+        assert_eq!(own.saw(&version("2")), Shown::Awaited);
+        assert!(own.is_empty());
+
+        // The cache catches up between the two reads of one look: then this look is the one.
+        own.wrote(&version("2"), &version("3"));
+        assert_eq!(own.take_in(&version("2")), Cache::Behind);
+        assert_eq!(own.take_in(&version("3")), Cache::CaughtUp);
+        assert_eq!(own.saw(&version("3")), Shown::Own);
+    }
+
+    #[test]
+    fn a_write_that_changed_nothing_holds_nothing_up() {
+        let own = Own::default();
+        own.wrote(&version("1"), &version("1"));
+        assert_eq!(own.take_in(&version("1")), Cache::CaughtUp);
+        assert!(own.is_empty());
+    }
+}

@@ -1,0 +1,20 @@
+//! How many bindings a second are placed with 100 clusters.
+
+use crate::bench::{Bar, Row};
+
+const BENCH: (&str, &str) = ("scheduler", "schedule");
+const BINDINGS_PER_SECOND: Bar = Bar::AtLeast(1_000.0);
+
+pub const FUNCTION: Row = Row {
+    name: "scheduler: bindings placed in process, 100 clusters",
+    unit: "/s",
+    bar: BINDINGS_PER_SECOND,
+    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "function"),
+};
+
+pub const CONTROLLER: Row = Row {
+    name: "scheduler: the same through the controller and its API server",
+    unit: "/s",
+    bar: BINDINGS_PER_SECOND,
+    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "controller"),
+};
