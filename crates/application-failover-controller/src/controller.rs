@@ -15,6 +15,7 @@ use crate::index::{Index, Informers, Shared, Streams, same_for_applications};
 use crate::kept_part::KeptPart;
 use crate::reconcile::Clocks;
 use crate::said::Said;
+use crate::scripts::HealthScripts;
 use crate::writer;
 
 /// Name of the controller, and of the producer in the queue.
@@ -37,6 +38,9 @@ pub(crate) async fn run(ctx: Context, workers: u32, queue: QueueConnector) -> an
     let Ok(stores) = informers.synced().await else {
         return Ok(());
     };
+    let Ok((scripts, script_changes)) = HealthScripts::read(&ctx).await else {
+        return Ok(());
+    };
     let shared = Arc::new(Shared::new(Index::new(stores.clone())));
     let _metrics = metrics(&ctx, &shared);
     let work: WorkQueue<BindingKey> = WorkQueue::new(NAME, &ctx);
@@ -46,7 +50,12 @@ pub(crate) async fn run(ctx: Context, workers: u32, queue: QueueConnector) -> an
         writer: BindingWriter::new(ctx.client.clone()),
         own: OwnWrites::default(),
         said: Arc::new(Said::new(&ctx)),
+        scripts,
     };
+    if let Some(changes) = script_changes {
+        let said = clocks.said.clone();
+        work.follow(&ctx, changes, move |_| said.in_vain());
+    }
     let workers = usize::try_from(workers).unwrap_or(1).max(1);
     let keep = work.run(&ctx, workers, move |key| {
         let clocks = clocks.clone();

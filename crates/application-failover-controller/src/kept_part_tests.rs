@@ -65,7 +65,10 @@ fn binding() -> impl Strategy<Value = Value> {
             }, "cluster": {}}),
         ]),
         one_of(vec![json!(null), json!({"priority": 9})]),
-        one_of(vec![json!(["apps/v1", "Deployment"]), json!(["batch/v1", "CronJob"])]),
+        one_of(vec![
+            json!(["apps/v1", "Deployment"]),
+            json!(["autoscaling/v2", "HorizontalPodAutoscaler"]),
+        ]),
     );
     let status = (
         one_of(vec![

@@ -14,6 +14,7 @@ mod index;
 mod kept_part;
 mod reconcile;
 mod said;
+mod scripts;
 mod writer;
 
 use controller_kit::Controller;

@@ -11,6 +11,7 @@ use failover_core::application::{HealthClock, verdict_by, wanted_by};
 
 use crate::index::Stores;
 use crate::said::Said;
+use crate::scripts::HealthScripts;
 use crate::writer::{self, Then, Turn};
 
 /// Tries against a binding that others write at the same time, before it waits its turn again.
@@ -37,6 +38,7 @@ pub(crate) struct Clocks {
     pub writer: BindingWriter,
     pub own: OwnWrites,
     pub said: Arc<Said>,
+    pub scripts: HealthScripts,
 }
 
 impl Clocks {
@@ -68,7 +70,7 @@ impl Clocks {
         if binding.is_being_deleted() {
             return Ok(Settled::Yes);
         }
-        if let Some(why) = self.said.news_of_kind(binding) {
+        if let Some(why) = self.said.news_of_kind(binding, &self.scripts) {
             writer::say_in_vain(&self.ctx, binding, &why);
         }
         let (clock, unreadable) = match HealthClock::of(binding) {

@@ -10,6 +10,8 @@ use controller_kit::metrics::{CollectorGuard, Family};
 use failover_core::application::{has_rule_of_another, no_health_rule};
 use parking_lot::Mutex;
 
+use crate::scripts::HealthScripts;
+
 /// What is known of bindings whose kind has no health rule of ours, and of writes that were refused; the rest is silence.
 pub(crate) struct Said {
     kinds: Arc<Mutex<BTreeMap<BindingKey, OfKind>>>,
@@ -54,8 +56,9 @@ impl Said {
         }
     }
 
-    /// Why it asks in vain, if it does and that is news. Whoever was unhealthy once does not ask in vain any more.
-    pub(crate) fn news_of_kind(&self, binding: &Binding) -> Option<String> {
+    /// Why it asks in vain, if it does and that is news. Whoever was unhealthy once does not ask in vain any more, nor does
+    /// one of a kind with a script.
+    pub(crate) fn news_of_kind(&self, binding: &Binding, scripts: &HealthScripts) -> Option<String> {
         let (key, uid) = (binding.key(), binding.metadata.uid.clone().unwrap_or_default());
         let mut kinds = self.kinds.lock();
         let known = kinds.get(&key).filter(|of| of.uid == uid).map(|of| of.rule);
@@ -64,7 +67,8 @@ impl Said {
             kinds.insert(key, OfKind { uid, rule });
             return None;
         }
-        let why = no_health_rule(binding);
+        let template = &binding.spec.resource;
+        let why = no_health_rule(binding).filter(|_| !scripts.has(&template.api_version, &template.kind));
         if why.is_some() {
             let rule = Rule::None;
             kinds.insert(key, OfKind { uid, rule });
@@ -72,6 +76,13 @@ impl Said {
             kinds.remove(&key);
         }
         why.filter(|_| known.is_none())
+    }
+
+    /// Those who ask in vain as far as is known.
+    pub(crate) fn in_vain(&self) -> Vec<BindingKey> {
+        let kinds = self.kinds.lock();
+        let in_vain = kinds.iter().filter(|(_, of)| of.rule == Rule::None);
+        in_vain.map(|(key, _)| key.clone()).collect()
     }
 
     /// A write was refused with these words; whether they are news.

@@ -82,6 +82,29 @@ pub fn remove(object: &mut Value, keys: &[&str]) {
     }
 }
 
+/// What makes `to` of `from` as a merge patch; nothing when they are the same. Fields that are gone become null, lists are
+/// replaced as a whole.
+#[must_use]
+pub fn merge_patch(from: &Value, to: &Value) -> Option<Value> {
+    let (Value::Object(before), Value::Object(after)) = (from, to) else {
+        return (from != to).then(|| to.clone());
+    };
+    let mut patch = Map::new();
+    for (name, value) in after {
+        let change = match before.get(name) {
+            Some(present) => merge_patch(present, value),
+            None => Some(value.clone()),
+        };
+        if let Some(change) = change {
+            patch.insert(name.clone(), change);
+        }
+    }
+    for name in before.keys().filter(|name| !after.contains_key(*name)) {
+        patch.insert(name.clone(), Value::Null);
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
 /// Escapes a key for use in a JSON pointer or the path of a JSON patch.
 #[must_use]
 pub fn pointer_key(key: &str) -> String {

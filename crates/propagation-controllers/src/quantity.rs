@@ -18,6 +18,13 @@ impl Amount {
             binary: self.binary || other.binary,
         }
     }
+
+    /// The amount as a number, as near as one gets.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "a float is what is asked for")]
+    pub fn as_f64(self) -> f64 {
+        self.thousandths as f64 / 1_000.0
+    }
 }
 
 const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];

@@ -12,8 +12,7 @@ use test_bench::paused;
 fn c97_a_kind_without_a_health_rule_is_told_once() {
     paused(async {
         let scene = Scene::new(&["m1", "m2"]);
-        let resource =
-            json!({"apiVersion": "batch/v1", "kind": "CronJob", "namespace": "default", "name": "nightly", "uid": "t"});
+        let resource = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "namespace": "default", "name": "nightly", "uid": "t"});
         scene.binding("nightly", &["m1"], json!({"failover": after(60), "resource": resource}));
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
         scene.binding("calm", &["m1"], json!({}));
@@ -25,11 +24,11 @@ fn c97_a_kind_without_a_health_rule_is_told_once() {
             scene.health("default/nightly", &[("m1", health)]).await;
         }
         let note = "spec.failover.application has no effect, unless somebody else's interpreter reports a health: no health \
-                    rule for batch/v1 CronJob, so that it never counts as unhealthy";
+                    rule for autoscaling/v2 HorizontalPodAutoscaler, so that it never counts as unhealthy";
         assert_eq!(
             scene.said("NoHealthRule").await,
             [
-                format!("CronJob/nightly: {note}"),
+                format!("HorizontalPodAutoscaler/nightly: {note}"),
                 format!("ResourceBinding/nightly: {note}")
             ]
         );
@@ -80,8 +79,7 @@ fn a_clock_that_cannot_be_read_starts_anew() {
 fn a_kind_with_a_rule_of_somebody_else_s_is_not_told_of() {
     paused(async {
         let scene = Scene::new(&["m1", "m2"]);
-        let resource =
-            json!({"apiVersion": "batch/v1", "kind": "CronJob", "namespace": "default", "name": "nightly", "uid": "t"});
+        let resource = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "namespace": "default", "name": "nightly", "uid": "t"});
         scene.binding("nightly", &["m1"], json!({"failover": after(60), "resource": resource}));
         scene.health("default/nightly", &[("m1", "Unhealthy")]).await;
         let _queue = scene.queue("queue-0", 1.0).await;
@@ -96,6 +94,31 @@ fn a_kind_with_a_rule_of_somebody_else_s_is_not_told_of() {
             .metrics()
             .value("application_failover_without_health_rule", &[]);
         assert_eq!(without, Some(0.0));
+    });
+}
+
+/// A kind for which a script speaks: nobody is told that it asks in vain, from the moment the script is stored.
+#[test]
+fn a_kind_with_a_script_is_not_told_of() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let resource = json!({"apiVersion": "example.io/v1", "kind": "Widget", "namespace": "default", "name": "gear", "uid": "t"});
+        scene.binding("gear", &["m1"], json!({"failover": after(60), "resource": resource}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let controller = scene.controller("controller-0").await;
+        scene.until(10).await;
+        let without = || {
+            controller
+                .metrics()
+                .value("application_failover_without_health_rule", &[])
+        };
+        assert_eq!((scene.said("NoHealthRule").await.len(), without()), (2, Some(1.0)));
+        let script = json!({"luaScript": "function InterpretHealth(o) return o.status.phase == 'Running' end"});
+        scene.put(json!({"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterCustomization",
+            "metadata": {"name": "widgets"},
+            "spec": {"target": {"apiVersion": "example.io/v1", "kind": "Widget"}, "customizations": {"healthInterpretation": script}}}));
+        scene.until(20).await;
+        assert_eq!(without(), Some(0.0));
     });
 }
 

@@ -64,7 +64,7 @@ impl Scene {
     pub fn cluster(&self, name: &str) {
         let enabled = json!([
             {"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]},
-            {"groupVersion": "batch/v1", "resources": [{"name": "cronjobs", "kind": "CronJob"}]},
+            {"groupVersion": "autoscaling/v2", "resources": [{"name": "horizontalpodautoscalers", "kind": "HorizontalPodAutoscaler"}]},
             {"groupVersion": "rbac.authorization.k8s.io/v1", "resources": [{"name": "clusterroles", "kind": "ClusterRole"}]},
         ]);
         self.put(json!({

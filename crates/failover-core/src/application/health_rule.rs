@@ -5,7 +5,7 @@ use api_types::work::{Binding, ResourceHealth};
 use super::rules::behavior;
 use crate::graceful::kinds::has_health_rule;
 
-/// What to warn of, such as `no health rule for batch/v1 CronJob`: the binding asks for failover of the application, and its
+/// What to warn of, such as `no health rule for v1 ConfigMap`: the binding asks for failover of the application, and its
 /// kind has no rule by which it could fail. Copies of such a kind count as healthy as soon as they are applied.
 ///
 /// A kind of which a copy was ever reported to be anything else has a rule that is not ours.

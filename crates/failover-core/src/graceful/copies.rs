@@ -15,7 +15,7 @@ use api_types::work::{
 };
 use serde_json::Value;
 
-use super::kinds::has_health_rule;
+use super::kinds::may_report_health;
 
 /// Why a copy does not count as working.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn works(binding: &Binding, target: &TargetCluster, cluster: Option<&Cluster
     let item = binding
         .status_on(&ClusterName::from(target.name.as_str()))
         .ok_or(NotWorking::NoStatus)?;
-    healthy(&binding.spec.resource, binding.spec.is_workload(), item)?;
+    healthy(binding, item)?;
     match replicas_shown(&binding.spec.resource, item.status.as_ref()) {
         Some(shown) if shown < i64::from(target.replicas) => Err(NotWorking::Replicas {
             shown,
@@ -101,17 +101,26 @@ pub fn waits_for_another(task: &GracefulEvictionTask) -> bool {
         && task.suppress_deletion != Some(false)
 }
 
-/// Kinds without a status or a health rule count as healthy when they are applied.
-fn healthy(resource: &ObjectReference, is_workload: bool, item: &AggregatedStatusItem) -> Result<(), NotWorking> {
+/// Kinds without a status or a health rule count as healthy when they are applied. Of a kind that may have a rule, a script
+/// perhaps, nothing is known before something was reported.
+fn healthy(binding: &Binding, item: &AggregatedStatusItem) -> Result<(), NotWorking> {
     if !item.applied {
         return Err(NotWorking::NotApplied);
     }
-    let reports_health = is_workload || has_health_rule(&resource.api_version, &resource.kind);
     match item.health.clone().unwrap_or(ResourceHealth::Unknown) {
         ResourceHealth::Healthy => Ok(()),
-        ResourceHealth::Unknown if item.status.is_none() && !reports_health => Ok(()),
+        ResourceHealth::Unknown if item.status.is_none() && !reports_health(binding) => Ok(()),
         other => Err(NotWorking::Health(other)),
     }
+}
+
+/// Also a kind that has no rule as far as is known has one when a copy was found unhealthy by it.
+fn reports_health(binding: &Binding) -> bool {
+    let resource = &binding.spec.resource;
+    let mut items = binding.status.iter().flat_map(|status| &status.aggregated_status);
+    binding.spec.is_workload()
+        || may_report_health(&resource.api_version, &resource.kind)
+        || items.any(|item| item.health == Some(ResourceHealth::Unhealthy))
 }
 
 /// The replicas that a reflected status shows, where the kind reports any. Counts of zero are left out by Kubernetes.

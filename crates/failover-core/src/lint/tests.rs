@@ -400,7 +400,7 @@ fn applications_that_move() {
         policy(false, &deployment),
         ["dependencies-stay spec.failover.application"]
     );
-    let kinds = json!([{"apiVersion": "apps/v1", "kind": "Deployment"}, {"apiVersion": "batch/v1", "kind": "CronJob"}]);
+    let kinds = json!([{"apiVersion": "apps/v1", "kind": "Deployment"}, {"apiVersion": "v1", "kind": "ConfigMap"}]);
     assert_eq!(policy(true, &kinds), ["no-health-rule spec.resourceSelectors[1].kind"]);
     let stays = propagation(&json!({"propagateDeps": false, "resourceSelectors": kinds}));
     assert_eq!(alone(stays), [""; 0]);

@@ -1,5 +1,5 @@
-//! Health by kind. Rules of stock Karmada; the rule for Jobs is ours, because without one a Job counts as healthy as
-//! soon as it is applied, and the copy that still runs would be removed.
+//! Health by kind. Rules of stock Karmada; those for Jobs and CronJobs are ours: without one a Job counts as healthy as
+//! soon as it is applied, and the copy that still runs would be removed; and a CronJob whose runs fail would never move.
 //!
 //! Which kinds have a rule stands in [`failover_core::graceful::kinds`]: a rule for a kind that is not in that table
 //! does not count.
@@ -28,6 +28,7 @@ pub(super) fn health(observed: &Value) -> Health {
                 && count(observed, "/status/numberAvailable") >= updated
         }
         ("batch/v1", "Job") => job_works(observed),
+        ("batch/v1", "CronJob") => cron_job_works(observed),
         ("v1", "Service") => text(observed, "/spec/type") != "LoadBalancer" || has_address(observed),
         ("networking.k8s.io/v1", "Ingress") => has_address(observed),
         ("v1", "PersistentVolumeClaim") => text(observed, "/status/phase") == "Bound",
@@ -80,6 +81,21 @@ fn job_works(job: &Value) -> bool {
         None => side_by_side,
     };
     at_work + count(job, "/status/succeeded") >= wanted
+}
+
+/// Held back on purpose, not yet due for the first time, at work, or successful when it last ran: what runs at times
+/// alone shows only by its last run whether it works.
+fn cron_job_works(cron_job: &Value) -> bool {
+    if cron_job.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true)
+        || !list(cron_job, "/status/active").is_empty()
+    {
+        return true;
+    }
+    // Times of the API server are written alike, so that they compare as texts.
+    match some_text(cron_job, "/status/lastScheduleTime") {
+        None => true,
+        Some(ran) => some_text(cron_job, "/status/lastSuccessfulTime").is_some_and(|succeeded| succeeded >= ran),
+    }
 }
 
 fn has_address(observed: &Value) -> bool {
@@ -172,6 +188,18 @@ mod tests {
         let job =
             json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec, "status": status});
         assert_eq!(health(&job), wanted);
+    }
+
+    #[rstest]
+    #[case::never_ran(json!({}), json!({}), Health::Healthy)]
+    #[case::runs(json!({}), json!({"active": [{"name": "a-1"}], "lastScheduleTime": "2026-01-01T10:00:00Z"}), Health::Healthy)]
+    #[case::succeeded(json!({}), json!({"lastScheduleTime": "2026-01-01T10:00:00Z", "lastSuccessfulTime": "2026-01-01T10:03:00Z"}), Health::Healthy)]
+    #[case::failed(json!({}), json!({"lastScheduleTime": "2026-01-01T10:00:00Z", "lastSuccessfulTime": "2026-01-01T09:03:00Z"}), Health::Unhealthy)]
+    #[case::never_succeeded(json!({}), json!({"lastScheduleTime": "2026-01-01T10:00:00Z"}), Health::Unhealthy)]
+    #[case::held_back(json!({"suspend": true}), json!({"lastScheduleTime": "2026-01-01T10:00:00Z"}), Health::Healthy)]
+    fn cron_jobs(#[case] spec: Value, #[case] status: Value, #[case] wanted: Health) {
+        let object = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "a"}, "spec": spec, "status": status});
+        assert_eq!(health(&object), wanted);
     }
 
     #[rstest]

@@ -1,18 +1,29 @@
 //! The rules that count now: scripts of the stored ResourceInterpreterCustomizations before the native rules.
 //!
 //! Guarantees: nothing is interpreted before the stored customizations were read; a kind whose scripts have changed is
-//! told to everybody who asked.
+//! told to everybody who asked; a script that does not load, and one that does not count because another does, is told
+//! on its customization.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use api_types::config::ResourceInterpreterCustomization;
 use controller_kit::informer::Stopped;
-use controller_kit::{Context, RequireError, RequiredKind};
+use controller_kit::{Context, EventType, RequireError, RequiredKind, Store};
+use kube::ResourceExt;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::rules::Rules;
+use super::scripted::Scripted;
 use super::{Interpreter, Native};
+
+/// Who speaks in the events on customizations: the same for all controllers of a process, so that each is written once.
+const SOURCE: &str = "resource-interpreter";
+/// Reason of the event on a customization whose script cannot be used.
+const SCRIPT_INVALID: &str = "ScriptInvalid";
+/// Reason of the event on a customization whose script does not count.
+const SCRIPT_SHADOWED: &str = "ScriptShadowed";
 
 /// Names a kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,24 +48,51 @@ pub struct Interpreting {
 /// # Errors
 /// [`Stopped`] when the process stops first.
 pub async fn of(ctx: &Context) -> Result<Interpreting, Stopped> {
-    let native = Interpreting {
-        rules: Arc::new(Native),
-        subscribers: Arc::default(),
-    };
+    let subscribers = Arc::<Subscribers>::default();
     match ctx
         .require_kinds(&[RequiredKind::of::<ResourceInterpreterCustomization>()])
         .await
     {
-        Ok(()) => {
-            ctx.informers.of::<ResourceInterpreterCustomization>().synced().await?;
-            Ok(native)
-        }
-        Err(RequireError::Stopped) => Err(Stopped),
+        Ok(()) => {}
+        Err(RequireError::Stopped) => return Err(Stopped),
         Err(missing) => {
             tracing::info!(why = %missing, "objects are read by the native rules alone");
-            Ok(native)
+            return Ok(Interpreting {
+                rules: Arc::new(Native),
+                subscribers,
+            });
         }
     }
+    let informer = ctx.informers.of::<ResourceInterpreterCustomization>();
+    let store = informer.synced().await?;
+    let scripted = Arc::new(Scripted::new(ctx.clock.clone()));
+    let mut live = Live {
+        ctx: ctx.clone(),
+        store,
+        scripted: scripted.clone(),
+        subscribers: subscribers.clone(),
+        told: BTreeSet::new(),
+    };
+    live.refresh();
+    let (mut changes, shutdown) = (informer.changes(), ctx.shutdown.clone());
+    ctx.tasks.spawn("interpreter customizations", async move {
+        loop {
+            let change = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                change = changes.recv() => change,
+            };
+            if change.is_none() {
+                return;
+            }
+            while changes.try_recv().is_some() {}
+            live.refresh();
+        }
+    });
+    Ok(Interpreting {
+        rules: scripted,
+        subscribers,
+    })
 }
 
 impl Interpreting {
@@ -69,17 +107,90 @@ impl Interpreting {
     pub fn changes(&self) -> KindChanges {
         let subscriber = Arc::new(Subscriber::default());
         self.subscribers.0.lock().push(Arc::downgrade(&subscriber));
-        KindChanges {
-            subscriber,
-            _all: self.subscribers.clone(),
+        KindChanges { subscriber }
+    }
+
+    /// Calls `look_again` with each kind whose rules change, in a task of the controller, until shutdown.
+    pub fn follow(&self, ctx: &Context, look_again: impl Fn(&KindName) + Send + 'static) {
+        let (mut changes, shutdown) = (self.changes(), ctx.shutdown.clone());
+        ctx.tasks.spawn("interpreter changes", async move {
+            loop {
+                tokio::select! {
+                    biased;
+                    () = shutdown.cancelled() => return,
+                    kind = changes.recv() => look_again(&kind),
+                }
+            }
+        });
+    }
+}
+
+struct Live {
+    ctx: Context,
+    store: Store<ResourceInterpreterCustomization>,
+    scripted: Arc<Scripted>,
+    subscribers: Arc<Subscribers>,
+    /// What was said of customizations that are as they were, by UID, reason and words.
+    told: BTreeSet<(String, &'static str, String)>,
+}
+
+impl Live {
+    fn refresh(&mut self) {
+        let stored = self.store.list();
+        let before = self.scripted.rules();
+        let (rules, shadowed) = Rules::of(&stored, &before);
+        let changed = rules.changed_since(&before);
+        let mut complaints = BTreeSet::new();
+        for shadowed in shadowed {
+            let note = format!(
+                "{} for {} {} is not used: {} has one, too, and comes first by name; remove one of the two",
+                shadowed.operation.field(),
+                shadowed.kind.api_version,
+                shadowed.kind.kind,
+                shadowed.by
+            );
+            complaints.insert((shadowed.customization, SCRIPT_SHADOWED, note));
         }
+        for rule in rules.all() {
+            if let Err(error) = rule.script.check(self.ctx.clock.now()) {
+                let note = format!(
+                    "{} cannot be used: {error}; until it is mended, objects of the kind are not interpreted in this respect",
+                    rule.operation.field()
+                );
+                complaints.insert((rule.customization.clone(), SCRIPT_INVALID, note));
+            }
+        }
+        self.tell(&stored, complaints);
+        self.scripted.replace(rules);
+        self.subscribers.tell(&changed);
+    }
+
+    /// Says what was not said before.
+    fn tell(
+        &mut self,
+        stored: &[Arc<ResourceInterpreterCustomization>],
+        complaints: BTreeSet<(String, &'static str, String)>,
+    ) {
+        let mut told = BTreeSet::new();
+        for (name, reason, note) in complaints {
+            let Some(customization) = stored.iter().find(|customization| customization.name_any() == name) else {
+                continue;
+            };
+            let about = (customization.uid().unwrap_or_default(), reason, note.clone());
+            if !self.told.contains(&about) {
+                tracing::warn!(customization = %name, reason, note, "a script of a customization does not count");
+                let events = self.ctx.events.speaking_as(SOURCE);
+                events.publish_for(customization.as_ref(), EventType::Warning, reason, note);
+            }
+            told.insert(about);
+        }
+        self.told = told;
     }
 }
 
 /// Kinds whose rules have changed since they were last taken.
 pub struct KindChanges {
     subscriber: Arc<Subscriber>,
-    _all: Arc<Subscribers>,
 }
 
 impl KindChanges {
@@ -97,6 +208,20 @@ impl KindChanges {
 
 #[derive(Default)]
 struct Subscribers(Mutex<Vec<Weak<Subscriber>>>);
+
+impl Subscribers {
+    fn tell(&self, changed: &BTreeSet<KindName>) {
+        let mut all = self.0.lock();
+        all.retain(|subscriber| subscriber.strong_count() > 0);
+        if changed.is_empty() {
+            return;
+        }
+        for subscriber in all.iter().filter_map(Weak::upgrade) {
+            subscriber.waiting.lock().extend(changed.iter().cloned());
+            subscriber.told.notify_one();
+        }
+    }
+}
 
 #[derive(Default)]
 struct Subscriber {

@@ -7,10 +7,13 @@ mod aggregate;
 mod dependencies;
 mod health;
 mod live;
+mod lua;
 mod reflect;
 mod replicas;
 mod retain;
 mod revise;
+mod rules;
+mod scripted;
 
 use api_types::work::{AggregatedStatusItem, ReplicaRequirements};
 use serde_json::Value;
@@ -152,3 +155,6 @@ pub(crate) fn gvk(object: &Value) -> (&str, &str) {
         crate::json::text(object, "/kind"),
     )
 }
+
+#[cfg(test)]
+mod native_tests;

@@ -48,9 +48,13 @@ fn requirements(template: &Value, pod: &str) -> Result<Option<ReplicaRequirement
     };
     let spec: PodSpec = serde_json::from_value(spec.clone())
         .map_err(|e| InterpretError::new("read the pod of", template, e.to_string()))?;
-    let resource_request =
-        request(&spec).map_err(|problem| InterpretError::new("add up the resources of", template, problem))?;
-    let node_claim = node_claim(&spec);
+    requirements_of(&spec).map_err(|problem| InterpretError::new("add up the resources of", template, problem))
+}
+
+/// What one pod needs; nothing when it asks for nothing.
+pub(super) fn requirements_of(spec: &PodSpec) -> Result<Option<ReplicaRequirements>, String> {
+    let resource_request = request(spec)?;
+    let node_claim = node_claim(spec);
     let asks = node_claim.is_some() || !resource_request.is_empty();
     Ok(asks.then(|| ReplicaRequirements {
         node_claim,

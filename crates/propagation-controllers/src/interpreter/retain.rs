@@ -19,7 +19,7 @@ pub(super) fn retain(desired: &mut Value, observed: &Value) {
         }
         ("batch/v1", "Job") => retain_job(desired, observed),
         ("v1", "Service") => retain_service(desired, observed),
-        ("v1", "ServiceAccount") => keep(desired, observed, &["secrets"]),
+        ("v1", "ServiceAccount") => retain_account(desired, observed),
         ("v1", "PersistentVolumeClaim") => keep(desired, observed, &["spec", "volumeName"]),
         ("v1", "PersistentVolume") => keep(desired, observed, &["spec", "claimRef"]),
         ("v1", "Pod") => {
@@ -32,6 +32,9 @@ pub(super) fn retain(desired: &mut Value, observed: &Value) {
                 "priority",
             ] {
                 keep(desired, observed, &["spec", field]);
+            }
+            for containers in ["/spec/containers", "/spec/initContainers"] {
+                retain_mounts(desired, observed, containers);
             }
         }
         ("v1", "Secret") if text(desired, "/type") == SERVICE_ACCOUNT_TOKEN => {
@@ -51,6 +54,34 @@ fn keep(desired: &mut Value, observed: &Value, keys: &[&str]) {
     let pointer: String = keys.iter().map(|key| format!("/{}", pointer_key(key))).collect();
     if let Some(value) = observed.pointer(&pointer).filter(|value| !value.is_null()) {
         set(desired, keys, value.clone());
+    }
+}
+
+/// The volumes of the account's token are mounted by the member.
+fn retain_mounts(desired: &mut Value, observed: &Value, containers: &str) {
+    let there = list(observed, containers);
+    let wanted = desired.pointer_mut(containers).and_then(Value::as_array_mut);
+    for container in wanted.into_iter().flatten() {
+        let same = there
+            .iter()
+            .find(|other| text(other, "/name") == text(container, "/name"));
+        if let Some(other) = same {
+            keep(container, other, &["volumeMounts"]);
+        }
+    }
+}
+
+/// Secrets that the member's token controller added stay beside those of the template.
+fn retain_account(desired: &mut Value, observed: &Value) {
+    let mut secrets = list(desired, "/secrets").to_vec();
+    let added = list(observed, "/secrets")
+        .iter()
+        .filter(|secret| !secrets.iter().any(|own| text(own, "/name") == text(secret, "/name")))
+        .cloned()
+        .collect::<Vec<_>>();
+    if !added.is_empty() {
+        secrets.extend(added);
+        set(desired, &["secrets"], Value::Array(secrets));
     }
 }
 
@@ -121,6 +152,18 @@ mod tests {
         json!({"type": SERVICE_ACCOUNT_TOKEN, "data": {"token": "eA=="}}))]
     #[case::secret("v1", "Secret", json!({"data": {"a": "MQ=="}}), json!({"data": {"b": "Mg=="}}), json!({"data": {"a": "MQ=="}}))]
     #[case::claim("v1", "PersistentVolumeClaim", json!({"spec": {}}), json!({"spec": {"volumeName": "v"}}), json!({"spec": {"volumeName": "v"}}))]
+    #[case::account_with_secrets_of_its_own("v1", "ServiceAccount", json!({"secrets": [{"name": "mine"}]}), json!({"secrets": [{"name": "mine"}, {"name": "t"}]}),
+        json!({"secrets": [{"name": "mine"}, {"name": "t"}]}))]
+    #[case::volume("v1", "PersistentVolume", json!({"spec": {}}), json!({"spec": {"claimRef": {"name": "c"}}}), json!({"spec": {"claimRef": {"name": "c"}}}))]
+    #[case::pod("v1", "Pod",
+        json!({"spec": {"containers": [{"name": "c", "image": "new"}, {"name": "d"}], "initContainers": [{"name": "i"}]}}),
+        json!({"spec": {"nodeName": "n1", "serviceAccountName": "default", "volumes": [{"name": "token"}], "priority": 0,
+            "containers": [{"name": "c", "image": "old", "volumeMounts": [{"name": "token"}]}],
+            "initContainers": [{"name": "i", "volumeMounts": [{"name": "token"}]}]}}),
+        json!({"spec": {"nodeName": "n1", "serviceAccountName": "default", "volumes": [{"name": "token"}], "priority": 0,
+            "containers": [{"name": "c", "image": "new", "volumeMounts": [{"name": "token"}]}, {"name": "d"}],
+            "initContainers": [{"name": "i", "volumeMounts": [{"name": "token"}]}]}}))]
+    #[case::other_kinds("example.com/v1", "Widget", json!({"spec": {"a": 1}}), json!({"spec": {"a": 2, "b": 3}}), json!({"spec": {"a": 1}}))]
     #[case::account("v1", "ServiceAccount", json!({}), json!({"secrets": [{"name": "t"}]}), json!({"secrets": [{"name": "t"}]}))]
     fn what_belongs_to_the_member_stays(
         #[case] version: &str,

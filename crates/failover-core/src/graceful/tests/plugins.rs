@@ -116,3 +116,51 @@ fn preserved_state_is_carried_before_the_grace_period_ends_the_task(
         None => assert!(matches!(fate, Fate::Ends(End::GraceOver { .. })), "{fate:?}"),
     }
 }
+
+// A kind with a script: its copy is not taken for a working one before something was reported of it. What reports nothing
+// counts as soon as it is applied.
+#[rstest]
+#[case::applied_alone("example.io/v1", "Widget", json!({}), false)]
+#[case::unknown("example.io/v1", "Widget", json!({"health": "Unknown"}), false)]
+#[case::unhealthy("example.io/v1", "Widget", json!({"health": "Unhealthy", "status": {"phase": "Broken"}}), false)]
+#[case::healthy("example.io/v1", "Widget", json!({"health": "Healthy", "status": {"phase": "Running"}}), true)]
+#[case::healthy_without_a_status("example.io/v1", "Widget", json!({"health": "Healthy"}), true)]
+#[case::config_map("v1", "ConfigMap", json!({}), true)]
+#[case::role("rbac.authorization.k8s.io/v1", "Role", json!({"health": "Unknown"}), true)]
+fn nothing_is_known_of_a_custom_kind_before_it_was_reported(
+    #[case] api_version: &str,
+    #[case] kind: &str,
+    #[case] reported: Value,
+    #[case] ends: bool,
+) {
+    let mut there = json!({"clusterName": "m2", "applied": true});
+    for (field, value) in reported.as_object().unwrap() {
+        there[field] = value.clone();
+    }
+    let of_kind = |mut binding: Binding| {
+        binding.spec.resource.api_version = api_version.to_owned();
+        binding.spec.resource.kind = kind.to_owned();
+        binding.spec.replicas = None;
+        binding.spec.replica_requirements = None;
+        binding.spec.placement = Some(Default::default());
+        binding
+    };
+    let left = of_kind(binding(
+        json!([{"name": "m1"}]),
+        json!([]),
+        json!([copy("m1", "Healthy", 0)]),
+    ));
+    let after = of_kind(binding(
+        json!([{"name": "m2"}]),
+        json!([task("m1", json!({"clustersBeforeFailover": ["m1"]}))]),
+        json!([there]),
+    ));
+    let only = Settings {
+        plugins: EvictPlugins::all().only(&BTreeSet::from(["ResourceHealth"])),
+        ..Settings::default()
+    };
+    let fate = judged_with(&after, Some(&left), &m1_down(), at("2026-01-01T12:10:00Z"), &only)
+        .remove(0)
+        .fate;
+    assert_eq!(matches!(fate, Fate::Ends(_)), ends, "{fate:?}");
+}
