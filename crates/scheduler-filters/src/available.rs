@@ -5,6 +5,8 @@
 //! though what runs there stays: one that is not Ready (its report is as old as its last word), and one that would be refused
 //! if the binding were not there yet.
 
+use std::cell::OnceCell;
+
 use api_types::cluster::Cluster;
 use api_types::work::Binding;
 
@@ -33,20 +35,18 @@ impl Available {
 pub struct Estimator<'a> {
     request: Request<'a>,
     plugins: &'a Plugins,
-    /// The binding as if it ran nowhere yet.
-    elsewhere: Binding,
+    /// The binding as if it ran nowhere yet; made when a cluster asks for it.
+    elsewhere: OnceCell<Binding>,
 }
 
 impl<'a> Estimator<'a> {
     /// For one binding, with the plugins that judge whether a cluster would take it anew.
     #[must_use]
     pub fn new(request: Request<'a>, plugins: &'a Plugins) -> Self {
-        let mut elsewhere = request.binding.clone();
-        elsewhere.spec.clusters.clear();
         Self {
             request,
             plugins,
-            elsewhere,
+            elsewhere: OnceCell::new(),
         }
     }
 
@@ -72,8 +72,13 @@ impl<'a> Estimator<'a> {
     }
 
     fn takes_new(&self, cluster: &Cluster) -> Result<(), Refusal> {
+        let elsewhere = self.elsewhere.get_or_init(|| {
+            let mut elsewhere = self.request.binding.clone();
+            elsewhere.spec.clusters.clear();
+            elsewhere
+        });
         let request = Request {
-            binding: &self.elsewhere,
+            binding: elsewhere,
             ..self.request
         };
         crate::schedule::judge(&request, self.plugins, cluster)

@@ -44,9 +44,9 @@ pub fn stays_when_back(question: &ComesBack<'_>) -> Result<(), String> {
     };
     let decision = match schedule(&scheduling) {
         Ok(decision) => decision,
-        // How that scheduler divides or groups is not known here; whether it may use the cluster is. And where the room is
-        // too little, a scheduler leaves the result as it is.
-        Err(Failure::Unsupported(_) | Failure::NotEnough { .. }) => {
+        // How that scheduler divides or groups is not known here; whether it may use the cluster is. And where there is too
+        // little room, any scheduler leaves the result as it is.
+        Err(failure) if matches!(failure, Failure::Unsupported(_)) || failure.wants_room() => {
             let answer = passes(&scheduling, question.cluster);
             return answer.map_err(|refusal| format!("{}: {}", question.cluster, refusal.reason));
         }

@@ -5,7 +5,7 @@
 //! parity of a hash of the template's UID chooses, so that odd replicas of many workloads spread over the fleet.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use api_types::cluster::Cluster;
 use api_types::names::fnv1a_32;
@@ -91,9 +91,9 @@ fn weight_of(cluster: &Cluster, rules: &[StaticClusterWeight]) -> i64 {
 
 /// Shares of `seats` by `votes`, by name. Without votes nobody gets a seat.
 ///
-/// The seats of a division are the first ones in one order of all (party, seat) pairs, so that counting may begin at
-/// any shares that nobody's final share is below: the quota less half a seat for each party, and one. That keeps the
-/// work independent of the number of seats.
+/// The seats of a division are the first ones in one order of all (party, seat) pairs, so that counting may begin at the
+/// shares of any smaller division: here at quotas of half a seat less for each party, rounded, after which no more seats
+/// are left than there are parties. That keeps the work independent of the number of seats.
 #[must_use]
 pub fn webster(votes: &BTreeMap<String, i64>, seats: i32, tie: TieOrder) -> BTreeMap<String, i32> {
     let total: i128 = votes.values().map(|votes| i128::from(*votes)).sum();
@@ -101,35 +101,54 @@ pub fn webster(votes: &BTreeMap<String, i64>, seats: i32, tie: TieOrder) -> BTre
     if total <= 0 {
         return votes.keys().map(|name| (name.clone(), 0)).collect();
     }
-    let margin = i128::try_from(votes.len()).unwrap_or(i128::MAX) / 2 + 1;
-    let at_least = |votes: i64| {
-        let quota = i128::from(votes) * i128::from(seats) / total;
-        i32::try_from(quota.saturating_sub(margin).max(0)).unwrap_or(0)
-    };
-    let mut parties: Vec<(&String, i64, i32)> = votes
+    let parties = i128::try_from(votes.len()).unwrap_or(i128::MAX);
+    let at_first = (2 * i128::from(seats)).saturating_sub(parties).max(0);
+    let mut order: BinaryHeap<Party<'_>> = votes
         .iter()
-        .map(|(name, votes)| (name, *votes, at_least(*votes)))
+        .map(|(name, votes)| Party {
+            name,
+            votes: *votes,
+            share: match at_first {
+                0 => 0,
+                halves => i32::try_from((i128::from(*votes) * halves + total) / (2 * total)).unwrap_or(0),
+            },
+            tie,
+        })
         .collect();
-    let given: i32 = parties.iter().map(|(_, _, share)| share).sum();
+    let given: i32 = order.iter().map(|party| party.share).sum();
     for _ in given..seats {
-        let next = parties
-            .iter_mut()
-            .max_by(|(a_name, a_votes, a_share), (b_name, b_votes, b_share)| {
-                priority(*a_votes, *a_share, *b_votes, *b_share)
-                    .then_with(|| b_share.cmp(a_share))
-                    .then_with(|| match tie {
-                        TieOrder::Ascending => b_name.cmp(a_name),
-                        TieOrder::Descending => a_name.cmp(b_name),
-                    })
-            });
-        if let Some((_, _, share)) = next {
-            *share += 1;
+        if let Some(mut next) = order.peek_mut() {
+            next.share += 1;
         }
     }
-    parties
-        .into_iter()
-        .map(|(name, _, share)| (name.clone(), share))
-        .collect()
+    let shares = order.into_iter().map(|party| (party.name.clone(), party.share));
+    shares.collect()
+}
+
+/// One that gets seats; the greatest is the one that gets the next.
+#[derive(PartialEq, Eq)]
+struct Party<'a> {
+    name: &'a String,
+    votes: i64,
+    share: i32,
+    tie: TieOrder,
+}
+
+impl Ord for Party<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        priority(self.votes, self.share, other.votes, other.share)
+            .then_with(|| other.share.cmp(&self.share))
+            .then_with(|| match self.tie {
+                TieOrder::Ascending => other.name.cmp(self.name),
+                TieOrder::Descending => self.name.cmp(other.name),
+            })
+    }
+}
+
+impl PartialOrd for Party<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Compares `votes / (2·seats + 1)` of two parties without rounding.

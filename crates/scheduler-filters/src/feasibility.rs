@@ -362,7 +362,9 @@ fn no_placement(question: &Question<'_>, failure: &Failure) -> Feasibility {
     let refusals = with_excluded(question, failure.refusals().cloned().unwrap_or_default());
     let why = match failure {
         Failure::NotEnough { available, wanted, .. } => {
-            format!("{wanted} replicas want a place, and the other clusters have room for {available}")
+            let why = format!("{wanted} replicas want a place, and the other clusters have room for {available}");
+            let short = capacity::too_little(question, &refusals, *wanted);
+            return Feasibility::no_room(refusals, &short, why);
         }
         Failure::NoClusterFit { .. } => format!("no other cluster can take it: {}", said(&refusals)),
         Failure::Spread { error, .. } => format!("{error}, not counting {}", question.leaving),

@@ -3,10 +3,10 @@
 //! Rules, as in stock: candidates are in order of score, then of what they can hold, then of name. Without a spread
 //! constraint all are chosen. By cluster the first `maxGroups` are; replicas that are divided must have room on them, and
 //! from the last on each gives way to the one outside that holds the most, until they have. Duplicated asks for no room. By
-//! region: [`regions`].
+//! region: `select/regions.rs`.
 
 mod paths;
-pub(crate) mod regions;
+mod regions;
 
 use std::cmp::Reverse;
 

@@ -7,7 +7,7 @@ use api_types::work::{Binding, TargetCluster};
 
 use super::{NAME, PreEvictionCheck, Question};
 use crate::estimate::{self, Room};
-use crate::request::Refusal;
+use crate::request::{Refusal, Refusals};
 
 /// A cluster without room for what would come.
 pub(super) struct Short {
@@ -52,6 +52,21 @@ pub(super) fn additional(after: &Binding, result: &[TargetCluster]) -> Vec<Targe
         ..target.clone()
     });
     more.filter(|target| target.replicas > 0).collect()
+}
+
+/// What each cluster that is not refused has room for, where all of them together have too little for `wanted`.
+pub(super) fn too_little(question: &Question<'_>, refusals: &Refusals, wanted: i64) -> Vec<Short> {
+    let spec = &question.binding.spec;
+    let others = question
+        .fleet
+        .iter()
+        .filter(|(name, _)| !refusals.0.contains_key(*name));
+    let each = others.map(|(name, cluster)| Short {
+        cluster: name.clone(),
+        room: estimate::room(cluster, spec.replica_requirements.as_ref()),
+        wanted,
+    });
+    each.collect()
 }
 
 /// The clusters without room for these replicas; none where capacity is not asked for or nothing has replicas.

@@ -310,6 +310,8 @@ fn divided_by_room_there_must_be_room(
         Err(why) => {
             assert_eq!((answer.fits(), answer.why()), (false, why));
             assert_eq!(answer.rests_on, NoTargetRestsOn::PlacesAndResources);
+            let of_member2 = &answer.refusals.0[&ClusterName::from("member2")].reason;
+            assert_eq!(*of_member2, format!("cluster(s) has room for {member2} of 3 replicas"));
         }
     }
 }

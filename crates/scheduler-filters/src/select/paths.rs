@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 
 /// Steps after which no further set is looked at. Stock's walk has no end: 30 regions with 15 wanted are 10^8 sets.
-const MOST_STEPS: usize = 50_000;
+const MOST_STEPS: usize = 10_000;
 
 /// A group of clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]

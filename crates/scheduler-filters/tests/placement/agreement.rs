@@ -38,7 +38,8 @@ fn any_spread() -> impl Strategy<Value = Spread> {
     prop_oneof![
         2 => Just(Spread::No),
         2 => groups().prop_map(|(min, max)| Spread::Clusters(min, max)),
-        3 => (groups(), (0_usize..5, 0_usize..7)).prop_map(|(regions, clusters)| Spread::Regions(regions, clusters)),
+        3 => (groups(), prop::option::weighted(0.8, (0_usize..5, 0_usize..7)))
+            .prop_map(|(regions, clusters)| Spread::Regions(regions, clusters)),
     ]
 }
 
@@ -101,13 +102,12 @@ pub fn objects(case: &Case) -> (Binding, Vec<Cluster>) {
     let placement = match case.spread {
         Spread::No => placement,
         Spread::Clusters(min, max) => spread(placement, &[("cluster", count(min), count(max))]),
-        Spread::Regions(regions, clusters) => spread(
-            placement,
-            &[
-                ("region", count(regions.0), count(regions.1)),
-                ("cluster", count(clusters.0), count(clusters.1)),
-            ],
-        ),
+        Spread::Regions(regions, clusters) => {
+            let by_region = ("region", count(regions.0), count(regions.1));
+            let by_cluster = clusters.map(|(min, max)| ("cluster", count(min), count(max)));
+            let constraints: Vec<_> = by_cluster.into_iter().chain([by_region]).collect();
+            spread(placement, &constraints)
+        }
     };
     let on: Vec<(&str, i32)> = case
         .sites

@@ -43,8 +43,8 @@ pub enum Spread {
     No,
     /// Clusters: at least, at most.
     Clusters(usize, usize),
-    /// Regions and clusters.
-    Regions((usize, usize), (usize, usize)),
+    /// Regions and clusters; clusters absent: one for each region.
+    Regions((usize, usize), Option<(usize, usize)>),
 }
 
 #[derive(Clone, Debug)]
@@ -250,10 +250,11 @@ fn by_regions(
     case: &Case,
     candidates: &[Candidate],
     (min, max): (usize, usize),
-    (min_clusters, max_clusters): (usize, usize),
+    clusters: Option<(usize, usize)>,
 ) -> Result<Vec<Candidate>, &'static str> {
     let min = min.max(1);
-    let min_clusters = min_clusters.max(1);
+    let min_clusters = clusters.map_or(0, |(min, _)| min.max(1));
+    let max_clusters = clusters.map(|(_, max)| max);
     let mut names: Vec<&'static str> = candidates.iter().map(|c| c.region).collect();
     names.sort_unstable();
     names.dedup();
@@ -269,10 +270,10 @@ fn by_regions(
             }
         })
         .collect();
-    if max == 0 || max_clusters == 0 || min > max_clusters || regions.len() < min {
+    if max == 0 || max_clusters.is_some_and(|most| most < min) || regions.len() < min {
         return Err("SchedulerError");
     }
-    let max = max.min(max_clusters);
+    let max = max.min(max_clusters.unwrap_or(usize::MAX));
     // As the sets are walked: fewer clusters first, then the better score, then the name.
     regions.sort_by_key(|r| (r.clusters.len(), Reverse(r.score), r.name));
     let is_complete = |set: &[usize]| {
@@ -291,7 +292,8 @@ fn by_regions(
         let is_first = |c: &&Candidate| set.iter().any(|r| r.clusters[0].name == c.name);
         let in_set = |c: &&Candidate| set.iter().any(|r| r.name == c.region);
         let others = candidates.iter().filter(in_set).filter(|c| !is_first(c));
-        chosen.extend(others.take(max_clusters - chosen.len().min(max_clusters)).cloned());
+        let more = max_clusters.map_or(0, |most| most - chosen.len());
+        chosen.extend(others.take(more).cloned());
         chosen
     };
     let fits = |chosen: &[Candidate]| {
