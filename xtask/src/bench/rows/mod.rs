@@ -5,8 +5,10 @@ mod memory;
 mod open_tasks;
 mod policy_change;
 mod policy_edit;
+mod propagation;
 mod queue;
 mod rate_exactness;
+mod scheduler;
 mod start;
 mod storm;
 mod verdicts;
@@ -29,9 +31,16 @@ pub fn all() -> Vec<Row> {
         queue::IN_PROCESS,
         queue::PUBLISHED,
         queue::PAGE,
+        scheduler::FUNCTION,
+        scheduler::CONTROLLER,
         open_tasks::PASS,
         open_tasks::IDLE,
         open_tasks::LATEST,
+        propagation::WRITES,
+        propagation::LISTS,
+        propagation::REACH,
+        propagation::HANG,
+        propagation::STATUS,
         writes::ALL,
         writes::BINDING,
         writes::IDLE,
