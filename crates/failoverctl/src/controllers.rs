@@ -53,7 +53,7 @@ const fn duty(controller: &'static str, needed: Needed, undone: &'static str) ->
 }
 
 /// In the order of the pipeline.
-const DUTIES: [Duty; 15] = [
+const DUTIES: [Duty; 16] = [
     duty(
         "clusterStatus",
         Needed::Standalone,
@@ -95,6 +95,11 @@ const DUTIES: [Duty; 15] = [
         "detector",
         Needed::Standalone,
         "no policy reaches a workload: bindings are not made or changed",
+    ),
+    duty(
+        "dependencies",
+        Needed::Standalone,
+        "nothing that a workload needs goes where it goes, such as its ConfigMaps",
     ),
     duty("binding", Needed::Standalone, "no Work is made, changed or removed"),
     duty(

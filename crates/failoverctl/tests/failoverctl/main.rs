@@ -15,6 +15,7 @@ mod dump;
 mod errors;
 mod explain;
 mod explain_cluster;
+mod explain_places;
 mod explain_policy;
 mod history;
 mod lint_files;

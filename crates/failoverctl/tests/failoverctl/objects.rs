@@ -53,7 +53,7 @@ pub fn fleet(member1: Cluster) -> Vec<Cluster> {
     vec![member1, cluster("member2", "True"), cluster("member3", "True")]
 }
 
-pub const CONTROLLERS: [&str; 15] = [
+pub const CONTROLLERS: [&str; 16] = [
     "cluster-status",
     "cluster",
     "cluster-taint-policy",
@@ -64,6 +64,7 @@ pub const CONTROLLERS: [&str; 15] = [
     "scheduler",
     "graceful-eviction",
     "detector",
+    "dependencies",
     "binding",
     "execution",
     "work-status",
@@ -109,7 +110,10 @@ pub fn leases_without(gone: &[&str]) -> Vec<Lease> {
 /// nginx in three replicas, one on member1 and two on member2.
 pub fn binding() -> Binding {
     read(json!({
-        "metadata": {"name": "nginx-deployment", "namespace": "default", "uid": "uid-b", "generation": 3},
+        "metadata": {
+            "name": "nginx-deployment", "namespace": "default", "uid": "uid-b", "generation": 3,
+            "labels": {"propagationpolicy.karmada.io/permanent-id": "p"},
+        },
         "spec": {
             "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "nginx", "uid": "u"},
             "replicas": 3,

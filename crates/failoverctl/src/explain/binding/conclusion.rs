@@ -4,7 +4,7 @@ use api_types::work::task as task_words;
 use failover_core::eviction::Cause;
 use jiff::Timestamp;
 
-use super::places::Search;
+use super::places::{Lack, Search};
 use super::report::{ClusterRow, ExplainReport, Role};
 use super::tasks::TaskView;
 use crate::controllers::Severity;
@@ -274,23 +274,36 @@ impl Facts<'_> {
         }
     }
 
-    /// The scheduler found no place.
+    /// The scheduler found no place, or nobody looks for one.
     fn without_place(&self) -> Option<Conclusion> {
         let binding = &self.report.binding;
         let search = self.report.searches.first();
+        let runs_nowhere = self.report.clusters.iter().all(|row| row.role == Role::Candidate);
+        let is_placed = self.report.scheduled.as_ref().is_some_and(|says| says.status == "True");
+        if let (Some(why), false) = (&self.report.scheduler.leaves_it, is_placed && !runs_nowhere) {
+            return Some(self.left_alone(why, runs_nowhere));
+        }
         match &self.report.scheduled {
             Some(scheduled) if scheduled.status != "True" => Some(Conclusion::new(
                 Some(Severity::Problem),
-                format!("{binding} has no place: {}", scheduled.message),
+                if runs_nowhere {
+                    format!("{binding} has no place: {}", scheduled.message)
+                } else {
+                    let now_on = self.runs_on();
+                    format!(
+                        "{binding} stays on {now_on}, and what is wanted has no place: {}",
+                        scheduled.message
+                    )
+                },
                 match search {
                     Some(search) if search.fits => format!(
                         "as things are now the scheduler would choose {}, within moments if it runs",
                         search.result.join(", ")
                     ),
-                    _ => "see the reasons per cluster; each of them names what keeps the workload out".to_owned(),
+                    search => self.what_is_lacking(search, &scheduled.message),
                 },
             )),
-            None if self.report.clusters.iter().all(|row| row.role == Role::Candidate) => {
+            None if runs_nowhere => {
                 let undone = self
                     .undone(&["scheduler"])
                     .unwrap_or_else(|| "the scheduler has not looked at it yet".to_owned());
@@ -302,6 +315,47 @@ impl Facts<'_> {
             }
             _ => None,
         }
+    }
+
+    /// No scheduler places it: it goes where others go, or stays where it was put.
+    fn left_alone(&self, why: &str, runs_nowhere: bool) -> Conclusion {
+        let (binding, scheduler) = (&self.report.binding, &self.report.scheduler);
+        let remedy = scheduler.remedy.unwrap_or_default();
+        if !scheduler.follows.is_empty() {
+            let summary = format!("{binding} goes where {} go", scheduler.follows.join(", "));
+            return Conclusion::new(Some(Severity::Note), summary, remedy);
+        }
+        let (severity, place) = if runs_nowhere {
+            (Severity::Problem, "has no place")
+        } else {
+            (Severity::Note, "stays where it is")
+        };
+        let summary = format!("{binding} {place}: nobody places it, because {why}");
+        Conclusion::new(Some(severity), summary, remedy)
+    }
+
+    /// What would give it a place, where the scheduler said `said` and the dry run finds none either.
+    fn what_is_lacking(&self, search: Option<&Search>, said: &str) -> String {
+        let Some(search) = search else {
+            return String::new();
+        };
+        let change = match search.lack {
+            Lack::Clusters => "see the reasons per cluster; each of them names what keeps the workload out",
+            Lack::Groups => {
+                "it wants more clusters or regions than would take it: lower minGroups in the PropagationPolicy's \
+                 spreadConstraints, or end what keeps it out of the others"
+            }
+            Lack::Room => "it is placed as soon as clusters report enough room; those above say how much each has",
+            Lack::Support => {
+                "ask for less in the PropagationPolicy's placement, or let another scheduler place it (spec.schedulerName)"
+            }
+        };
+        let ends = search
+            .recheck_at
+            .map(|at| format!("; the first of them ends by itself {}", self.when(Some(at))));
+        let now = (search.leaving.is_none() && search.why != said)
+            .then(|| format!("as things are now: {}; ", search.why.trim_end_matches('.')));
+        format!("{}{change}{}", now.unwrap_or_default(), ends.unwrap_or_default())
     }
 
     /// A copy has no place any more and stays until another one works.

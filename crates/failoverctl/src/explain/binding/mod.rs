@@ -9,7 +9,7 @@ mod text;
 mod verdicts;
 
 pub use gather::{FromQueue, Gathered, gather};
-pub use places::{Place, Search};
-pub use report::{ClusterRow, ConditionView, ExplainReport, Role, report};
+pub use places::{Place, Rank, Score, Search};
+pub use report::{ClusterRow, ConditionView, ExplainReport, Role, SchedulerView, report};
 pub use tasks::TaskView;
 pub use verdicts::VerdictView;

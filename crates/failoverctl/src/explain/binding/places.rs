@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
+use api_types::placement::Placement;
 use api_types::work::{Binding, TargetCluster};
 use failover_core::eviction::{Cause, FailoverGate};
 use jiff::Timestamp;
+use scheduler_filters::available::Estimator;
 use scheduler_filters::schedule::StartFrom;
+use scheduler_filters::strategy::{self, Strategy};
 use scheduler_filters::{
-    Decision, DeletionBy, Failure, FewerCopies, Fleet, Outcome, Plugins, PreEvictionCheck, Question, Refusals, Rules,
-    Scheduling, feasibility, schedule,
+    Decision, DeletionBy, Failure, FewerCopies, Fleet, Outcome, Plugins, PreEvictionCheck, Question, Refusals, Request,
+    Rules, Scheduling, feasibility, schedule,
 };
 use serde::Serialize;
 
@@ -33,6 +36,31 @@ pub struct Place {
     pub until: Option<At>,
 }
 
+/// What one plugin gives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Score {
+    /// Its name.
+    pub plugin: &'static str,
+    /// From 1 to 100.
+    pub score: i64,
+}
+
+/// How the scheduler ranks a cluster that it could choose.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rank {
+    /// The sum of its scores; higher is better, of equals the first by name.
+    pub score: i64,
+    /// What it is made of; what gives nothing is left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<Score>,
+    /// How many more replicas it has room for, where the placement divides replicas by that: 0 where it has reported no
+    /// resources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room: Option<i32>,
+}
+
 /// What the scheduler would find.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -49,8 +77,36 @@ pub struct Search {
     /// When it is worth asking again although nothing changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recheck_at: Option<At>,
-    /// Every cluster, by name.
+    /// Every cluster, by name; none where the placement is one that this version does not do.
     pub places: Vec<Place>,
+    /// What it lacks, where it finds no place for the binding as it is.
+    #[serde(skip)]
+    pub(super) lack: Lack,
+}
+
+/// What a search lacks that finds no place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// A cluster that takes it.
+    #[default]
+    Clusters,
+    /// As many clusters or regions as are wanted; some would take it.
+    Groups,
+    /// Room; some would take it.
+    Room,
+    /// A scheduler that can do what the placement asks for.
+    Support,
+}
+
+impl Lack {
+    fn of(failure: &Failure) -> Self {
+        match failure {
+            failure if failure.wants_room() => Self::Room,
+            Failure::Spread { .. } => Self::Groups,
+            Failure::Unsupported(_) => Self::Support,
+            _ => Self::Clusters,
+        }
+    }
 }
 
 /// Copies that the scheduler has no place for and keeps in the result until another one is healthy.
@@ -84,6 +140,31 @@ impl Scheduler<'_> {
         }
     }
 
+    /// How each cluster that exists ranks for the binding as it is, whether or not it could be chosen.
+    pub(super) fn rank(&self, binding: &Binding, cluster: &Cluster) -> Rank {
+        let anywhere = Placement::default();
+        let placement = binding.spec.placement.as_ref().unwrap_or(&anywhere);
+        let request = Request {
+            binding,
+            placement,
+            affinity: None,
+            fleet: self.fleet,
+            rules: self.rules(),
+            now: self.now,
+        };
+        let plugins = Plugins::default();
+        let scores = plugins.scores(&request, cluster);
+        let by_room = matches!(strategy::of(&binding.spec, placement), Ok(Strategy::Dynamic(_)));
+        let room = || Estimator::new(request, &plugins).available(cluster).room;
+        let given = scores.into_iter().filter(|(_, score)| *score > 0);
+        let scores: Vec<Score> = given.map(|(plugin, score)| Score { plugin, score }).collect();
+        Rank {
+            score: scores.iter().map(|given| given.score).sum(),
+            scores,
+            room: by_room.then(room),
+        }
+    }
+
     /// What would be found if the workload left `leaving` for `cause`: the check that the evictor makes.
     pub(super) fn without(&self, binding: &Binding, leaving: &ClusterName, cause: Option<&Cause>) -> Search {
         let fewer_copies = cause
@@ -111,13 +192,18 @@ impl Scheduler<'_> {
             why: answer.why().to_owned(),
             result,
             recheck_at: answer.recheck_at.map(At),
-            places: self.places(&answer.refusals),
+            places: match self.found(binding) {
+                Err(Failure::Unsupported(_)) => Vec::new(),
+                _ => self.places(&answer.refusals),
+            },
+            lack: Lack::default(),
         }
     }
 
     /// What would be found for the binding as it is.
     pub(super) fn as_is(&self, binding: &Binding) -> Search {
         let found = self.found(binding);
+        let lack = found.as_ref().err().map(Lack::of).unwrap_or_default();
         let (fits, why, result, refusals, recheck_at) = match &found {
             Ok(decision) => (
                 true,
@@ -140,7 +226,11 @@ impl Scheduler<'_> {
             why,
             result,
             recheck_at: recheck_at.map(At),
-            places: self.places(&refusals),
+            places: match found {
+                Err(Failure::Unsupported(_)) => Vec::new(),
+                _ => self.places(&refusals),
+            },
+            lack,
         }
     }
 

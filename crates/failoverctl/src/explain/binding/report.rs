@@ -6,16 +6,18 @@ use std::sync::Arc;
 use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition as cluster_condition};
 use api_types::policy::{DEFAULT_CLUSTER_TOLERATION_SECONDS, PurgeMode};
-use api_types::work::{Binding, condition};
+use api_types::work::{Binding, BindingSnapshot, condition};
 use failover_core::eviction::{Cause, FailoverGate, NoExecuteEviction, Switches};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use scheduler_filters::Fleet;
+use scheduler_filters::ours::scheduler_of;
+use scheduler_filters::schedulers::DEFAULT_SCHEDULER;
+use scheduler_filters::{Fleet, NotOurs, ours};
 use serde::Serialize;
 
 use super::conclusion;
 use super::gather::Gathered;
-use super::places::{KeptView, Place, Scheduler, Search};
+use super::places::{KeptView, Place, Rank, Scheduler, Search};
 use super::tasks::{TaskView, tasks};
 use super::verdicts::{VerdictView, application_says, verdict_view};
 use crate::controllers::{self, NotDone, Severity};
@@ -38,6 +40,8 @@ pub struct ExplainReport {
     pub replicas: i32,
     /// Whether somebody deleted the binding.
     pub being_deleted: bool,
+    /// Who places it.
+    pub scheduler: SchedulerView,
     /// The condition Scheduled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<ConditionView>,
@@ -71,6 +75,55 @@ pub struct ExplainReport {
     pub not_done: Vec<NotDone>,
     /// The answer.
     pub conclusion: Conclusion,
+}
+
+/// Who places a binding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SchedulerView {
+    /// The scheduler that the binding names.
+    pub name: String,
+    /// Why it leaves the binding alone; absent: it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaves_it: Option<String>,
+    /// What ends that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<&'static str>,
+    /// The bindings that it follows to their clusters, as `NAMESPACE/NAME` or `NAME`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub follows: Vec<String>,
+}
+
+impl SchedulerView {
+    fn of(binding: &Binding) -> Self {
+        let name = scheduler_of(binding);
+        let left = ours(binding, name).err();
+        let remedy = left.and_then(|why| match why {
+            NotOurs::Suspended => Some("set it to false in the PropagationPolicy (spec.suspension.scheduling)"),
+            NotOurs::NoManager => Some("ask about the binding of the workload that needs it"),
+            NotOurs::NoPlacement => Some("give the PropagationPolicy a spec.placement"),
+            NotOurs::BeingDeleted | NotOurs::OtherScheduler => None,
+        });
+        Self {
+            name: name.to_owned(),
+            leaves_it: left.map(|why| why.to_string()),
+            remedy,
+            follows: binding.spec.required_by.iter().map(named).collect(),
+        }
+    }
+
+    /// Whether its plugins are not those that the dry run takes, as far as the name tells.
+    #[must_use]
+    pub fn is_another(&self) -> bool {
+        self.name != DEFAULT_SCHEDULER
+    }
+}
+
+fn named(needs_it: &BindingSnapshot) -> String {
+    match needs_it.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
+        Some(namespace) => format!("{namespace}/{}", needs_it.name),
+        None => needs_it.name.clone(),
+    }
 }
 
 /// What a condition says.
@@ -138,6 +191,9 @@ pub struct ClusterRow {
     /// Of a candidate, whether it would take the workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// How the scheduler ranks it, where it is in the result or could be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
 }
 
 /// Makes the report.
@@ -188,6 +244,17 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
             .and_then(|s| s.places.iter().find(|place| place.cluster == row.name))
             .cloned();
     }
+    for row in &mut rows {
+        let could_be = match row.role {
+            Role::Chosen | Role::ChosenAndLeft => true,
+            Role::Left => false,
+            Role::Candidate => row.place.as_ref().is_some_and(|place| place.refused_by.is_none()),
+        };
+        row.rank = fleet
+            .get(&row.name)
+            .filter(|_| could_be)
+            .map(|cluster| scheduler.rank(binding, cluster));
+    }
 
     let resource = &binding.spec.resource;
     let mut report = ExplainReport {
@@ -200,6 +267,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
         },
         replicas: binding.replicas(),
         being_deleted: binding.is_being_deleted(),
+        scheduler: SchedulerView::of(binding),
         scheduled: binding.condition(condition::SCHEDULED).map(ConditionView::of),
         eviction_pending: binding.condition(condition::EVICTION_PENDING).map(ConditionView::of),
         graceful_eviction: binding.condition(condition::GRACEFUL_EVICTION).map(ConditionView::of),
@@ -301,6 +369,7 @@ fn row(binding: &Binding, name: &ClusterName, cluster: Option<&Cluster>, switche
         taints: taints.unwrap_or_default(),
         verdict: cluster.map(|cluster| verdict_view(binding, name, cluster, role, switches)),
         place: None,
+        rank: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The report of `explain binding` for people.
 
+use super::places::Rank;
 use super::report::{ClusterRow, ConditionView, ExplainReport, Role};
 use super::tasks::TaskView;
 use crate::controllers::Severity;
@@ -66,6 +67,7 @@ fn summary(report: &ExplainReport, view: &View) -> String {
         ("Binding", Some(report.binding.clone())),
         ("Resource", Some(format!("{}{replicas}", report.resource))),
         ("Owner says", Some(report.owner_says.clone())),
+        ("Placed by", placed_by(report)),
         (
             "Scheduled",
             condition(&report.scheduled).or_else(|| Some("never looked at by a scheduler".to_owned())),
@@ -87,10 +89,23 @@ fn summary(report: &ExplainReport, view: &View) -> String {
     )
 }
 
+/// Only where it is not what everybody takes for granted.
+fn placed_by(report: &ExplainReport) -> Option<String> {
+    let scheduler = &report.scheduler;
+    match &scheduler.leaves_it {
+        Some(why) => Some(format!("nobody: {why}")),
+        None if scheduler.is_another() => Some(format!(
+            "scheduler {}; what is said here of places is by the default plugins",
+            scheduler.name
+        )),
+        None => None,
+    }
+}
+
 fn clusters(report: &ExplainReport, view: &View) -> Grid {
     let mut headings = vec!["CLUSTER", "ROLE", "REPLICAS", "READY", "COPY", "TODAY"];
     if view.width == Width::Wide {
-        headings.extend(["CAUSE", "DUE", "TAINTS THAT EVICT"]);
+        headings.extend(["SCORE", "CAUSE", "DUE", "TAINTS THAT EVICT"]);
     }
     let mut grid = Grid::new(headings, view.colour);
     for row in &report.clusters {
@@ -128,6 +143,7 @@ fn clusters(report: &ExplainReport, view: &View) -> Grid {
                 .map(|taint| format!("{}:{}", taint.key, taint.effect))
                 .collect();
             cells.extend([
+                plain(row.rank.as_ref().map(score).unwrap_or_default()),
                 plain(verdict.and_then(|verdict| verdict.cause.clone()).unwrap_or_default()),
                 plain(
                     verdict
@@ -155,9 +171,9 @@ fn today(report: &ExplainReport, row: &ClusterRow, view: &View) -> (String, Tone
                         .unwrap_or_default();
                     (format!("refused by {plugin}: {reason}{until}"), Tone::Notice)
                 }
-                _ => ("could take it".to_owned(), Tone::Good),
+                _ => could_take(row),
             },
-            None => (String::new(), Tone::Plain),
+            None => ("not judged".to_owned(), Tone::Plain),
         };
     }
     if let Some(task) = report.tasks.iter().find(|task| task.from_cluster == row.name) {
@@ -177,6 +193,27 @@ fn today(report: &ExplainReport, row: &ClusterRow, view: &View) -> (String, Tone
         ),
         (true, None, None) => (format!("has to leave: {}", verdict.reason), Tone::Bad),
         (false, ..) => (format!("stays: {}", verdict.reason), Tone::Plain),
+    }
+}
+
+/// A candidate that no plugin refuses.
+fn could_take(row: &ClusterRow) -> (String, Tone) {
+    match row.rank.as_ref().and_then(|rank| rank.room) {
+        None => ("could take it".to_owned(), Tone::Good),
+        Some(0) => ("would take it, but has no room".to_owned(), Tone::Notice),
+        Some(1) => ("could take 1 replica".to_owned(), Tone::Good),
+        Some(room) => (format!("could take {room} replicas"), Tone::Good),
+    }
+}
+
+/// The sum, and what it is made of: `100 (ClusterLocality 100)`.
+fn score(rank: &Rank) -> String {
+    let given = rank.scores.iter();
+    let parts: Vec<String> = given.map(|given| format!("{} {}", given.plugin, given.score)).collect();
+    if parts.is_empty() {
+        rank.score.to_string()
+    } else {
+        format!("{} ({})", rank.score, parts.join(", "))
     }
 }
 
@@ -265,9 +302,12 @@ fn searches(report: &ExplainReport, view: &View) -> Grid {
             .map(|at| format!("; asked again {}", at.show(view)))
             .unwrap_or_default();
         grid.row([
-            (search.leaving.clone().unwrap_or_default(), Tone::Plain),
+            (
+                search.leaving.clone().unwrap_or_else(|| "(as it is)".to_owned()),
+                Tone::Plain,
+            ),
             (result, tone),
-            (format!("{}{recheck}", search.why), Tone::Plain),
+            (format!("{}{recheck}", search.why.trim_end_matches('.')), Tone::Plain),
         ]);
     }
     grid
