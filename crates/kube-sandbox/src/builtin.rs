@@ -240,6 +240,16 @@ const KINDS: &[BuiltIn] = &[
         &[Namespaced, Status]
     ),
     builtin!(
+        "scheduling.k8s.io",
+        "v1",
+        "priorityclasses",
+        "priorityclass",
+        "PriorityClass",
+        &["pc"],
+        &[],
+        &[]
+    ),
+    builtin!(
         "rbac.authorization.k8s.io",
         "v1",
         "clusterrolebindings",

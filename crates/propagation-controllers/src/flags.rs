@@ -5,6 +5,8 @@ use std::time::Duration;
 use controller_kit::durations::parse_duration;
 use regex::Regex;
 
+use crate::kinds::SkippedApi;
+
 /// Flags of propagation.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Propagation")]
@@ -20,6 +22,16 @@ pub struct Flags {
         default_value = "kube-.*"
     )]
     pub skipped_propagating_namespaces: Vec<Regex>,
+    /// APIs whose objects are not propagated, separated by semicolons: GROUP, GROUP/VERSION or GROUP/VERSION/KIND,KIND, and
+    /// v1 or v1/KIND for the core group. Always left out: events, leases, nodes, endpoints and what else each API server
+    /// makes for itself, and all of karmada.io.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_SKIPPED_PROPAGATING_APIS",
+        value_name = "API",
+        value_delimiter = ';'
+    )]
+    pub skipped_propagating_apis: Vec<SkippedApi>,
     /// How long a new copy waits for the end of the old one (purgeMode Directly) when the old one's cluster does not
     /// answer.
     #[arg(
@@ -41,6 +53,14 @@ pub struct Flags {
         default_value_t = 5
     )]
     pub concurrent_resource_template_syncs: usize,
+    /// Bindings whose dependencies are carried along, at the same time.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_CONCURRENT_DEPENDENT_RESOURCE_SYNCS",
+        value_name = "N",
+        default_value_t = 2
+    )]
+    pub concurrent_dependent_resource_syncs: usize,
     /// Bindings turned into Works, and gathered status, at the same time.
     #[arg(
         long,
@@ -88,9 +108,11 @@ impl Default for Flags {
         Self {
             // The flag's default, which a test reads with the parser.
             skipped_propagating_namespaces: Regex::new("kube-.*").into_iter().collect(),
+            skipped_propagating_apis: Vec::new(),
             directly_unreachable_wait: Duration::from_secs(30),
             member: MemberFlags::default(),
             concurrent_resource_template_syncs: 5,
+            concurrent_dependent_resource_syncs: 2,
             concurrent_binding_syncs: 5,
         }
     }

@@ -3,6 +3,7 @@
 //! | controller | does |
 //! |---|---|
 //! | `detector` | template and policy → binding |
+//! | `dependencies` | binding → bindings of what its template needs |
 //! | `binding` | binding → one Work a cluster |
 //! | `execution` | Work → object in the member |
 //! | `workStatus` | object in the member → status of the Work |
@@ -13,6 +14,7 @@
 
 mod binding;
 mod binding_status;
+mod dependencies;
 mod detector;
 mod execution;
 mod flags;
@@ -27,6 +29,7 @@ mod objects;
 mod patches;
 mod quantity;
 mod reserved;
+mod templates;
 mod work_status;
 
 use std::sync::Arc;
@@ -34,6 +37,7 @@ use std::sync::Arc;
 use api_types::ClusterName;
 use controller_kit::Controller;
 use members::Reach;
+use templates::Templates;
 
 pub use flags::{Flags, MemberFlags};
 
@@ -41,16 +45,29 @@ pub use flags::{Flags, MemberFlags};
 #[must_use]
 pub fn controllers(flags: Flags) -> Vec<Controller> {
     let of = |flags: &Flags| flags.clone();
-    let (detector, binding, binding_status) = (of(&flags), of(&flags), of(&flags));
+    let (detector, dependencies) = (of(&flags), of(&flags));
+    let (binding, binding_status) = (of(&flags), of(&flags));
+    // The controllers of one process share what they follow.
+    let templates = Templates::new(&flags.skipped_propagating_apis);
+    let shared = || templates.clone();
+    let (for_detector, for_dependencies, for_binding, for_status) = (shared(), shared(), shared(), shared());
     let [execution, work_status] = on_members(&Reach::PushMembers, &flags.member);
     // Events are signed as stock's controllers sign them.
     vec![
-        Controller::new("detector", move |ctx| detector::run(ctx, detector)).with_event_source("resource-detector"),
-        Controller::new("binding", move |ctx| binding::run(ctx, binding)).with_event_source("binding-controller"),
+        Controller::new("detector", move |ctx| detector::run(ctx, detector, for_detector))
+            .with_event_source("resource-detector"),
+        Controller::new("dependencies", move |ctx| {
+            dependencies::run(ctx, dependencies, for_dependencies)
+        })
+        .with_event_source("dependencies-distributor"),
+        Controller::new("binding", move |ctx| binding::run(ctx, binding, for_binding))
+            .with_event_source("binding-controller"),
         execution,
         work_status,
-        Controller::new("bindingStatus", move |ctx| binding_status::run(ctx, binding_status))
-            .with_event_source("resource-binding-status-controller"),
+        Controller::new("bindingStatus", move |ctx| {
+            binding_status::run(ctx, binding_status, for_status)
+        })
+        .with_event_source("resource-binding-status-controller"),
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))
             .with_event_source("namespace-sync-controller"),
     ]

@@ -2,14 +2,14 @@
 
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
-use controller_kit::{Change, ObjectKey};
+use controller_kit::ObjectKey;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+use kube::core::{ApiResource, DynamicObject};
 use kube::{Api, Client, Resource};
 use serde_json::Value;
 
 use crate::json;
-use crate::kinds::{self, Kind, KindScope};
+use crate::kinds::Kind;
 
 /// The complete object as JSON: lists leave out what kind their items are.
 #[must_use]
@@ -18,20 +18,6 @@ pub fn to_value(kind: &Kind, object: &DynamicObject) -> Value {
     json::set(&mut value, &["apiVersion"], kind.api_version().into());
     json::set(&mut value, &["kind"], kind.kind().into());
     value
-}
-
-/// What a client needs for the kind of a manifest. A kind that the table does not have is taken by its name, so that
-/// what somebody else's Work made can still be removed.
-#[must_use]
-pub fn api_resource(manifest: &Value) -> ApiResource {
-    if let Some(kind) = kinds::of_manifest(manifest) {
-        return kind.api_resource();
-    }
-    let (group, version) = match json::text(manifest, "/apiVersion").split_once('/') {
-        Some(parts) => parts,
-        None => ("", json::text(manifest, "/apiVersion")),
-    };
-    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, json::text(manifest, "/kind")))
 }
 
 /// Requests about objects of a kind, in a namespace or of cluster scope.
@@ -93,26 +79,6 @@ impl TemplateKey {
         Self { kind, object }
     }
 
-    /// The template of a binding, if its kind is one that policies may select.
-    #[must_use]
-    pub fn of_binding(binding: &api_types::work::Binding) -> Option<Self> {
-        let resource = &binding.spec.resource;
-        let kind = kinds::templates()
-            .into_iter()
-            .find(|kind| kind.kind() == resource.kind && kind.api_version() == resource.api_version)?;
-        let namespace = match kind.scope() {
-            KindScope::Namespaced => resource.namespace.clone().filter(|namespace| !namespace.is_empty()),
-            KindScope::Cluster => None,
-        };
-        Some(Self {
-            kind,
-            object: ObjectKey {
-                namespace,
-                name: resource.name.clone(),
-            },
-        })
-    }
-
     /// The binding of this template.
     #[must_use]
     pub fn binding(&self) -> api_types::BindingKey {
@@ -125,24 +91,4 @@ impl std::fmt::Display for TemplateKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.kind.kind(), self.object)
     }
-}
-
-/// Whether a change is more than one of status: what goes to members may be another.
-#[must_use]
-pub fn changes_more_than_status(change: &Change<DynamicObject>) -> bool {
-    let (Some(before), Some(after)) = (&change.before, &change.after) else {
-        return true;
-    };
-    let metadata = |object: &DynamicObject| {
-        let mut metadata = object.metadata.clone();
-        metadata.resource_version = None;
-        metadata.managed_fields = None;
-        metadata
-    };
-    let without_status = |object: &DynamicObject| {
-        let mut data = object.data.clone();
-        json::remove(&mut data, &["status"]);
-        data
-    };
-    metadata(before) != metadata(after) || without_status(before) != without_status(after)
 }

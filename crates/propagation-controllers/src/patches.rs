@@ -66,10 +66,16 @@ impl Changes {
     /// The patch for the version of `read`, or `None` when there is nothing to write.
     #[must_use]
     pub fn onto(self, read: &impl Resource) -> Option<Patch<Value>> {
+        let version = read.meta().resource_version.clone().unwrap_or_default();
+        self.onto_version(&version)
+    }
+
+    /// The same for a version that is known by itself.
+    #[must_use]
+    pub fn onto_version(self, version: &str) -> Option<Patch<Value>> {
         if self.operations.is_empty() {
             return None;
         }
-        let version = read.meta().resource_version.clone().unwrap_or_default();
         let mut operations = vec![json!({"op": "add", "path": "/metadata/resourceVersion", "value": version})];
         operations.extend(self.operations);
         let patch: JsonPatch = serde_json::from_value(Value::Array(operations)).ok()?;

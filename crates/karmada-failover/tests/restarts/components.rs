@@ -40,7 +40,7 @@ impl Component {
             Self::Queue => "evictionQueue",
             Self::Scheduler => "scheduler",
             Self::GracefulEviction => "gracefulEviction",
-            Self::Propagation => "detector,binding,execution,workStatus,bindingStatus,namespace",
+            Self::Propagation => "detector,dependencies,binding,execution,workStatus,bindingStatus,namespace",
         }
     }
 

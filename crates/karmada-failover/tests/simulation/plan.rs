@@ -91,7 +91,7 @@ impl Packaging {
                 "evictionQueue",
                 "gracefulEviction",
                 "scheduler",
-                "detector,binding,execution,workStatus,bindingStatus,namespace",
+                "detector,dependencies,binding,execution,workStatus,bindingStatus,namespace",
             ],
         }
     }

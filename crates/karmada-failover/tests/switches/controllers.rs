@@ -23,7 +23,7 @@ enum Far {
     Done,
 }
 
-const EXPECTED: [(&str, Far); 15] = [
+const EXPECTED: [(&str, Far); 16] = [
     ("clusterStatus", Far::Untainted),
     ("cluster", Far::Done),
     ("clusterTaintPolicy", Far::Untainted),
@@ -34,6 +34,7 @@ const EXPECTED: [(&str, Far); 15] = [
     ("gracefulEviction", Far::Replaced),
     ("scheduler", Far::Left),
     ("detector", Far::Done),
+    ("dependencies", Far::Done),
     ("binding", Far::Replaced),
     ("execution", Far::Replaced),
     ("workStatus", Far::Replaced),

@@ -174,7 +174,7 @@ fn leases_tell_version_gates_and_controllers() {
             if is_of_some {
                 assert_eq!(controllers, ["detector", "scheduler"]);
             } else {
-                assert_eq!(controllers.len(), 13, "{controllers:?}");
+                assert_eq!(controllers.len(), 14, "{controllers:?}");
                 assert!(!controllers.contains(&"scheduler") && controllers.iter().any(|one| lease_name(one) == name));
             }
         }

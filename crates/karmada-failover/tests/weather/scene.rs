@@ -28,7 +28,7 @@ pub const PACE: Pace = Pace {
 /// Longer than any window of the story.
 pub const LONG: Duration = Duration::from_secs(900);
 
-/// At rest the control plane gets the renewals of 15 Leases, 180 a minute. In bad weather more is asked, but nothing may
+/// At rest the control plane gets the renewals of 16 Leases, 192 a minute. In bad weather more is asked, but nothing may
 /// be asked without pause.
 pub const CONTROL_PLANE_LIMIT: u64 = 600;
 /// A member gets 6 probes a minute, and what is tried again with growing waits.

@@ -8,12 +8,13 @@ use api_types::work::{Binding, BindingKind, Work};
 use api_types::{BindingKey, ClusterName};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, RequiredKind, Store};
-use kube::core::DynamicObject;
 use serde_json::Value;
 
-use crate::kinds::{self, Kind};
+use crate::interpreter::KindName;
 use crate::members::{Presence, presence};
-use crate::objects::{TemplateKey, to_value};
+use crate::objects::TemplateKey;
+use crate::templates::wanted::of_binding;
+use crate::templates::{Templates, Unread};
 
 /// Index of Works by the binding they belong to.
 const BY_BINDING: &str = "binding";
@@ -28,8 +29,6 @@ pub struct Sources {
     pub works: Informer<Work>,
     /// Clusters.
     pub clusters: Informer<Cluster>,
-    /// Templates by kind.
-    pub templates: Vec<(Kind, Informer<DynamicObject>)>,
 }
 
 impl Sources {
@@ -40,7 +39,6 @@ impl Sources {
             bindings: BindingKind::ALL.map(|kind| ctx.informers.get(controller_kit::Scope::all(), &kind)),
             works: works(ctx),
             clusters: ctx.informers.of::<Cluster>(),
-            templates: templates(ctx),
         }
     }
 
@@ -48,7 +46,7 @@ impl Sources {
     ///
     /// # Errors
     /// When the API server does not serve our kinds.
-    pub async fn read(ctx: &Context) -> anyhow::Result<Option<(Self, Index)>> {
+    pub async fn read(ctx: &Context, templates: &Templates) -> anyhow::Result<Option<(Self, Index)>> {
         ctx.require_kinds(&[
             RequiredKind::of::<Cluster>(),
             RequiredKind::of::<Work>(),
@@ -57,24 +55,26 @@ impl Sources {
         ])
         .await?;
         let sources = Self::of(ctx);
-        Ok(sources.synced().await.ok().map(|index| (sources, index)))
+        let read = async {
+            let index = sources.synced(templates).await?;
+            templates.begin(ctx).await?;
+            Ok::<_, Stopped>(index)
+        };
+        let index = read.await;
+        Ok(index.ok().map(|index| (sources, index)))
     }
 
-    /// Waits until everything is read: a decision on half of it could delete what is only not read yet.
+    /// Waits until everything but templates is read: a decision on half of it could delete what is only not read yet.
     ///
     /// # Errors
     /// [`Stopped`] when the process stops first.
-    pub async fn synced(&self) -> Result<Index, Stopped> {
+    pub async fn synced(&self, templates: &Templates) -> Result<Index, Stopped> {
         let [namespaced, cluster] = &self.bindings;
-        let mut templates = Vec::new();
-        for (kind, informer) in &self.templates {
-            templates.push((kind.clone(), informer.synced().await?));
-        }
         Ok(Index {
             bindings: [namespaced.synced().await?, cluster.synced().await?],
             works: self.works.synced().await?,
             clusters: self.clusters.synced().await?,
-            templates,
+            templates: templates.clone(),
         })
     }
 }
@@ -97,23 +97,14 @@ pub fn index_works(works: &Informer<Work>) {
     });
 }
 
-/// Templates of all kinds of the table.
-#[must_use]
-pub fn templates(ctx: &Context) -> Vec<(Kind, Informer<DynamicObject>)> {
-    let informer = |kind: Kind| {
-        let followed = ctx.informers.get(controller_kit::Scope::all(), &kind.api_resource());
-        (kind, followed)
-    };
-    kinds::templates().into_iter().map(informer).collect()
-}
-
 /// Everything read.
 #[derive(Clone)]
 pub struct Index {
     bindings: [Store<Binding>; 2],
     works: Store<Work>,
     clusters: Store<Cluster>,
-    templates: Vec<(Kind, Store<DynamicObject>)>,
+    /// The templates.
+    pub templates: Templates,
 }
 
 impl Index {
@@ -137,17 +128,29 @@ impl Index {
         self.works.by_index(BY_BINDING, &key.to_string())
     }
 
-    /// The template of a binding.
+    /// Bindings whose templates are of a kind.
     #[must_use]
-    pub fn template_of(&self, binding: &Binding) -> Option<Value> {
-        self.template(&TemplateKey::of_binding(binding)?)
+    pub fn bindings_of(&self, name: &KindName) -> Vec<BindingKey> {
+        let bindings = self.bindings.iter().flat_map(Store::list);
+        let of_kind = bindings.filter(|binding| of_binding(binding) == *name);
+        of_kind.map(|binding| binding.key()).collect()
     }
 
-    /// A template.
-    #[must_use]
-    pub fn template(&self, key: &TemplateKey) -> Option<Value> {
-        let (_, store) = self.templates.iter().find(|(kind, _)| *kind == key.kind)?;
-        Some(to_value(&key.kind, store.get(&key.object)?.as_ref()))
+    /// The template of a binding; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`Unread`] when that is not known.
+    pub fn template_of(&self, binding: &Binding) -> Result<Option<Value>, Unread> {
+        self.template(&self.templates.key_of(binding)?)
+    }
+
+    /// A template; `None` when there is none.
+    ///
+    /// # Errors
+    /// [`Unread`] when that is not known.
+    pub fn template(&self, key: &TemplateKey) -> Result<Option<Value>, Unread> {
+        let template = self.templates.get(key)?;
+        Ok(template.map(|template| template.value(&key.kind)))
     }
 
     /// Whether a cluster is there and answers.

@@ -29,15 +29,19 @@ use self::index::{Index, Sources, binding_of};
 use self::reconcile::{Plan, Situation, plan};
 use self::writer::Outcome;
 use crate::Flags;
-use crate::interpreter::{Interpreter, Native};
-use crate::objects::{TemplateKey, changes_more_than_status};
+use crate::interpreter::{self, Interpreter};
+use crate::objects::TemplateKey;
+use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
 
 /// Runs the controller until shutdown.
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
-    let Some((sources, index)) = Sources::read(&ctx).await? else {
+pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Result<()> {
+    let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
+        return Ok(());
+    };
+    let Ok(rules) = interpreter::of(&ctx).await else {
         return Ok(());
     };
     let queue: WorkQueue<BindingKey> = WorkQueue::new("binding", &ctx);
@@ -62,12 +66,17 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         let same = change.before.is_some() && spec(&change.before) == spec(&change.after);
         change.newest().filter(|_| !same).and_then(|work| binding_of(work))
     });
-    for (kind, templates) in &sources.templates {
-        let kind = kind.clone();
-        queue.follow(&ctx, templates.changes(), move |change| {
-            changes_more_than_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()).binding())
-        });
-    }
+    templates.follow(&ctx, &queue, |kind, change| {
+        changes_beyond_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()).binding())
+    });
+    let (of_kind, of_rules, waiting) = (index.clone(), index.clone(), queue.clone());
+    templates.listen(move |news| {
+        of_kind
+            .bindings_of(&news.name)
+            .into_iter()
+            .for_each(|key| waiting.add(key))
+    });
+    follow_rules(&ctx, &rules, &queue, move |name| of_rules.bindings_of(name));
     let on_cluster = index.clone();
     queue.follow(&ctx, sources.clusters.changes(), move |change| {
         on_cluster.bindings_concerned_by(change)
@@ -75,7 +84,7 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     let controller = Arc::new(BindingController {
         ctx: ctx.clone(),
         index,
-        interpreter: Arc::new(Native),
+        interpreter: rules.interpreter(),
         unreachable_wait: flags.directly_unreachable_wait,
         away: Mutex::default(),
         created: Created::default(),
@@ -141,7 +150,11 @@ impl BindingController {
             self.away.lock().remove(key);
             return self.remove_works_of_nothing(key).await;
         };
-        let template = self.index.template_of(&binding);
+        let template = self.index.template_of(&binding).unwrap_or_else(|why| {
+            self.tell_unread(&binding, &why);
+            // What has to go goes all the same; nothing is made, and what is there stays as it is.
+            None
+        });
         let works = self.index.works_of(key);
         self.created.shown(&works);
         let away_for = self
@@ -176,6 +189,18 @@ impl BindingController {
                 }
             },
         }
+    }
+
+    /// Its Works cannot be made or changed. While the first list is under way that is nothing to tell.
+    fn tell_unread(&self, binding: &Binding, why: &Unread) {
+        let is_passing = matches!(why, Unread::Reading { .. });
+        if is_passing || reconcile::targets(binding).is_empty() || binding.is_being_deleted() {
+            return;
+        }
+        let note = format!("Works are neither made nor changed: {why}");
+        self.ctx
+            .events
+            .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note);
     }
 
     /// Works whose binding was removed by force would stay for ever. Asked once more of the API server itself before
@@ -233,16 +258,16 @@ impl BindingController {
     async fn carry_out(&self, key: &BindingKey, binding: &Binding, plan: &Plan) -> Result<Written, anyhow::Error> {
         let mut written = Written::default();
         let mut failed: Option<anyhow::Error> = None;
-        let mut note = |result: Result<Outcome, kube::Error>| match result {
+        let mut note = |result: Result<Outcome, anyhow::Error>| match result {
             Ok(Outcome::Done) => written.done += 1,
             Ok(Outcome::Outdated) => written.outdated += 1,
             // One cluster's trouble does not keep the others' Works.
-            Err(error) => failed = Some(error.into()),
+            Err(error) => failed = Some(error),
         };
         for work in &plan.delete {
             let deleted = writer::delete(&self.ctx, work).await;
             log_moved("Work deleted", key, work, &deleted);
-            note(deleted);
+            note(deleted.map_err(anyhow::Error::from));
         }
         let mut on_its_way = None;
         for work in &plan.create {
@@ -255,10 +280,11 @@ impl BindingController {
             if matches!(created, Ok(Outcome::Done)) {
                 self.created.note(work);
             }
-            note(created);
+            note(created.map_err(|error| refused(work, error)));
         }
         for (present, wanted) in &plan.update {
-            note(writer::update(&self.ctx, present, wanted).await);
+            let updated = writer::update(&self.ctx, present, wanted).await;
+            note(updated.map_err(|error| refused(wanted, error)));
         }
         written.on_its_way = on_its_way;
         if let Some(error) = failed {
@@ -324,6 +350,24 @@ fn log_moved(what: &str, key: &BindingKey, work: &Work, result: &Result<Outcome,
         let cluster = cluster.as_ref().map(ClusterName::as_str);
         tracing::info!(binding = %key, cluster, work = work.metadata.name, "{what}");
     }
+}
+
+/// How large a Work may be that the store of an API server takes for certain.
+const LARGE: usize = 1_000_000;
+
+/// The error of a Work that was not written, with what would help.
+fn refused(work: &Work, error: kube::Error) -> anyhow::Error {
+    let namespace = work.metadata.namespace.as_deref().unwrap_or_default();
+    let cluster = api_types::names::cluster_of_execution_namespace(namespace);
+    let cluster = cluster.map_or_else(|| namespace.to_owned(), |cluster| cluster.to_string());
+    let bytes = serde_json::to_vec(work).map_or(0, |json| json.len());
+    let help = if bytes > LARGE {
+        "; API servers take about 1.5 MiB at most, so make the template smaller"
+    } else {
+        ""
+    };
+    let error = controller_kit::api_errors::one_line(&error);
+    anyhow::anyhow!("the Work for cluster {cluster} ({bytes} bytes) was not written: {error}{help}")
 }
 
 fn names(clusters: &BTreeSet<ClusterName>) -> String {

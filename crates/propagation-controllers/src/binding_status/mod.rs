@@ -14,13 +14,13 @@ use api_types::BindingKey;
 use api_types::work::{AggregatedStatusItem, Binding, Work};
 use binding_writer::binding_key;
 use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
-use kube::core::DynamicObject;
 
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};
-use crate::interpreter::{Interpreter, Native};
+use crate::interpreter::{self, Interpreter};
 use crate::objects::{TemplateKey, reference};
+use crate::templates::{Template, Templates, follow_rules};
 
 /// Tries against an object that others write at the same time, before it waits its turn again.
 const TRIES: u32 = 4;
@@ -32,8 +32,11 @@ const GATHER: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
-    let Some((sources, index)) = Sources::read(&ctx).await? else {
+pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Result<()> {
+    let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
+        return Ok(());
+    };
+    let Ok(rules) = interpreter::of(&ctx).await else {
         return Ok(());
     };
     let queue: WorkQueue<BindingKey> = WorkQueue::new("bindingStatus", &ctx);
@@ -54,16 +57,27 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     queue.follow(&ctx, sources.clusters.changes(), move |change| {
         on_cluster.bindings_concerned_by(change)
     });
-    for (kind, templates) in &sources.templates {
-        let kind = kind.clone();
-        gather(&queue, &ctx, templates.changes(), move |change| {
-            changes_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()).binding())
-        });
-    }
+    let (to_gather, gathering) = (queue.clone(), ctx.clone());
+    templates.listen(move |news| {
+        if let Some((kind, objects)) = &news.followed {
+            let kind = kind.clone();
+            gather(&to_gather, &gathering, objects.changes(), move |change| {
+                changes_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()).binding())
+            });
+        }
+    });
+    let (of_kind, of_rules, waiting) = (index.clone(), index.clone(), queue.clone());
+    templates.listen(move |news| {
+        of_kind
+            .bindings_of(&news.name)
+            .into_iter()
+            .for_each(|key| waiting.add_after(key, GATHER))
+    });
+    follow_rules(&ctx, &rules, &queue, move |name| of_rules.bindings_of(name));
     let controller = Arc::new(BindingStatus {
         ctx: ctx.clone(),
         index,
-        interpreter: Arc::new(Native),
+        interpreter: rules.interpreter(),
     });
     queue
         .run(&ctx, flags.concurrent_binding_syncs, move |key| {
@@ -86,11 +100,11 @@ fn changes_expectation(change: &Change<Binding>) -> bool {
 }
 
 /// The status of templates is our word, too; that of a new one is said when its binding is.
-fn changes_status(change: &Change<DynamicObject>) -> bool {
-    let (Some(before), Some(after)) = (&change.before, &change.after) else {
-        return false;
-    };
-    before.data.get("status") != after.data.get("status")
+fn changes_status(change: &Change<Template>) -> bool {
+    match (&change.before, &change.after) {
+        (Some(before), Some(after)) => before.differs_in_status(after),
+        _ => false,
+    }
 }
 
 /// Adds the keys of changes a little later, the first of several in time.
@@ -146,14 +160,15 @@ impl BindingStatus {
                 None => return Ok(Next::Done),
             }
         };
-        if let Some(template) = TemplateKey::of_binding(&binding) {
+        if let Ok(template) = self.index.templates.key_of(&binding) {
             self.sync_template(&template, &status.aggregated_status).await?;
         }
         Ok(Next::Done)
     }
 
     async fn sync_template(&self, key: &TemplateKey, items: &[AggregatedStatusItem]) -> Result<(), anyhow::Error> {
-        let Some(mut template) = self.index.template(key) else {
+        // One that is not read yet is looked at when it is.
+        let Ok(Some(mut template)) = self.index.template(key) else {
             return Ok(());
         };
         for _ in 0..TRIES {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api_types::work::Binding;
 
+use crate::kinds::group_of;
 use crate::objects::TemplateKey;
 
 /// The answer of one look.
@@ -23,8 +24,9 @@ impl Bound {
     pub fn of(found: Option<Arc<Binding>>, template: &TemplateKey) -> Self {
         let Some(binding) = found else { return Self::Not };
         let resource = &binding.spec.resource;
+        // Of whatever version: it is the same object in each.
         if resource.kind == template.kind.kind()
-            && resource.api_version == template.kind.api_version()
+            && group_of(&resource.api_version) == template.kind.group()
             && resource.name == template.object.name
         {
             return Self::ToUs(binding);
@@ -68,6 +70,8 @@ mod tests {
         let ours = binding("apps/v1", "Deployment", "web");
         assert_eq!(Bound::of(None, &template), Bound::Not);
         assert_eq!(Bound::of(Some(ours.clone()), &template), Bound::ToUs(ours));
+        let older = binding("apps/v1beta1", "Deployment", "web");
+        assert_eq!(Bound::of(Some(older.clone()), &template), Bound::ToUs(older));
         let another = Bound::of(Some(binding("example.io/v1", "Deployment", "web")), &template);
         assert_eq!(another, Bound::ToAnother("Deployment web of example.io/v1".to_owned()));
         assert_eq!(another.ours(), None);

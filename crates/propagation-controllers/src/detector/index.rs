@@ -7,20 +7,16 @@ use api_types::policy::{Policy, PolicyKind};
 use api_types::work::{Binding, BindingKind};
 use controller_kit::informer::Stopped;
 use controller_kit::{Context, Informer, ObjectKey, Scope, Store};
-use kube::core::DynamicObject;
 
 use super::matching::{Claim, permanent_id};
-use crate::binding::index::templates;
-use crate::kinds::Kind;
+use crate::interpreter::KindName;
+use crate::kinds::group_of;
 use crate::objects::TemplateKey;
-
-/// Index of objects by the permanent id of the policy that claims them.
-const BY_CLAIM: &str = "claim";
+use crate::templates::wanted::{by_policy, of_binding};
+use crate::templates::{BY_CLAIM, Templates};
 
 /// The informers, before they have synced.
 pub struct Sources {
-    /// Templates by kind.
-    pub templates: Vec<(Kind, Informer<DynamicObject>)>,
     /// PropagationPolicies and ClusterPropagationPolicies.
     pub policies: [Informer<Policy>; 2],
     /// ResourceBindings and ClusterResourceBindings.
@@ -31,12 +27,6 @@ impl Sources {
     /// The shared informers of the process.
     #[must_use]
     pub fn of(ctx: &Context) -> Self {
-        let templates = templates(ctx);
-        for (_, informer) in &templates {
-            informer.index(BY_CLAIM, |object: &DynamicObject| {
-                Claim::on(&object.metadata).map(|claim| claim.id).into_iter().collect()
-            });
-        }
         let bindings: [Informer<Binding>; 2] = BindingKind::ALL.map(|kind| ctx.informers.get(Scope::all(), &kind));
         for informer in &bindings {
             informer.index(BY_CLAIM, |binding: &Binding| {
@@ -44,24 +34,20 @@ impl Sources {
             });
         }
         Self {
-            templates,
             policies: [PolicyKind::Namespaced, PolicyKind::Cluster].map(|kind| ctx.informers.get(Scope::all(), &kind)),
             bindings,
         }
     }
 
-    /// Waits until everything is read: an object without a policy is one whose policy is not read yet, until then.
+    /// Waits until policies and bindings are read: an object without a policy is one whose policy is not read yet, until
+    /// then.
     ///
     /// # Errors
     /// [`Stopped`] when the process stops first.
-    pub async fn synced(&self) -> Result<Index, Stopped> {
-        let mut templates = Vec::new();
-        for (kind, informer) in &self.templates {
-            templates.push((kind.clone(), informer.synced().await?));
-        }
+    pub async fn synced(&self, templates: &Templates) -> Result<Index, Stopped> {
         let ([policies, cluster_policies], [bindings, cluster_bindings]) = (&self.policies, &self.bindings);
         Ok(Index {
-            templates,
+            templates: templates.clone(),
             policies: [policies.synced().await?, cluster_policies.synced().await?],
             bindings: [bindings.synced().await?, cluster_bindings.synced().await?],
         })
@@ -71,23 +57,44 @@ impl Sources {
 /// Everything read.
 #[derive(Clone)]
 pub struct Index {
-    templates: Vec<(Kind, Store<DynamicObject>)>,
+    /// The templates.
+    pub templates: Templates,
     policies: [Store<Policy>; 2],
     bindings: [Store<Binding>; 2],
 }
 
 impl Index {
-    /// A template as it was read.
+    /// The templates of a kind that have a binding, whether they are there or not.
     #[must_use]
-    pub fn template(&self, key: &TemplateKey) -> Option<Arc<DynamicObject>> {
-        self.templates_of(&key.kind)?.get(&key.object)
+    pub fn bound_of(&self, name: &KindName) -> Vec<TemplateKey> {
+        let bindings = self.bindings.iter().flat_map(Store::list);
+        let of_kind = bindings.filter(|binding| of_binding(binding) == *name);
+        of_kind
+            .filter_map(|binding| self.templates.key_of(&binding).ok())
+            .collect()
     }
 
-    fn templates_of(&self, kind: &Kind) -> Option<&Store<DynamicObject>> {
-        self.templates
-            .iter()
-            .find(|(known, _)| known == kind)
-            .map(|(_, store)| store)
+    /// All templates of a kind.
+    #[must_use]
+    pub fn all_of(&self, name: &KindName) -> Vec<TemplateKey> {
+        let Ok((kind, store)) = self.templates.store(name) else {
+            return Vec::new();
+        };
+        let keys = store.keys().into_iter();
+        keys.map(|key| TemplateKey::new(kind.clone(), key)).collect()
+    }
+
+    /// All templates of a kind in the versions other than this one that were read.
+    #[must_use]
+    pub fn in_other_versions(&self, name: &KindName) -> Vec<TemplateKey> {
+        let read = self.templates.read().into_iter();
+        let same = read.filter(|(kind, _)| kind.group() == group_of(&name.api_version) && kind.kind() == name.kind);
+        same.flat_map(|(kind, store)| {
+            let keys = store.keys().into_iter();
+            keys.map(move |key| TemplateKey::new(kind.clone(), key))
+                .collect::<Vec<_>>()
+        })
+        .collect()
     }
 
     /// A binding.
@@ -152,39 +159,34 @@ impl Index {
             .as_deref()
             .filter(|namespace| !namespace.is_empty());
         let mut keys = Vec::new();
-        for (kind, store) in &self.templates {
-            keys.extend(
-                store
-                    .by_index(BY_CLAIM, &id)
-                    .iter()
-                    .map(|object| TemplateKey::new(kind.clone(), ObjectKey::of(object.as_ref()))),
-            );
+        for (kind, store) in self.templates.read() {
+            let claimed = store.entries_by_index(BY_CLAIM, &id).into_iter();
+            keys.extend(claimed.map(|(key, _)| TemplateKey::new(kind.clone(), key)));
             let selected = policy
                 .spec
                 .resource_selectors
                 .iter()
-                .any(|selector| selector.kind == kind.kind());
+                .any(|selector| selector.kind == kind.kind() && selector.api_version == kind.api_version());
             if selected {
                 let within = |key: &ObjectKey| own.is_none() || key.namespace.as_deref() == own;
-                keys.extend(
-                    store
-                        .keys()
-                        .into_iter()
-                        .filter(within)
-                        .map(|key| TemplateKey::new(kind.clone(), key)),
-                );
+                let all = store.keys().into_iter().filter(within);
+                keys.extend(all.map(|key| TemplateKey::new(kind.clone(), key)));
             }
         }
         keys
     }
 
-    /// Whether anything still says that it goes by this policy.
+    /// Whether anything still says, or may say, that it goes by this policy.
     #[must_use]
     pub fn is_claiming(&self, policy: &Policy) -> bool {
         let id = permanent_id(policy);
-        self.templates
-            .iter()
-            .any(|(_, store)| !store.by_index(BY_CLAIM, &id).is_empty())
+        let hides = |name: &KindName| self.templates.store(name).is_err_and(|why| why.hides_objects());
+        by_policy(policy).iter().any(hides)
+            || self
+                .templates
+                .read()
+                .iter()
+                .any(|(_, store)| !store.by_index(BY_CLAIM, &id).is_empty())
             || self
                 .bindings
                 .iter()

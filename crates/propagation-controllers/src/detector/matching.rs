@@ -10,7 +10,9 @@ use api_types::policy::{Policy, PolicyKind, ResourceSelector};
 use failover_core::affinity::selects;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::interpreter::KindName;
 use crate::json::{some_text, text, text_map};
+use crate::kinds::group_of;
 
 /// How closely a selector names an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +49,38 @@ fn selector_closeness(
     if selector.api_version != text(template, "/apiVersion") || selector.kind != text(template, "/kind") {
         return None;
     }
+    closeness_of_name(selector, policy_namespace, template)
+}
+
+/// The other versions of its kind in which a policy selects an object. An object is one in all versions, and goes by one
+/// policy.
+#[must_use]
+pub fn other_versions(policy: &Policy, template: &serde_json::Value) -> Vec<KindName> {
+    let own = policy
+        .metadata
+        .namespace
+        .as_deref()
+        .filter(|namespace| !namespace.is_empty());
+    let (api_version, kind) = (text(template, "/apiVersion"), text(template, "/kind"));
+    let selectors = policy.spec.resource_selectors.iter().filter(|selector| {
+        selector.kind == kind
+            && selector.api_version != api_version
+            && group_of(&selector.api_version) == group_of(api_version)
+            && closeness_of_name(selector, own, template).is_some()
+    });
+    selectors
+        .map(|selector| KindName {
+            api_version: selector.api_version.clone(),
+            kind: selector.kind.clone(),
+        })
+        .collect()
+}
+
+fn closeness_of_name(
+    selector: &ResourceSelector,
+    policy_namespace: Option<&str>,
+    template: &serde_json::Value,
+) -> Option<Closeness> {
     // A namespaced policy reaches no further than its namespace, whatever its selector says.
     let asked = selector.namespace.as_deref().filter(|namespace| !namespace.is_empty());
     let namespace = some_text(template, "/metadata/namespace");
@@ -128,6 +162,19 @@ impl Claim {
             namespace: String::new(),
             name,
             id,
+        })
+    }
+
+    /// The same of an object as JSON.
+    #[must_use]
+    pub fn on_value(object: &serde_json::Value) -> Option<Self> {
+        let metadata = object.get("metadata")?;
+        let maps = ["labels", "annotations"].map(|field| text_map(metadata, &format!("/{field}")));
+        let [labels, annotations] = maps.map(Some);
+        Self::on(&ObjectMeta {
+            labels,
+            annotations,
+            ..ObjectMeta::default()
         })
     }
 
@@ -236,6 +283,19 @@ mod tests {
     #[case::the_closest_counts(json!([{"apiVersion": "apps/v1", "kind": "Deployment"}, {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}]), Some(Closeness::Name))]
     fn closeness_of(#[case] selectors: Value, #[case] wanted: Option<Closeness>) {
         assert_eq!(closeness(&policy("shop", "p", 0, selectors), &template()), wanted);
+    }
+
+    #[test]
+    fn an_object_is_the_same_in_each_version() {
+        let newer = json!([{"apiVersion": "apps/v2", "kind": "Deployment", "name": "web"}]);
+        let found = other_versions(&policy("shop", "p", 0, newer), &template());
+        assert_eq!(
+            found.iter().map(|name| name.api_version.as_str()).collect::<Vec<_>>(),
+            ["apps/v2"]
+        );
+        for selectors in [all(), json!([{"apiVersion": "example.io/v2", "kind": "Deployment"}])] {
+            assert!(other_versions(&policy("shop", "p", 0, selectors), &template()).is_empty());
+        }
     }
 
     #[test]

@@ -4,35 +4,40 @@
 //! written; a binding goes when its template is gone, also if that went while nobody looked; it stays when only its
 //! policy goes.
 
-mod bound;
+pub mod bound;
 mod index;
 pub mod matching;
 pub mod reconcile;
-mod writer;
+pub mod writer;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::names::finalizer;
 use api_types::policy::{Policy, PolicyKind};
-use api_types::work::{Binding, BindingKind};
+use api_types::work::{Binding, BindingKind, SchedulePriority};
 use controller_kit::{Context, EventType, Next, ObjectKey, RequiredKind, WorkQueue, api_errors};
-use kube::core::DynamicObject;
+use kube::Resource;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use self::bound::Bound;
 use self::index::{Index, Sources};
-use self::matching::{Claim, best, closeness, id_label, kind_of};
+use self::matching::{Claim, best, closeness, id_label, kind_of, other_versions};
+use self::writer::Existence;
 use crate::Flags;
-use crate::interpreter::{Interpreter, Native};
-use crate::objects::{TemplateKey, changes_more_than_status, reference, to_value};
+use crate::interpreter::{self, Interpreter, KindName};
+use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
+use crate::templates::wanted::by_policy;
+use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
 
 /// Runs the controller until shutdown.
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
+pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Result<()> {
     ctx.require_kinds(&[
         RequiredKind::with::<Policy>(&PolicyKind::Namespaced),
         RequiredKind::with::<Policy>(&PolicyKind::Cluster),
@@ -41,19 +46,20 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     ])
     .await?;
     let sources = Sources::of(&ctx);
-    let Ok(index) = sources.synced().await else {
+    let Ok(index) = sources.synced(&templates).await else {
         return Ok(());
     };
-    let templates: WorkQueue<TemplateKey> = WorkQueue::new("detector", &ctx);
+    let (Ok(rules), Ok(())) = (interpreter::of(&ctx).await, templates.begin(&ctx).await) else {
+        return Ok(());
+    };
+    let queue: WorkQueue<TemplateKey> = WorkQueue::new("detector", &ctx);
     let policies: WorkQueue<PolicyKey> = WorkQueue::new("detector policies", &ctx);
-    for (kind, informer) in &sources.templates {
-        let kind = kind.clone();
-        templates.follow(&ctx, informer.changes(), move |change| {
-            changes_more_than_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()))
-        });
-    }
+    follow_templates(&ctx, &queue, &index);
+    let of_kind = index.clone();
+    follow_rules(&ctx, &rules, &queue, move |name| of_kind.all_of(name));
     for informer in &sources.bindings {
-        templates.follow(&ctx, informer.changes(), |change| {
+        let of = templates.clone();
+        queue.follow(&ctx, informer.changes(), move |change| {
             let ours = |binding: &Option<Arc<Binding>>| {
                 binding.as_ref().map(|b| {
                     (
@@ -65,15 +71,13 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
                 })
             };
             let same = change.before.is_some() && ours(&change.before) == ours(&change.after);
-            change
-                .newest()
-                .filter(|_| !same)
-                .and_then(|binding| TemplateKey::of_binding(binding))
+            let binding = change.newest().filter(|_| !same);
+            binding.and_then(|binding| of.key_of(binding).ok())
         });
     }
     for informer in &sources.policies {
         let near = index.clone();
-        templates.follow(&ctx, informer.changes(), move |change| {
+        queue.follow(&ctx, informer.changes(), move |change| {
             let versions = [change.before.clone(), change.after.clone()];
             versions
                 .iter()
@@ -93,11 +97,12 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         ctx: ctx.clone(),
         index,
         reserved,
-        interpreter: Arc::new(Native),
+        interpreter: rules.interpreter(),
+        priorities: Mutex::default(),
     });
     let (by_template, by_policy) = (detector.clone(), detector);
     futures::join!(
-        templates.run(&ctx, flags.concurrent_resource_template_syncs, move |key| {
+        queue.run(&ctx, flags.concurrent_resource_template_syncs, move |key| {
             let detector = by_template.clone();
             async move { detector.look_at_template(&key).await }
         }),
@@ -107,6 +112,23 @@ pub async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         }),
     );
     Ok(())
+}
+
+/// Looks at each template that changes; and, once it is known what there is of a kind, at those that have a binding and
+/// are not there any more.
+fn follow_templates(ctx: &Context, queue: &WorkQueue<TemplateKey>, index: &Index) {
+    index.templates.follow(ctx, queue, |kind, change| {
+        changes_beyond_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()))
+    });
+    let (bound, queue) = (index.clone(), queue.clone());
+    index.templates.listen(move |news| {
+        let mut keys = bound.bound_of(&news.name);
+        if news.followed.is_none() {
+            // What went by a policy for this version may go by one for another.
+            keys.extend(bound.in_other_versions(&news.name));
+        }
+        keys.into_iter().for_each(|key| queue.add(key));
+    });
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,20 +146,27 @@ impl std::fmt::Display for PolicyKey {
 /// How long a store takes to catch up with a write that came before ours.
 const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
 
+/// How soon a policy is looked at again while kinds that it names are read for the first time.
+const AGAIN_WHILE_READING: Duration = Duration::from_secs(5);
+
 struct Detector {
     ctx: Context,
     index: Index,
     reserved: Reserved,
     interpreter: Arc<dyn Interpreter>,
+    /// Values of PriorityClasses by name.
+    priorities: Mutex<BTreeMap<String, i32>>,
 }
 
 impl Detector {
     async fn look_at_template(&self, key: &TemplateKey) -> Result<Next, anyhow::Error> {
         match self.sync_template(key).await {
             Err(Failure::Api(error)) if is_outdated(&error) => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
+            // The template goes, too, and its end brings us back.
+            Err(Failure::Api(error)) if is_terminating(&error) => Ok(Next::Done),
             Err(failure) => {
-                if let Some(template) = self.index.template(key) {
-                    let template = to_value(&key.kind, &template);
+                if let Ok(Some(template)) = self.index.templates.get(key) {
+                    let template = template.value(&key.kind);
                     let note = format!("{failure}");
                     self.ctx
                         .events
@@ -152,42 +181,46 @@ impl Detector {
     async fn sync_template(&self, key: &TemplateKey) -> Result<Next, Failure> {
         // Asked once: between two looks the binding that we made ourselves may appear.
         let bound = Bound::of(self.index.binding(&key.binding()), key);
-        let Some(template) = self.index.template(key) else {
-            return self.remove_binding_of_nothing(key, bound.ours()).await;
+        let template = match self.index.templates.get(key) {
+            Ok(Some(template)) => template.value(&key.kind),
+            Ok(None) => return self.remove_binding_of_nothing(key, bound.ours()).await,
+            // Once it is known what there is, we are back here.
+            Err(_) => return Ok(Next::Done),
         };
-        if self.reserved.template(key) || template.metadata.deletion_timestamp.is_some() {
+        if self.reserved.template(key) || template.pointer("/metadata/deletionTimestamp").is_some() {
             return Ok(Next::Done);
         }
-        let value = to_value(&key.kind, &template);
-        match self.policy_of(key, &template, &value) {
+        match self.policy_of(key, &template) {
             // Its id comes first; with it this policy is a new one, and we are back here.
-            Some(policy) if !has_id(&policy) => Ok(Next::Done),
-            Some(policy) => self.apply(key, &template, &policy, bound).await,
-            None => self.release(key, &template, bound.ours()).await,
+            Choice::Policy(policy) if !has_id(&policy) => Ok(Next::Done),
+            Choice::Policy(policy) => self.apply(key, &template, &policy, bound).await,
+            Choice::InAnotherVersion => Ok(Next::Done),
+            Choice::Nothing => self.release(key, &template, bound.ours()).await,
         }
     }
 
     /// The policy whose claim holds, or the best of those that select the template.
-    fn policy_of(&self, key: &TemplateKey, template: &DynamicObject, value: &Value) -> Option<Arc<Policy>> {
+    fn policy_of(&self, key: &TemplateKey, template: &Value) -> Choice {
         let alive = |policy: &Arc<Policy>| policy.metadata.deletion_timestamp.is_none();
-        let held = Claim::on(&template.metadata).and_then(|claim| self.index.holder(&claim));
-        if let Some(policy) = held.filter(|policy| alive(policy) && closeness(policy, value).is_some()) {
-            return Some(policy);
+        let held = Claim::on_value(template).and_then(|claim| self.index.holder(&claim));
+        if let Some(policy) = held.filter(alive) {
+            if closeness(&policy, template).is_some() {
+                return Choice::Policy(policy);
+            }
+            let is_followed = |version: &KindName| self.index.templates.kind(version).is_ok();
+            if other_versions(&policy, template).iter().any(is_followed) {
+                return Choice::InAnotherVersion;
+            }
         }
         let namespace = key.object.namespace.as_deref();
         let own = self.index.policies(PolicyKind::Namespaced, namespace);
-        best(&own, value)
-            .or(best(&self.index.policies(PolicyKind::Cluster, None), value))
-            .cloned()
+        let best = best(&own, template)
+            .or(best(&self.index.policies(PolicyKind::Cluster, None), template))
+            .cloned();
+        best.map_or(Choice::Nothing, Choice::Policy)
     }
 
-    async fn apply(
-        &self,
-        key: &TemplateKey,
-        template: &DynamicObject,
-        policy: &Policy,
-        bound: Bound,
-    ) -> Result<Next, Failure> {
+    async fn apply(&self, key: &TemplateKey, template: &Value, policy: &Policy, bound: Bound) -> Result<Next, Failure> {
         let name = key.binding();
         if let Bound::ToAnother(owner) = bound {
             return Err(Failure::Taken {
@@ -209,8 +242,8 @@ impl Detector {
         }
         let claim = Claim::by(policy);
         let template = writer::claim(&self.ctx, key, template, Some(&claim)).await?;
-        let template = to_value(&key.kind, &template);
-        let wanted = reconcile::desired(key, &template, policy, binding.as_deref(), self.interpreter.as_ref())?;
+        let mut wanted = reconcile::desired(key, &template, policy, binding.as_deref(), self.interpreter.as_ref())?;
+        wanted.spec.schedule_priority = self.priority(policy).await?;
         match binding {
             None => writer::create(&self.ctx, &name, &wanted).await?,
             Some(present) => {
@@ -234,17 +267,36 @@ impl Detector {
         Ok(Next::Done)
     }
 
+    /// What the policy's class says. The value of a class never changes, so it is asked for once.
+    async fn priority(&self, policy: &Policy) -> Result<Option<SchedulePriority>, Failure> {
+        let Some(asked) = &policy.spec.schedule_priority else {
+            return Ok(None);
+        };
+        let class = asked.priority_class_name.as_str();
+        let known = self.priorities.lock().get(class).copied();
+        let priority = match known {
+            Some(priority) => priority,
+            None => {
+                let found = writer::priority(&self.ctx, class).await?;
+                let priority = found.ok_or_else(|| Failure::NoPriorityClass(class.to_owned()))?;
+                self.priorities.lock().insert(class.to_owned(), priority);
+                priority
+            }
+        };
+        Ok(Some(SchedulePriority { priority }))
+    }
+
     async fn release(
         &self,
         key: &TemplateKey,
-        template: &DynamicObject,
+        template: &Value,
         binding: Option<Arc<Binding>>,
     ) -> Result<Next, Failure> {
         if let Some(binding) = binding.filter(|binding| Claim::on(&binding.metadata).is_some()) {
             let changes = writer::changes(&binding, &reconcile::released(&binding));
             writer::update(&self.ctx, &key.binding(), &binding, changes).await?;
         }
-        if Claim::on(&template.metadata).is_some() {
+        if Claim::on_value(template).is_some() {
             writer::claim(&self.ctx, key, template, None).await?;
         }
         Ok(Next::Done)
@@ -266,16 +318,36 @@ impl Detector {
         let Some(binding) = binding.filter(|binding| !binding.is_being_deleted() && owned(binding)) else {
             return Ok(Next::Done);
         };
-        let api = crate::objects::api(
-            &self.ctx.client,
-            &key.kind.api_resource(),
-            key.object.namespace.as_deref(),
-        );
-        if api.get_metadata_opt(&key.object.name).await?.is_some() {
-            return Ok(Next::After(Duration::from_secs(1)));
+        match writer::existence(&self.ctx, key).await? {
+            Existence::There => return Ok(Next::After(Duration::from_secs(1))),
+            Existence::Gone => {}
+            // A kind goes with its definition, and all its objects with it. A version that is no longer served, or a server
+            // that is not registered now, takes no object away.
+            Existence::KindNotServed if self.index.templates.has_ended(&key.kind.name()) => {}
+            Existence::KindNotServed => return Ok(Next::Done),
         }
         writer::delete(&self.ctx, &key.binding(), &binding).await?;
         Ok(Next::Done)
+    }
+
+    /// Says of which kinds a policy can select nothing now, and why. Returns when to look again while that is not known.
+    fn tell_unread(&self, policy: &Policy) -> Option<Duration> {
+        let kinds = by_policy(policy);
+        let unread: Vec<Unread> = kinds
+            .iter()
+            .filter_map(|kind| self.index.templates.store(kind).err())
+            .collect();
+        if unread.iter().any(|why| matches!(why, Unread::Reading { .. })) {
+            return Some(AGAIN_WHILE_READING);
+        }
+        for why in unread {
+            let about = policy.object_ref(&kind_of(policy));
+            let note = format!("Nothing is selected: {why}");
+            self.ctx
+                .events
+                .publish(&about, EventType::Warning, "ApplyPolicyFailed", note);
+        }
+        None
     }
 
     async fn look_at_policy(&self, key: &PolicyKey) -> Result<Next, kube::Error> {
@@ -288,7 +360,10 @@ impl Detector {
             } else {
                 writer::give_id(&self.ctx, &policy).await
             };
-            return outdated_later(given);
+            return match self.tell_unread(&policy) {
+                Some(again) if given.is_ok() => Ok(Next::After(again)),
+                _ => outdated_later(given),
+            };
         }
         let ours = match key.kind {
             PolicyKind::Namespaced => finalizer::PROPAGATION_POLICY,
@@ -304,6 +379,16 @@ impl Detector {
     }
 }
 
+/// By which policy an object goes.
+enum Choice {
+    /// By this one.
+    Policy(Arc<Policy>),
+    /// By one that selects it in another version of its kind, where it is looked at.
+    InAnotherVersion,
+    /// By none.
+    Nothing,
+}
+
 fn has_id(policy: &Policy) -> bool {
     let label = id_label(kind_of(policy));
     policy
@@ -312,6 +397,13 @@ fn has_id(policy: &Policy) -> bool {
         .as_ref()
         .and_then(|labels| labels.get(label))
         .is_some_and(|id| !id.is_empty())
+}
+
+/// What was to be made would be in a namespace that goes.
+fn is_terminating(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 403 && causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 /// What was written from is no longer so; the store is about to say it.
@@ -335,6 +427,8 @@ enum Failure {
     Api(#[from] kube::Error),
     #[error(transparent)]
     Interpret(#[from] crate::interpreter::InterpretError),
+    #[error("there is no PriorityClass {0}, which the policy's schedulePriority names; create it, or name another")]
+    NoPriorityClass(String),
     #[error("binding {binding} of an object that had this name is still being deleted: {message}")]
     Leaving { binding: String, message: String },
     #[error("binding {binding} belongs to another object, {owner}; rename one of the two")]

@@ -1,5 +1,6 @@
 //! The binding of a template under a policy, as a pure function.
 
+use api_types::names::label;
 use api_types::policy::{ConflictResolution, Policy, PolicySuspension};
 use api_types::work::{Binding, BindingSuspension, ObjectReference, ResourceBindingSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -12,7 +13,7 @@ use crate::json::{some_text, text};
 use crate::objects::TemplateKey;
 
 /// Fields of a binding's spec that follow from template and policy. All others belong to other writers.
-pub const OWNED_FIELDS: [&str; 10] = [
+pub const OWNED_FIELDS: [&str; 11] = [
     "resource",
     "replicaRequirements",
     "replicas",
@@ -23,6 +24,7 @@ pub const OWNED_FIELDS: [&str; 10] = [
     "conflictResolution",
     "preserveResourcesOnDeletion",
     "suspension",
+    "schedulePriority",
 ];
 
 /// The binding as template and policy want it; of an existing one the fields of other writers are kept.
@@ -51,6 +53,8 @@ pub fn desired(
     let claim = Claim::by(policy);
     let labels = binding.metadata.labels.get_or_insert_default();
     put(labels, Claim::labels(Some(&claim)));
+    // From here on it is the policy's: it does not go with those that need its object.
+    labels.remove(label::BINDING_MANAGED_BY);
     let id_label = binding_key.kind().permanent_id_label();
     if !labels.contains_key(id_label) {
         let uid = text(template, "/metadata/uid");
@@ -109,7 +113,8 @@ fn suspension(policy: Option<&PolicySuspension>, present: Option<BindingSuspensi
 }
 
 /// The version of the template is noted when the binding is made. Later ones reach the Works without a write here.
-fn resource(template: &Value, existing: Option<&Binding>) -> ObjectReference {
+#[must_use]
+pub fn resource(template: &Value, existing: Option<&Binding>) -> ObjectReference {
     let some = |pointer: &str| some_text(template, pointer).map(str::to_owned);
     let uid = some("/metadata/uid");
     let noted = existing
@@ -128,7 +133,9 @@ fn resource(template: &Value, existing: Option<&Binding>) -> ObjectReference {
     }
 }
 
-fn owner(template: &Value) -> OwnerReference {
+/// The template as the owner of its binding.
+#[must_use]
+pub fn owner(template: &Value) -> OwnerReference {
     OwnerReference {
         api_version: text(template, "/apiVersion").to_owned(),
         kind: text(template, "/kind").to_owned(),

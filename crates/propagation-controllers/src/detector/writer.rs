@@ -4,24 +4,24 @@ use api_types::BindingKey;
 use api_types::policy::{Policy, PolicyKind};
 use api_types::work::Binding;
 use controller_kit::{Context, api_errors};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
 use kube::api::{DeleteParams, PatchParams, PostParams, Preconditions};
-use kube::core::DynamicObject;
 use serde_json::{Map, Value, json};
 
 use super::matching::{Claim, id_label, kind_of, permanent_id};
 use super::reconcile::OWNED_FIELDS;
-use crate::objects::{TemplateKey, api};
+use crate::json::text;
+use crate::objects::{TemplateKey, api, to_value};
 use crate::patches::Changes;
 
 /// Writes the claim on a template, or takes it away. Returns the template as it then is.
 pub async fn claim(
     ctx: &Context,
     key: &TemplateKey,
-    template: &DynamicObject,
+    template: &Value,
     claim: Option<&Claim>,
-) -> Result<DynamicObject, kube::Error> {
-    let metadata = serde_json::to_value(&template.metadata).unwrap_or_default();
+) -> Result<Value, kube::Error> {
     let mut changes = Changes::new();
     let map = |wanted: Vec<(&'static str, Option<String>)>| -> Map<String, Value> {
         wanted
@@ -29,23 +29,57 @@ pub async fn claim(
             .map(|(key, value)| (key.to_owned(), value.map_or(Value::Null, Value::String)))
             .collect()
     };
-    let present = |field: &str| metadata.get(field).and_then(Value::as_object).cloned();
-    changes.entries(
-        "/metadata/labels",
-        present("labels").as_ref(),
-        &map(Claim::labels(claim).into()),
-    );
-    changes.entries(
-        "/metadata/annotations",
-        present("annotations").as_ref(),
-        &map(Claim::annotations(claim).into()),
-    );
-    let Some(patch) = changes.onto(template) else {
+    for (path, wanted) in [
+        ("/metadata/labels", map(Claim::labels(claim).into())),
+        ("/metadata/annotations", map(Claim::annotations(claim).into())),
+    ] {
+        changes.entries(path, template.pointer(path).and_then(Value::as_object), &wanted);
+    }
+    let Some(patch) = changes.onto_version(text(template, "/metadata/resourceVersion")) else {
         return Ok(template.clone());
     };
-    api(&ctx.client, &key.kind.api_resource(), key.object.namespace.as_deref())
+    let written = api(&ctx.client, &key.kind.api_resource(), key.object.namespace.as_deref())
         .patch(&key.object.name, &PatchParams::default(), &patch)
-        .await
+        .await?;
+    Ok(to_value(&key.kind, &written))
+}
+
+/// Whether a template is there, asked of the API server itself.
+pub async fn existence(ctx: &Context, key: &TemplateKey) -> Result<Existence, kube::Error> {
+    let api = api(&ctx.client, &key.kind.api_resource(), key.object.namespace.as_deref());
+    match api.get_metadata(&key.object.name).await {
+        Ok(_) => Ok(Existence::There),
+        Err(kube::Error::Api(status)) if status.code == 404 => {
+            let named = status.details.as_ref().map(|details| details.name.as_str());
+            let is_about_it = named == Some(key.object.name.as_str());
+            Ok(if is_about_it {
+                Existence::Gone
+            } else {
+                Existence::KindNotServed
+            })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What the API server says of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existence {
+    /// It is there.
+    There,
+    /// There is no such object.
+    Gone,
+    /// It does not serve the kind, in this version, so that it says nothing of the object.
+    KindNotServed,
+}
+
+/// The value of a PriorityClass; `None` when there is none of that name.
+pub async fn priority(ctx: &Context, class: &str) -> Result<Option<i32>, kube::Error> {
+    let classes: Api<PriorityClass> = Api::all(ctx.client.clone());
+    Ok(classes
+        .get_opt(class)
+        .await?
+        .map(|class| class.value.unwrap_or_default()))
 }
 
 /// Creates a binding.

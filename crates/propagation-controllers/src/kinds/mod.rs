@@ -2,6 +2,7 @@
 
 mod discovery;
 mod known;
+mod skipped;
 
 use std::sync::Arc;
 
@@ -10,8 +11,11 @@ use api_types::names::binding_name;
 use kube::core::ApiResource;
 use kube::core::GroupVersionKind;
 
+use crate::interpreter::KindName;
+
 pub use self::discovery::{DiscoveryError, Kinds};
 pub use self::known::{find, namespace, of_manifest, templates};
+pub use self::skipped::{NoApi, SkippedApi, skipped};
 
 /// Where objects of a kind live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,6 +89,15 @@ impl Kind {
             self.version().to_owned()
         } else {
             format!("{}/{}", self.group(), self.version())
+        }
+    }
+
+    /// Its name, as policies and bindings have it.
+    #[must_use]
+    pub fn name(&self) -> KindName {
+        KindName {
+            api_version: self.api_version(),
+            kind: self.kind().to_owned(),
         }
     }
 

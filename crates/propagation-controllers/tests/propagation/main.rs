@@ -8,14 +8,17 @@
     reason = "a test that cannot go on fails, and its helpers are part of it"
 )]
 
+mod any_kind;
 mod clocks;
 mod credentials;
+mod dependencies;
 mod failures;
 mod handmade;
 mod interleavings;
 mod kinds;
 mod lifecycle;
 mod members;
+mod policies;
 mod purge_modes;
 mod refusals;
 mod story;
