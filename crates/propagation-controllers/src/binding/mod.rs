@@ -71,10 +71,9 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Re
     });
     let (of_kind, of_rules, waiting) = (index.clone(), index.clone(), queue.clone());
     templates.listen(move |news| {
-        of_kind
-            .bindings_of(&news.name)
-            .into_iter()
-            .for_each(|key| waiting.add(key))
+        for key in of_kind.bindings_of(&news.name) {
+            waiting.add(key);
+        }
     });
     follow_rules(&ctx, &rules, &queue, move |name| of_rules.bindings_of(name));
     let on_cluster = index.clone();
@@ -280,11 +279,11 @@ impl BindingController {
             if matches!(created, Ok(Outcome::Done)) {
                 self.created.note(work);
             }
-            note(created.map_err(|error| refused(work, error)));
+            note(created.map_err(|error| refused(work, &error)));
         }
         for (present, wanted) in &plan.update {
             let updated = writer::update(&self.ctx, present, wanted).await;
-            note(updated.map_err(|error| refused(wanted, error)));
+            note(updated.map_err(|error| refused(wanted, &error)));
         }
         written.on_its_way = on_its_way;
         if let Some(error) = failed {
@@ -356,7 +355,7 @@ fn log_moved(what: &str, key: &BindingKey, work: &Work, result: &Result<Outcome,
 const LARGE: usize = 1_000_000;
 
 /// The error of a Work that was not written, with what would help.
-fn refused(work: &Work, error: kube::Error) -> anyhow::Error {
+fn refused(work: &Work, error: &kube::Error) -> anyhow::Error {
     let namespace = work.metadata.namespace.as_deref().unwrap_or_default();
     let cluster = api_types::names::cluster_of_execution_namespace(namespace);
     let cluster = cluster.map_or_else(|| namespace.to_owned(), |cluster| cluster.to_string());
@@ -366,7 +365,7 @@ fn refused(work: &Work, error: kube::Error) -> anyhow::Error {
     } else {
         ""
     };
-    let error = controller_kit::api_errors::one_line(&error);
+    let error = controller_kit::api_errors::one_line(error);
     anyhow::anyhow!("the Work for cluster {cluster} ({bytes} bytes) was not written: {error}{help}")
 }
 

@@ -68,10 +68,9 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Re
     });
     let (of_kind, of_rules, waiting) = (index.clone(), index.clone(), queue.clone());
     templates.listen(move |news| {
-        of_kind
-            .bindings_of(&news.name)
-            .into_iter()
-            .for_each(|key| waiting.add_after(key, GATHER))
+        for key in of_kind.bindings_of(&news.name) {
+            waiting.add_after(key, GATHER);
+        }
     });
     follow_rules(&ctx, &rules, &queue, move |name| of_rules.bindings_of(name));
     let controller = Arc::new(BindingStatus {

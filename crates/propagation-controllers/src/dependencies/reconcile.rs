@@ -179,7 +179,7 @@ fn follow_policies(binding: &mut Binding, referrer: &Binding, others: &[Arc<Bind
     }
     let said: BTreeMap<BindingKey, (ConflictResolution, bool)> = others
         .iter()
-        .map(|other| other.as_ref())
+        .map(AsRef::as_ref)
         .chain([referrer])
         .map(|by| {
             let conflict_resolution = by.spec.conflict_resolution.clone().unwrap_or(ConflictResolution::Abort);
