@@ -335,7 +335,7 @@ impl MemberExecution {
         }
         let observed = |manifest: &Value| present.get(&ObjectName::of(manifest)).cloned();
         // What cannot be read is for workStatus to say.
-        let first = statuses(key, work, observed, self.interpreter.as_ref()).unwrap_or_default();
+        let first = statuses(key, work, observed, self.interpreter.as_ref()).unwrap_or_default().items;
         let spoken = writer::say_applied(&self.ctx, work, applied, &first).await?;
         if spoken == Spoken::News && *applied == Applied::All {
             self.tell_applied(key, work);

@@ -91,13 +91,7 @@ fn dealt_with(work: &Work) -> Option<i64> {
     spoken_of(work).and_then(|(generation, _)| generation)
 }
 
-async fn on_member(
-    ctx: Context,
-    session: Arc<Session>,
-    works: WorkIndex,
-    rules: Interpreting,
-    concurrency: usize,
-) {
+async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, rules: Interpreting, concurrency: usize) {
     let queue: WorkQueue<ObjectKey> = WorkQueue::for_member("workStatus", session.cluster.as_str(), &ctx);
     let concerned = |_: &Kind, change: &Change<DynamicObject>| {
         let object = change.newest();
@@ -150,22 +144,36 @@ impl MemberStatus {
             let (kind, store) = stores.iter().find(|(kind, _)| is_of(manifest, kind))?;
             Some(to_value(kind, store.get(&key_of(manifest))?.as_ref()))
         };
-        let items = match reconcile::statuses(key, &work, observed, self.interpreter.as_ref()) {
-            Ok(items) => items,
-            Err(error) => {
-                self.ctx.events.publish_for(
-                    work.as_ref(),
-                    EventType::Warning,
-                    "ReflectStatusFailed",
-                    error.to_string(),
-                );
-                return Err(error.into());
-            }
-        };
+        let reconcile::Reported { items, not_judged } =
+            match reconcile::statuses(key, &work, observed, self.interpreter.as_ref()) {
+                Ok(reported) => reported,
+                Err(error) => {
+                    self.ctx.events.publish_for(
+                        work.as_ref(),
+                        EventType::Warning,
+                        "ReflectStatusFailed",
+                        error.to_string(),
+                    );
+                    return Err(error.into());
+                }
+            };
+        for error in &not_judged {
+            let events = &self.ctx.events;
+            events.publish_for(
+                work.as_ref(),
+                EventType::Warning,
+                "InterpretHealthFailed",
+                error.to_string(),
+            );
+        }
         let mut outcome = writer::say(&self.ctx, &work, &items).await?;
         for _ in 0..TRIES {
             if outcome == Outcome::Done {
-                return Ok(Next::Done);
+                // What could not be judged is tried again: nothing else may come to ask.
+                return not_judged
+                    .into_iter()
+                    .next()
+                    .map_or(Ok(Next::Done), |error| Err(error.into()));
             }
             // Not the cache: an event may be lost on its way, and then it lags until the next complete list.
             match writer::read(&self.ctx, &work).await? {

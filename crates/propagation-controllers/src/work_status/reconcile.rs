@@ -8,7 +8,16 @@ use crate::interpreter::{Health, InterpretError, Interpreter};
 use crate::json;
 use crate::members::work_of_value;
 
-/// One item for each object of the Work that is in the member and comes from this Work.
+/// What is reported of a Work's objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reported {
+    /// One item for each object that is in the member and comes from the Work.
+    pub items: Vec<ManifestStatus>,
+    /// Why the health of objects is not known, which are Unknown for that reason.
+    pub not_judged: Vec<InterpretError>,
+}
+
+/// What there is to report of a Work.
 ///
 /// An object without a health rule is healthy once it is there; one that the rule cannot read is Unknown.
 ///
@@ -19,23 +28,27 @@ pub fn statuses(
     work: &Work,
     observed: impl Fn(&Value) -> Option<Value>,
     interpreter: &dyn Interpreter,
-) -> Result<Vec<ManifestStatus>, InterpretError> {
-    let mut items = Vec::new();
+) -> Result<Reported, InterpretError> {
+    let mut reported = Reported::default();
     for (ordinal, Manifest(manifest)) in work.spec.workload.manifests.iter().enumerate() {
         let Some(object) = observed(manifest).filter(|object| work_of_value(object).as_ref() == Some(key)) else {
             continue;
         };
-        items.push(ManifestStatus {
+        let health = match interpreter.health(&object) {
+            Ok(Health::Healthy | Health::NoRule) => ResourceHealth::Healthy,
+            Ok(Health::Unhealthy) => ResourceHealth::Unhealthy,
+            Err(error) => {
+                reported.not_judged.push(error);
+                ResourceHealth::Unknown
+            }
+        };
+        reported.items.push(ManifestStatus {
             identifier: identifier(ordinal, manifest),
             status: interpreter.reflect(&object)?,
-            health: Some(match interpreter.health(&object) {
-                Ok(Health::Healthy | Health::NoRule) => ResourceHealth::Healthy,
-                Ok(Health::Unhealthy) => ResourceHealth::Unhealthy,
-                Err(_) => ResourceHealth::Unknown,
-            }),
+            health: Some(health),
         });
     }
-    Ok(items)
+    Ok(reported)
 }
 
 fn identifier(ordinal: usize, manifest: &Value) -> ResourceIdentifier {
@@ -76,7 +89,7 @@ mod tests {
         };
         let work = Work::new("w", spec);
         let key = ObjectKey::namespaced("karmada-es-m1", "w");
-        let there = |object: Option<Value>| statuses(&key, &work, |_| object.clone(), &Native).unwrap();
+        let there = |object: Option<Value>| statuses(&key, &work, |_| object.clone(), &Native).unwrap().items;
         assert!(there(None).is_empty());
         assert!(there(Some(object("ConfigMap", "other"))).is_empty());
         let items = there(Some(object("ConfigMap", "w")));

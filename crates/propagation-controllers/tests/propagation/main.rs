@@ -21,5 +21,6 @@ mod members;
 mod policies;
 mod purge_modes;
 mod refusals;
+mod scripts;
 mod story;
 mod world;
