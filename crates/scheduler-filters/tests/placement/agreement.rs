@@ -167,4 +167,43 @@ proptest! {
             prop_assert_eq!(again.map(|again| again.clusters), Ok(decision.clusters));
         }
     }
+
+    /// A failover places what is missing, and takes nothing from anybody else. (Fixed weights are divided anew, and a spread
+    /// may let a cluster with more room take another's place.)
+    #[test]
+    fn a_failover_moves_only_what_is_missing(mut case in any_case(), at in any::<prop::sample::Index>()) {
+        case.fresh = false;
+        if matches!(case.way, Way::Weights(_)) || !matches!(case.way, Way::Duplicated) && !matches!(case.spread, Spread::No) {
+            case.way = Way::Aggregated;
+            case.spread = Spread::No;
+        }
+        if matches!(case.spread, Spread::Regions(..)) {
+            case.spread = Spread::Clusters(1, 3);
+        }
+        let (binding, clusters) = objects(&case);
+        let Ok(before) = placed(&binding, &clusters, StartFrom::GroupInUse) else { return Ok(()) };
+        if before.clusters.is_empty() {
+            return Ok(());
+        }
+        let lost = at.get(&before.clusters).name.clone();
+        let failed: Vec<Cluster> = clusters
+            .into_iter()
+            .map(|cluster| {
+                let mut cluster = cluster;
+                if cluster.cluster_name().as_str() == lost {
+                    let taints = json!([{"key": "down", "effect": "NoExecute", "timeAdded": "2026-01-01T12:00:00Z"}]);
+                    cluster.spec.taints = serde_json::from_value(taints).unwrap();
+                }
+                cluster
+            })
+            .collect();
+        let mut binding = binding;
+        binding.spec.clusters.clone_from(&before.clusters);
+        let Ok(after) = placed(&evicted(binding, &lost), &failed, StartFrom::GroupInUse) else { return Ok(()) };
+        for target in before.clusters.iter().filter(|target| target.name != lost) {
+            let now = after.clusters.iter().find(|now| now.name == target.name).map(|now| now.replicas);
+            prop_assert!(now.is_some_and(|now| now >= target.replicas), "{:?} became {:?}", target, after.clusters);
+        }
+        prop_assert!(after.clusters.iter().all(|target| target.name != lost));
+    }
 }

@@ -179,3 +179,24 @@ fn c91_an_estimate_below_nothing_adds_nothing(#[case] placement: Value) {
         assert_eq!(failure.reason(), "Unschedulable");
     }
 }
+
+/// Ordered groups: where the group in use has too little room the next one is tried, as in stock; and none is worse than that.
+#[test]
+fn a_group_without_room_gives_way_to_the_next() {
+    let mut placement = aggregated();
+    placement["clusterAffinities"] = json!([
+        {"affinityName": "near", "clusterNames": ["m1"]}, {"affinityName": "far", "clusterNames": ["m1", "m2"]},
+    ]);
+    let clusters = [cluster("m1", &room(3)), cluster("m2", &room(9))];
+    let decision = |replicas, on| placed(&deployment(replicas, &placement, on), &clusters, StartFrom::GroupInUse);
+    assert_eq!(decision(3, &[]).unwrap().affinity_name.as_deref(), Some("near"));
+    let more = decision(9, &[("m1", 3)]).unwrap();
+    assert_eq!(
+        (more.affinity_name.as_deref(), shown(&more.clusters).as_str()),
+        (Some("far"), "m1:5 m2:4")
+    );
+    assert_eq!(
+        decision(90, &[("m1", 3)]).unwrap_err().to_string(),
+        "Clusters available replicas 3 are not enough to schedule."
+    );
+}
