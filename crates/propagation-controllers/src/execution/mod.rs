@@ -62,7 +62,16 @@ pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>
     let timeout = flags.member_object_timeout;
     let members = per_ready_member(ctx.clone(), reach.clone(), "execution members", pool, timeout, {
         let index = index.clone();
-        move |ctx, session| on_member(ctx, session, index.clone(), told, rules.clone(), flags.concurrent_work_syncs)
+        move |ctx, session| {
+            on_member(
+                ctx,
+                session,
+                index.clone(),
+                told,
+                rules.clone(),
+                flags.concurrent_work_syncs,
+            )
+        }
     });
     match reach {
         Reach::PushMembers => {

@@ -318,8 +318,8 @@ impl MemberExecution {
                 problem: in_short(problem.to_string()),
             },
         };
-        self.say(key, work, &applied, &present).await?;
-        self.look_again(key, work, &applied, &problems)
+        let spoken = self.say(key, work, &applied, &present).await?;
+        self.look_again(key, work, &applied, &problems, spoken)
     }
 
     /// Says on the Work how applying it ended, if that is news.
@@ -329,9 +329,9 @@ impl MemberExecution {
         work: &Work,
         applied: &Applied,
         present: &BTreeMap<ObjectName, Value>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Spoken, Failure> {
         if self.memory.already_said(key, work).as_ref() == Some(applied) {
-            return Ok(());
+            return Ok(Spoken::Nothing);
         }
         let observed = |manifest: &Value| present.get(&ObjectName::of(manifest)).cloned();
         // What cannot be read is for workStatus to say.
@@ -341,31 +341,34 @@ impl MemberExecution {
             self.tell_applied(key, work);
         }
         self.memory.said(key, work, applied.clone());
-        Ok(())
+        Ok(spoken)
     }
 
-    /// When a Work is looked at again whose objects are not all as wanted: after its back-off, but what only waits for its
-    /// kind when that may be served.
+    /// When a Work is looked at again whose objects are not all as wanted: after its back-off; but what only waits for its
+    /// kind when that may be served, and then the Event is for what is news, for nothing is tried in between.
     fn look_again(
         &self,
         key: &ObjectKey,
         work: &Work,
         applied: &Applied,
         problems: &[Trouble],
+        spoken: Spoken,
     ) -> Result<Next, Failure> {
         let Applied::Failed { problem, .. } = applied else {
             self.unserved.forget(key);
             return Ok(Next::Done);
         };
-        for Manifest(manifest) in &work.spec.workload.manifests {
-            let object = key_of(manifest);
-            let note = format!(
-                "Failed to apply resource({object}) to cluster {}: {problem}",
-                self.cluster
-            );
-            self.publish(work, manifest, EventType::Warning, "SyncFailed", note);
-        }
         let missing: Option<Vec<&str>> = problems.iter().map(Trouble::missing_group).collect();
+        if missing.is_none() || spoken == Spoken::News {
+            for Manifest(manifest) in &work.spec.workload.manifests {
+                let object = key_of(manifest);
+                let note = format!(
+                    "Failed to apply resource({object}) to cluster {}: {problem}",
+                    self.cluster
+                );
+                self.publish(work, manifest, EventType::Warning, "SyncFailed", note);
+            }
+        }
         match missing.as_deref() {
             Some([group, ..]) => Ok(Next::After(self.unserved.wait(key, group))),
             _ => Err(Failure::NotApplied {

@@ -1,6 +1,7 @@
 //! Objects of any kind on members: also of kinds that come later, and of kinds that go.
 
-use kube_sandbox::{Effect, Match, Verb};
+use kube_sandbox::{Effect, Match, MemberOptions, Verb};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::handmade::{config, widget, widgets};
@@ -42,10 +43,7 @@ async fn a_kind_that_the_member_lacks_is_named_and_everything_else_goes_on() {
         world.pass(300_000).await;
         world.forget_writes();
         world.pass(3_600_000).await;
-        assert_eq!(
-            world.writes().iter().filter(|write| write.resource != "events").count(),
-            0
-        );
+        assert!(world.writes().is_empty(), "no Event either: {:#?}", world.writes());
         // A person installs it.
         world.member("m1").sandbox().apply_crd(widgets()).unwrap();
         world.pass(61_000).await;
@@ -165,6 +163,42 @@ async fn a_definition_that_goes_is_named_and_its_works_can_go_all_the_same() {
         world.member("m1").sandbox().apply_crd(widgets()).unwrap();
         world.pass(61_000).await;
         assert_eq!(widget_on(&world, "m1", "a").unwrap()["spec"]["size"], 2);
+    })
+    .await;
+}
+
+/// The member that answers now is another one than the one before, and has nothing; its Cluster is the same, or a new one.
+#[rstest]
+#[case::the_same_cluster(false)]
+#[case::another_cluster(true)]
+#[tokio::test(start_paused = true)]
+async fn a_member_that_was_installed_anew_gets_everything_again(#[case] joins_again: bool) {
+    limited(async {
+        let world = on_members().await;
+        world.member("m1").sandbox().apply_crd(widgets()).unwrap();
+        world.bring("m1", "w", &[widget("w", 1)]);
+        world.bring("m1", "c", &[config("c", "v")]);
+        world.settle().await;
+        assert_eq!(world.applied("m1", "w").0, "True");
+        world.lose("m1");
+        world.settle().await;
+        world.fleet.add_member(MemberOptions::new("m1", world.now()));
+        assert!(world.on("m1", "v1", "ConfigMap", "c").is_none());
+        if joins_again {
+            world.delete("cluster.karmada.io/v1alpha1", "Cluster", None, "m1").await;
+            world.settle().await;
+            world.join("m1");
+        } else {
+            world.ready("m1", "True");
+        }
+        world.settle().await;
+        assert!(world.on("m1", "v1", "ConfigMap", "c").is_some());
+        let (status, message) = world.applied("m1", "w");
+        assert_eq!(status, "False", "what was served by the one before is not");
+        assert!(message.contains("does not serve Widget"), "{message}");
+        world.member("m1").sandbox().apply_crd(widgets()).unwrap();
+        world.pass(61_000).await;
+        assert!(widget_on(&world, "m1", "w").is_some());
     })
     .await;
 }

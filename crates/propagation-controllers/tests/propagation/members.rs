@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::handmade::config;
 use crate::world::{World, limited};
 
 #[tokio::test(start_paused = true)]
@@ -223,6 +224,33 @@ async fn a_cluster_that_is_gone_for_good_releases_its_works() {
             "{metrics}"
         );
         assert_eq!(controller_kit::metrics::complaints(&metrics), [""; 0]);
+    })
+    .await;
+}
+
+// C118, Azure/fleet#881: 500 Works are let go many at a time, however long each answer takes.
+#[tokio::test(start_paused = true)]
+async fn five_hundred_works_of_a_cluster_that_is_gone_are_let_go_together() {
+    limited(async {
+        let mut world = World::new(&["m1"]);
+        world.start_only("execution").await;
+        world.settle().await;
+        for n in 0..500 {
+            world.bring("m1", &format!("c{n}"), &[config(&format!("c{n}"), "v")]);
+        }
+        world.pass(20_000).await;
+        world.lose("m1");
+        for n in 0..500 {
+            world.withdraw("m1", &format!("c{n}")).await;
+        }
+        world.pass(60_000).await;
+        assert_eq!(world.works().len(), 500, "it may come back");
+        let slow = kube_sandbox::Effect::Latency(std::time::Duration::from_millis(100));
+        world.control_plane().faults().inject(kube_sandbox::Match::any(), slow);
+        world.delete("cluster.karmada.io/v1alpha1", "Cluster", None, "m1").await;
+        // Two requests for each: 100 s one by one.
+        world.pass(10_000).await;
+        assert_eq!(world.works().len(), 0);
     })
     .await;
 }
