@@ -21,6 +21,7 @@ mod members;
 mod policies;
 mod purge_modes;
 mod refusals;
+mod rights;
 mod scripts;
 mod story;
 mod world;
