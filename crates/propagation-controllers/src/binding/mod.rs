@@ -19,6 +19,7 @@ use api_types::{BindingKey, ClusterName};
 use binding_writer::binding_key;
 use controller_kit::{Change, Context, EventType, Next, WorkQueue};
 use failover_core::graceful::placed::placed;
+use futures::future::join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::Resource;
 use parking_lot::Mutex;
@@ -32,6 +33,10 @@ use crate::Flags;
 use crate::interpreter::{self, Interpreter};
 use crate::objects::TemplateKey;
 use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
+
+/// Works of one binding that are written at the same time: one after the other, those for a hundred clusters take as long
+/// as a hundred answers.
+const AT_ONCE: usize = 16;
 
 /// Runs the controller until shutdown.
 ///
@@ -263,27 +268,38 @@ impl BindingController {
             // One cluster's trouble does not keep the others' Works.
             Err(error) => failed = Some(error),
         };
-        for work in &plan.delete {
-            let deleted = writer::delete(&self.ctx, work).await;
-            log_moved("Work deleted", key, work, &deleted);
-            note(deleted.map_err(anyhow::Error::from));
+        for some in plan.delete.chunks(AT_ONCE) {
+            let deleted = join_all(some.iter().map(|work| async move {
+                let deleted = writer::delete(&self.ctx, work).await;
+                log_moved("Work deleted", key, work, &deleted);
+                deleted.map_err(anyhow::Error::from)
+            }));
+            deleted.await.into_iter().for_each(&mut note);
         }
-        let mut on_its_way = None;
+        let (mut on_its_way, mut missing) = (None, Vec::new());
         for work in &plan.create {
-            if let Some(left) = self.created.on_its_way(work) {
-                on_its_way = on_its_way.max(Some(left));
-                continue;
+            match self.created.on_its_way(work) {
+                Some(left) => on_its_way = on_its_way.max(Some(left)),
+                None => missing.push(work),
             }
-            let created = writer::create(&self.ctx, work).await;
-            log_moved("Work created", key, work, &created);
-            if matches!(created, Ok(Outcome::Done)) {
-                self.created.note(work);
-            }
-            note(created.map_err(|error| refused(work, &error)));
         }
-        for (present, wanted) in &plan.update {
-            let updated = writer::update(&self.ctx, present, wanted).await;
-            note(updated.map_err(|error| refused(wanted, &error)));
+        for some in missing.chunks(AT_ONCE) {
+            let created = join_all(some.iter().map(|work| async move {
+                let created = writer::create(&self.ctx, work).await;
+                log_moved("Work created", key, work, &created);
+                if matches!(created, Ok(Outcome::Done)) {
+                    self.created.note(work);
+                }
+                created.map_err(|error| refused(work, &error))
+            }));
+            created.await.into_iter().for_each(&mut note);
+        }
+        for some in plan.update.chunks(AT_ONCE) {
+            let updated = join_all(some.iter().map(|(present, wanted)| async move {
+                let updated = writer::update(&self.ctx, present, wanted).await;
+                updated.map_err(|error| refused(wanted, &error))
+            }));
+            updated.await.into_iter().for_each(&mut note);
         }
         written.on_its_way = on_its_way;
         if let Some(error) = failed {
