@@ -35,7 +35,9 @@ impl Reserved {
     pub fn template(&self, key: &TemplateKey) -> bool {
         let namespace = key.object.namespace.as_deref().unwrap_or_default();
         let own = match key.kind.kind() {
+            _ if !key.kind.group().is_empty() => false,
             "ConfigMap" => key.object.name == "kube-root-ca.crt",
+            "ServiceAccount" => key.object.name == "default",
             "Service" => namespace == "default" && key.object.name == "kubernetes",
             _ => false,
         };
@@ -56,7 +58,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::kinds::find;
+    use crate::kinds::{Kind, KindScope};
 
     fn reserved() -> Reserved {
         Reserved::new(&[Regex::new("kube-.*").unwrap()], "failover-system")
@@ -79,8 +81,11 @@ mod tests {
     #[case("ConfigMap", "mine", false)]
     #[case("Service", "kubernetes", true)]
     #[case("Secret", "kubernetes", false)]
+    #[case("ServiceAccount", "default", true)]
+    #[case("ServiceAccount", "shop", false)]
     fn objects(#[case] kind: &str, #[case] name: &str, #[case] wanted: bool) {
-        let key = TemplateKey::new(find("v1", kind).unwrap(), ObjectKey::namespaced("default", name));
+        let kind = Kind::new("", "v1", kind, "", KindScope::Namespaced);
+        let key = TemplateKey::new(kind, ObjectKey::namespaced("default", name));
         assert_eq!(reserved().template(&key), wanted);
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::interpreter::KindName;
 use crate::members::{Presence, presence};
 use crate::objects::TemplateKey;
-use crate::templates::wanted::of_binding;
+use crate::templates::wanted::is_of;
 use crate::templates::{Templates, Unread};
 
 /// Index of Works by the binding they belong to.
@@ -132,7 +132,7 @@ impl Index {
     #[must_use]
     pub fn bindings_of(&self, name: &KindName) -> Vec<BindingKey> {
         let bindings = self.bindings.iter().flat_map(Store::list);
-        let of_kind = bindings.filter(|binding| of_binding(binding) == *name);
+        let of_kind = bindings.filter(|binding| is_of(binding, name));
         of_kind.map(|binding| binding.key()).collect()
     }
 

@@ -34,7 +34,7 @@ use crate::detector::bound::Bound;
 use crate::interpreter::{self, DependentObject, Interpreter};
 use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
-use crate::templates::wanted::of_binding;
+use crate::templates::wanted::is_of;
 use crate::templates::{Templates, changes_beyond_status, follow_rules};
 
 /// How long a store takes to catch up with a write that came before ours.
@@ -95,7 +95,7 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Re
     });
     let of_rules = index.clone();
     follow_rules(&ctx, &rules, &queue, move |name| {
-        let asks = |binding: &Binding| binding.spec.propagate_deps == Some(true) && of_binding(binding) == *name;
+        let asks = |binding: &Binding| binding.spec.propagate_deps == Some(true) && is_of(binding, name);
         of_rules
             .bindings_that(asks)
             .iter()

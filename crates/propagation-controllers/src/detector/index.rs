@@ -12,7 +12,7 @@ use super::matching::{Claim, permanent_id};
 use crate::interpreter::KindName;
 use crate::kinds::group_of;
 use crate::objects::TemplateKey;
-use crate::templates::wanted::{by_policy, of_binding};
+use crate::templates::wanted::{by_policy, is_of};
 use crate::templates::{BY_CLAIM, Templates};
 
 /// The informers, before they have synced.
@@ -68,7 +68,7 @@ impl Index {
     #[must_use]
     pub fn bound_of(&self, name: &KindName) -> Vec<TemplateKey> {
         let bindings = self.bindings.iter().flat_map(Store::list);
-        let of_kind = bindings.filter(|binding| of_binding(binding) == *name);
+        let of_kind = bindings.filter(|binding| is_of(binding, name));
         of_kind
             .filter_map(|binding| self.templates.key_of(&binding).ok())
             .collect()

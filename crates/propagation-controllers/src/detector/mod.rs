@@ -21,6 +21,7 @@ use controller_kit::{Context, EventType, Next, ObjectKey, RequiredKind, WorkQueu
 use kube::Resource;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use self::bound::Bound;
 use self::index::{Index, Sources};
@@ -146,6 +147,8 @@ impl std::fmt::Display for PolicyKey {
 /// How long a store takes to catch up with a write that came before ours.
 const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
 
+/// How long the value of a PriorityClass is taken as it was.
+const CLASS_IS_KNOWN_FOR: Duration = Duration::from_secs(300);
 /// How soon a policy is looked at again while kinds that it names are read for the first time.
 const AGAIN_WHILE_READING: Duration = Duration::from_secs(5);
 
@@ -154,8 +157,8 @@ struct Detector {
     index: Index,
     reserved: Reserved,
     interpreter: Arc<dyn Interpreter>,
-    /// Values of PriorityClasses by name.
-    priorities: Mutex<BTreeMap<String, i32>>,
+    /// Values of PriorityClasses by name, and when they were asked for.
+    priorities: Mutex<BTreeMap<String, (i32, Instant)>>,
 }
 
 impl Detector {
@@ -267,7 +270,8 @@ impl Detector {
         Ok(Next::Done)
     }
 
-    /// What the policy's class says. The value of a class never changes, so it is asked for once.
+    /// What the policy's class says. The value of a class does not change, so it is not asked for at every look; another
+    /// class may be made under its name.
     async fn priority(&self, policy: &Policy) -> Result<Option<SchedulePriority>, Failure> {
         let Some(asked) = &policy.spec.schedule_priority else {
             return Ok(None);
@@ -275,11 +279,13 @@ impl Detector {
         let class = asked.priority_class_name.as_str();
         let known = self.priorities.lock().get(class).copied();
         let priority = match known {
-            Some(priority) => priority,
-            None => {
+            Some((priority, asked_at)) if asked_at.elapsed() < CLASS_IS_KNOWN_FOR => priority,
+            _ => {
                 let found = writer::priority(&self.ctx, class).await?;
                 let priority = found.ok_or_else(|| Failure::NoPriorityClass(class.to_owned()))?;
-                self.priorities.lock().insert(class.to_owned(), priority);
+                self.priorities
+                    .lock()
+                    .insert(class.to_owned(), (priority, Instant::now()));
                 priority
             }
         };

@@ -65,6 +65,13 @@ pub fn by_binding(binding: &Binding) -> BTreeSet<KindName> {
     BTreeSet::from([of_binding(binding)])
 }
 
+/// Whether a binding is of a kind.
+#[must_use]
+pub fn is_of(binding: &Binding, kind: &KindName) -> bool {
+    let resource = &binding.spec.resource;
+    resource.kind == kind.kind && resource.api_version == kind.api_version
+}
+
 /// The same as a name.
 #[must_use]
 pub fn of_binding(binding: &Binding) -> KindName {
