@@ -1,3 +1,5 @@
+#![allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
+
 use controller_kit::ObjectKey;
 use rstest::rstest;
 
@@ -60,7 +62,11 @@ fn each_referrer_has_its_place_and_goes_alone() {
     let left = detached(&both.binding, &web.key(), std::slice::from_ref(&api)).unwrap();
     assert_eq!(names(&left), ["api"]);
     assert_eq!(left.spec.preserve_resources_on_deletion, Some(true));
-    assert_eq!(detached(&left, &web.key(), &[api.clone()]), None, "nothing to do twice");
+    assert_eq!(
+        detached(&left, &web.key(), std::slice::from_ref(&api)),
+        None,
+        "nothing to do twice"
+    );
     let nobody = detached(&left, &api.key(), &[]).unwrap();
     assert!(is_left(&nobody));
     let mut leaving = nobody;

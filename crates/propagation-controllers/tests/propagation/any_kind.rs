@@ -83,7 +83,7 @@ async fn a_kind_that_came_later_travels_moves_and_goes_with_its_definition() {
         assert_eq!(world.item("gear-widget", "m1")["applied"], true);
 
         world.edit("example.io/v1", "Widget", Some("shop"), "gear", |widget| {
-            widget["spec"]["size"] = json!(4)
+            widget["spec"]["size"] = json!(4);
         });
         world.settle().await;
         assert_eq!(size_on(&world, "m1"), Some(json!(4)));

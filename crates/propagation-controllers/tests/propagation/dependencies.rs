@@ -204,7 +204,7 @@ async fn an_object_with_a_policy_of_its_own_goes_by_that_too() {
         );
         world.settle().await;
         world.edit_binding("settings-configmap", |binding| {
-            binding["spec"]["clusters"] = json!([{"name": "m2"}])
+            binding["spec"]["clusters"] = json!([{"name": "m2"}]);
         });
         world.settle().await;
         assert!(has(&world, "m1", "settings") && has(&world, "m2", "settings"));
