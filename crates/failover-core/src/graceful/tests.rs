@@ -253,13 +253,17 @@ fn c05_kinds_without_status_are_healthy_when_applied() {
     after.status.as_mut().unwrap().aggregated_status[0].applied = true;
     assert!(ends_by(&judged(&after, &m1_down(), noon()), RESOURCE_HEALTH));
 
+    // A kind that has a rule, and one of another group, which may have one: both are waited for.
     after.spec.resource.kind = "Service".to_owned();
+    for api_version in ["v1", "serving.example.io/v1"] {
+        after.spec.resource.api_version = api_version.to_owned();
+        stays_saying(&judged(&after, &m1_down(), noon()), "reports the copy as Unknown");
+    }
+    after.status.as_mut().unwrap().aggregated_status[0].health = Some(api_types::work::ResourceHealth::Healthy);
     assert!(
         ends_by(&judged(&after, &m1_down(), noon()), RESOURCE_HEALTH),
-        "a Service of another group has no health rule"
+        "reported without a status"
     );
-    after.spec.resource.api_version = "v1".to_owned();
-    stays_saying(&judged(&after, &m1_down(), noon()), "reports the copy as Unknown");
 }
 
 // C01, karmada#3747. Upstream clears the task at its time-out and loses the last copy; here the spec decides: without a
