@@ -57,7 +57,7 @@ fn cluster(number: usize) -> Value {
     };
     json!({
         "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
-        "metadata": {"name": format!("member-{number:03}"), "labels": {"tier": if number % 4 == 0 { "silver" } else { "gold" }}},
+        "metadata": {"name": format!("member-{number:03}"), "labels": {"tier": if number.is_multiple_of(4) { "silver" } else { "gold" }}},
         "spec": {"syncMode": "Push", "region": format!("r{}", number % REGIONS), "zones": ["a"], "provider": "p", "taints": taints},
         "status": {
             "conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": "", "lastTransitionTime": LONG_AGO}],
@@ -178,7 +178,7 @@ fn function() -> f64 {
         let bindings: Vec<Binding> = (0..BINDINGS)
             .map(|number| {
                 let new = binding(place, number, placement);
-                let stored = if number % 2 == 0 { new } else { evicted(new) };
+                let stored = if number.is_multiple_of(2) { new } else { evicted(new) };
                 serde_json::from_value(stored).unwrap()
             })
             .collect();

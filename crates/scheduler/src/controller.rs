@@ -121,6 +121,7 @@ impl Scheduler {
     }
 
     async fn place(&self, binding: &Binding, began: Instant) -> Result<Result<Next, Outcome>, kube::Error> {
+        let deciding = self.own.deciding(self.stores.news());
         let fleet = self.stores.fleet();
         let missing = binding.spec.clusters.iter().map(|target| target.name.clone());
         let missing: Vec<String> = missing.filter(|name| fleet.get(name).is_none()).collect();
@@ -152,7 +153,7 @@ impl Scheduler {
         let Ok(plan) = plan_in_steps(&view, &mut ended) else {
             return Ok(Ok(Next::Done));
         };
-        match writer::write(&self.ctx, &self.own, binding, &plan, now).await? {
+        match writer::write(&self.ctx, &deciding, binding, &plan, now).await? {
             Outcome::Done => {
                 if let Some(trigger) = plan.trigger {
                     let attempt = match plan.saying.scheduled {

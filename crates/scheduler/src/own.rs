@@ -2,7 +2,8 @@
 //!
 //! Guarantees: what comes back of an own write is no reason for a look, because the look that wrote it knew it; what would
 //! be decided on a version that an own write has superseded waits until the cache shows what was written, and is then not
-//! forgotten; what others write is always told.
+//! forgotten; a cluster that changed between a decision and the moment at which the cache shows it is reason for another look,
+//! because until then nobody could know that it concerns the binding; what others write is always told.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,6 +27,24 @@ struct Results {
     versions: BTreeSet<String>,
     /// A look waits until the cache shows them.
     look: Look,
+    /// The news of clusters by which was decided.
+    decided_by: News,
+}
+
+/// How many changes of clusters that concern somebody have come so far.
+pub(crate) type News = u64;
+
+/// A decision, by the news that there were when it began.
+pub(crate) struct Deciding<'a> {
+    own: &'a Own,
+    news: News,
+}
+
+impl Deciding<'_> {
+    /// A write on the version `read` has made `written` of it.
+    pub(crate) fn wrote(&self, read: &Binding, written: &Binding) {
+        self.own.wrote(read, written, self.news);
+    }
 }
 
 /// Whether a look waits.
@@ -45,22 +64,28 @@ pub(crate) enum Shown {
     Superseded,
     /// It is what an own write made, and nobody waits for it.
     Own,
-    /// It is what an own write made, and a look waits for it.
+    /// It is what an own write made, and a look waits for it, or a cluster has changed meanwhile.
     Awaited,
     /// Somebody else made it.
     Others,
 }
 
 impl Own {
-    /// A write on the version `read` has made `written` of it.
-    pub(crate) fn wrote(&self, read: &Binding, written: &Binding) {
+    /// A decision begins, by these news.
+    pub(crate) fn deciding(&self, news: News) -> Deciding<'_> {
+        Deciding { own: self, news }
+    }
+
+    fn wrote(&self, read: &Binding, written: &Binding, news: News) {
         if read.metadata.resource_version == written.metadata.resource_version {
             // Nothing changed, so nothing will come back.
             return;
         }
         if let Some(version) = written.metadata.resource_version.clone() {
-            let mut results = self.results.lock();
-            results.entry(written.key()).or_default().versions.insert(version);
+            let mut all = self.results.lock();
+            let results = all.entry(written.key()).or_default();
+            results.versions.insert(version);
+            results.decided_by = news;
         }
         self.superseded.wrote(read);
     }
@@ -68,17 +93,20 @@ impl Own {
     /// Whether what the cache shows is worth a decision. Where it is not, the look comes when the cache has caught up.
     pub(crate) fn take_in(&self, cached: &Binding) -> Cache {
         let cache = self.superseded.take_in(cached);
-        if let Some(results) = self.results.lock().get_mut(&cached.key()) {
-            results.look = match cache {
-                Cache::Behind => Look::Waits,
-                Cache::CaughtUp => Look::Done,
-            };
+        let mut results = self.results.lock();
+        match cache {
+            Cache::Behind => results.entry(cached.key()).or_default().look = Look::Waits,
+            Cache::CaughtUp => {
+                if let Some(results) = results.get_mut(&cached.key()) {
+                    results.look = Look::Done;
+                }
+            }
         }
         cache
     }
 
-    /// Takes in a change of a binding.
-    pub(crate) fn saw(&self, shown: &Binding) -> Shown {
+    /// Takes in a change of a binding, when there are these news.
+    pub(crate) fn saw(&self, shown: &Binding, news: News) -> Shown {
         if self.superseded.take_in(shown) == Cache::Behind {
             return Shown::Superseded;
         }
@@ -86,11 +114,10 @@ impl Own {
             return Shown::Others;
         };
         let version = shown.metadata.resource_version.as_ref();
-        match (
-            version.is_some_and(|version| results.versions.contains(version)),
-            results.look,
-        ) {
+        let is_own = version.is_some_and(|version| results.versions.contains(version));
+        match (is_own, results.look) {
             (_, Look::Waits) => Shown::Awaited,
+            (true, Look::Done) if results.decided_by != news => Shown::Awaited,
             (true, Look::Done) => Shown::Own,
             (false, Look::Done) => Shown::Others,
         }
@@ -121,42 +148,50 @@ mod tests {
     #[test]
     fn what_comes_back_is_known() {
         let own = Own::default();
-        own.wrote(&version("1"), &version("2"));
-        own.wrote(&version("2"), &version("3"));
-        assert_eq!(own.saw(&version("2")), Shown::Superseded);
-        assert_eq!(own.saw(&version("3")), Shown::Own);
+        own.wrote(&version("1"), &version("2"), 7);
+        own.wrote(&version("2"), &version("3"), 7);
+        assert_eq!(own.saw(&version("2"), 7), Shown::Superseded);
+        assert_eq!(own.saw(&version("3"), 7), Shown::Own);
         assert!(own.is_empty());
-        assert_eq!(own.saw(&version("4")), Shown::Others);
+        assert_eq!(own.saw(&version("4"), 7), Shown::Others);
     }
 
     /// A watch that began anew shows only what somebody made of it afterwards.
     #[test]
     fn what_others_made_of_it_is_theirs() {
         let own = Own::default();
-        own.wrote(&version("1"), &version("2"));
-        assert_eq!(own.saw(&version("7")), Shown::Others);
+        own.wrote(&version("1"), &version("2"), 7);
+        assert_eq!(own.saw(&version("7"), 7), Shown::Others);
         assert!(own.is_empty());
     }
 
     #[test]
     fn a_look_that_waits_is_taken_when_the_cache_has_caught_up() {
         let own = Own::default();
-        own.wrote(&version("1"), &version("2"));
+        own.wrote(&version("1"), &version("2"), 7);
         assert_eq!(own.take_in(&version("1")), Cache::Behind);
-        assert_eq!(own.saw(&version("2")), Shown::Awaited);
+        assert_eq!(own.saw(&version("2"), 7), Shown::Awaited);
         assert!(own.is_empty());
 
         // The cache catches up between the two reads of one look: then this look is the one.
-        own.wrote(&version("2"), &version("3"));
+        own.wrote(&version("2"), &version("3"), 7);
         assert_eq!(own.take_in(&version("2")), Cache::Behind);
         assert_eq!(own.take_in(&version("3")), Cache::CaughtUp);
-        assert_eq!(own.saw(&version("3")), Shown::Own);
+        assert_eq!(own.saw(&version("3"), 7), Shown::Own);
+    }
+
+    #[test]
+    fn a_cluster_that_changed_meanwhile_is_reason_for_a_look() {
+        let own = Own::default();
+        own.deciding(7).wrote(&version("1"), &version("2"));
+        assert_eq!(own.saw(&version("2"), 8), Shown::Awaited);
+        assert!(own.is_empty());
     }
 
     #[test]
     fn a_write_that_changed_nothing_holds_nothing_up() {
         let own = Own::default();
-        own.wrote(&version("1"), &version("1"));
+        own.wrote(&version("1"), &version("1"), 7);
         assert_eq!(own.take_in(&version("1")), Cache::CaughtUp);
         assert!(own.is_empty());
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
@@ -12,16 +13,17 @@ use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use scheduler_filters::{Fleet, Plugins};
 
 use crate::counts::{Counts, Incoming};
-use crate::own::{Own, Shown};
+use crate::own::{News, Own, Shown};
 use crate::plan::keeps_a_copy;
 use crate::trigger::ours;
-use crate::wake::{self, Concerned};
+use crate::wake::{self, Concerned, Concerns};
 
 /// Reads of what is known; only of what has synced.
 #[derive(Clone)]
 pub(crate) struct Stores {
     bindings: BindingStores,
     clusters: Store<Cluster>,
+    news: Arc<AtomicU64>,
 }
 
 pub(crate) struct Informers {
@@ -56,15 +58,16 @@ impl Informers {
         Ok(Stores {
             clusters: self.clusters.synced().await?,
             bindings: self.bindings.synced().await?,
+            news: Arc::default(),
         })
     }
 
     /// Puts every binding that a change concerns into the queue.
     pub(crate) fn follow(&self, ctx: &Context, queue: &WorkQueue<BindingKey>, stores: &Stores, watching: &Watching) {
         for informer in self.bindings.each() {
-            let watching = watching.clone();
+            let (watching, stores) = (watching.clone(), stores.clone());
             queue.follow(ctx, informer.changes(), move |change| {
-                let key = to_look_at(change, &watching.scheduler_name, &watching.own)?;
+                let key = to_look_at(change, &watching.scheduler_name, &watching.own, stores.news())?;
                 let why = if change.before.is_none() {
                     Incoming::BindingAdded
                 } else {
@@ -93,12 +96,19 @@ impl Stores {
         self.bindings.get(key)
     }
 
+    /// How many changes have come so far that concern bindings which are not named in them. What is decided by fewer, and
+    /// not shown by the cache yet, may have been concerned.
+    pub(crate) fn news(&self) -> News {
+        self.news.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn fleet(&self) -> Fleet {
         self.clusters.list().into_iter().collect()
     }
 
     /// The bindings that are placed on a cluster that is being deleted.
     pub(crate) fn on_clusters_that_go(&self) -> BTreeSet<BindingKey> {
+        self.news.fetch_add(1, Ordering::SeqCst);
         let mut keys = BTreeSet::new();
         for cluster in self.clusters.list().iter().filter(|cluster| cluster.is_being_deleted()) {
             let name = cluster.cluster_name();
@@ -111,6 +121,11 @@ impl Stores {
     fn concerned_by(&self, change: &Change<Cluster>, plugins: &Plugins) -> Vec<BindingKey> {
         let (before, after) = (change.before.as_deref(), change.after.as_deref());
         let concerns = wake::concerns(before, after, plugins);
+        if concerns == Concerns::default() {
+            return Vec::new();
+        }
+        // First, and then who is concerned: whose place is written only now is found by the one or by the other.
+        self.news.fetch_add(1, Ordering::SeqCst);
         let mut keys = BTreeSet::new();
         if concerns.holders == Concerned::Yes {
             let holders = self.bindings.by_index(wake::HOLDERS, &change.key.name);
@@ -143,13 +158,13 @@ impl Stores {
 }
 
 /// The binding of a change that it concerns; of another one only what it ends is taken in.
-fn to_look_at(change: &Change<Binding>, scheduler_name: &str, own: &Own) -> Option<BindingKey> {
+fn to_look_at(change: &Change<Binding>, scheduler_name: &str, own: &Own, news: News) -> Option<BindingKey> {
     let key = binding_key(&change.key);
     let Some(after) = change.after.as_deref() else {
         own.forget(&key);
         return None;
     };
-    let look = match own.saw(after) {
+    let look = match own.saw(after, news) {
         Shown::Superseded | Shown::Own => false,
         Shown::Awaited => true,
         Shown::Others => change.before.as_deref().is_none_or(|before| concerned(before, after)),
@@ -190,13 +205,13 @@ mod tests {
         let (mut read, mut written) = ((*binding).clone(), (*binding).clone());
         read.metadata.resource_version = Some("1".to_owned());
         written.metadata.resource_version = Some("2".to_owned());
-        own.wrote(&read, &written);
+        own.deciding(0).wrote(&read, &written);
         let gone = Change {
             key: ObjectKey::namespaced("n", "b"),
             before: Some(binding),
             after: None,
         };
-        assert_eq!(to_look_at(&gone, "default-scheduler", &own), None);
+        assert_eq!(to_look_at(&gone, "default-scheduler", &own, 0), None);
         assert!(own.is_empty());
     }
 }

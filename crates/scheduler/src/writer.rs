@@ -11,7 +11,7 @@ use kube::Api;
 use kube::Resource;
 use kube::api::{Patch, PatchParams};
 
-use crate::own::Own;
+use crate::own::Deciding;
 use crate::plan::{Plan, Said, spec_patch, status_patch};
 
 /// What became of the writes.
@@ -48,7 +48,7 @@ pub(crate) async fn look_up(ctx: &Context, names: &[String]) -> Result<(Vec<Clus
 /// Writes the result, then the status of what was written, then the events.
 pub(crate) async fn write(
     ctx: &Context,
-    own: &Own,
+    deciding: &Deciding<'_>,
     read: &Binding,
     plan: &Plan,
     now: Timestamp,
@@ -63,7 +63,7 @@ pub(crate) async fn write(
                 .await,
         )? {
             Ok(written) => {
-                own.wrote(read, &written);
+                deciding.wrote(read, &written);
                 stored = written;
             }
             Err(outcome) => return Ok(outcome),
@@ -73,7 +73,7 @@ pub(crate) async fn write(
     }
     if let Some(patch) = status_patch(&stored, &plan.saying, now) {
         match settle(api.patch_status(&key.name, &params, &Patch::Merge(patch)).await)? {
-            Ok(written) => own.wrote(&stored, &written),
+            Ok(written) => deciding.wrote(&stored, &written),
             Err(outcome) => return Ok(outcome),
         }
     }

@@ -6,6 +6,7 @@ use api_types::cluster::Cluster;
 use controller_kit::Running;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
+use kube_sandbox::{Effect, Match};
 use rstest::rstest;
 use serde_json::{Value, json};
 use test_bench::paused;
@@ -175,6 +176,28 @@ fn who_waits_for_room_is_looked_at_when_there_is_more_for_it() {
         change(&bench, "member1", &free_pods(100)).await;
         tokio::time::sleep(Duration::from_secs(600)).await;
         assert_eq!(looks(&process), 2.0);
+    });
+}
+
+/// It had a place, was scaled up beyond the room, and there is more room before that is written: until then it does not count
+/// as one that waits.
+#[test]
+fn room_that_comes_while_the_want_of_it_is_written_is_not_missed() {
+    paused(async {
+        let bench = Bench::new(&["member1"]);
+        change(&bench, "member1", &free_pods(3)).await;
+        let process = bench.start_scheduler("a").await;
+        bench.put_deployment(&json!({"placement": aggregated()}));
+        bench.until(1).await;
+        assert_eq!((bench.placed().await.as_str(), looks(&process)), ("member1:3", 1.0));
+        let writes = Match::writes().resource("resourcebindings").client("scheduler");
+        let slow = Effect::Latency(Duration::from_secs(2));
+        bench.plane.faults().inject(writes, slow);
+        bench.patch(json!({"spec": {"replicas": 10}})).await;
+        bench.until(2).await;
+        change(&bench, "member1", &free_pods(100)).await;
+        bench.until(20).await;
+        assert_eq!((bench.placed().await.as_str(), looks(&process)), ("member1:10", 3.0));
     });
 }
 
