@@ -161,9 +161,13 @@ fn without_records_a_move_leaves_none() {
         };
         world.member(home).stop();
         pass(900).await;
-        let told = world.events("ResourceBinding", "db-statefulset");
-        for reason in ["Evicted", "EvictWorkloadFromClusterSucceed"] {
-            assert!(told.iter().any(|(told, _)| told == reason), "{told:?}");
+        for (kind, name, reason) in [
+            ("StatefulSet", "db", "Evicted"),
+            ("StatefulSet", "db", "EvictWorkloadFromClusterSucceed"),
+            ("ResourceBinding", "db-statefulset", "EvictWorkloadFromClusterSucceed"),
+        ] {
+            let told = world.events(kind, name);
+            assert!(told.iter().any(|(told, _)| told == reason), "{kind} {reason}: {told:?}");
         }
         assert!(
             world

@@ -7,6 +7,7 @@ use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
 use controller_kit::{Context, EventType, api_errors};
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
 use kube::Resource;
 use kube::api::{Patch, PatchParams};
@@ -107,8 +108,18 @@ fn publish(ctx: &Context, binding: &Binding, plan: &Plan) {
         };
         let trigger = plan.trigger.map(|trigger| format!("{trigger:?}"));
         tracing::info!(binding = %binding.key(), trigger, reason, "{note}");
-        for object in &about {
+        for object in said_on(said, &about) {
             ctx.events.publish(object, event_type, reason, note.clone());
         }
+    }
+}
+
+/// A success is told on the template alone: on the binding it is the condition and the result themselves, and a move is to
+/// cost few writes.
+fn said_on<'a>(said: &Said, about: &'a [ObjectReference; 2]) -> &'a [ObjectReference] {
+    let [_, template] = about;
+    match said {
+        Said::Succeeded(_) => std::slice::from_ref(template),
+        Said::Failed(_) | Said::ClustersGone(_) => about,
     }
 }

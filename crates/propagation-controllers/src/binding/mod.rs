@@ -136,7 +136,6 @@ const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
 /// How many writes were done, and how many were made from what is no longer so.
 #[derive(Clone, Copy, Default)]
 struct Written {
-    done: usize,
     outdated: usize,
     /// How soon to look whether what was created before has come to be known.
     on_its_way: Option<Duration>,
@@ -263,7 +262,7 @@ impl BindingController {
         let mut written = Written::default();
         let mut failed: Option<anyhow::Error> = None;
         let mut note = |result: Result<Outcome, anyhow::Error>| match result {
-            Ok(Outcome::Done) => written.done += 1,
+            Ok(Outcome::Done) => {}
             Ok(Outcome::Outdated) => written.outdated += 1,
             // One cluster's trouble does not keep the others' Works.
             Err(error) => failed = Some(error),
@@ -329,31 +328,15 @@ impl BindingController {
     }
 
     fn tell(&self, binding: &Binding, plan: &Plan, written: &Result<Written, anyhow::Error>) {
-        let key = binding.key();
-        let which = key.kind();
-        let kind = Binding::kind(&which);
-        let changed = !plan.create.is_empty() || !plan.update.is_empty();
-        match (written, plan.failures.first()) {
-            (Err(error), _) => {
-                let note = format!("{error:#}");
-                self.ctx
-                    .events
-                    .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note);
-            }
-            (Ok(_), Some((cluster, error))) => {
-                let note = format!("cluster {cluster}: {error}");
-                self.ctx
-                    .events
-                    .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note);
-            }
-            (Ok(written), None) if written.done > 0 && changed => {
-                let note = format!("Sync work of {kind}({key}) successful.");
-                self.ctx
-                    .events
-                    .publish(&reference(binding), EventType::Normal, "SyncWorkSucceed", note);
-            }
-            (Ok(_), None) => {}
-        }
+        let note = match (written, plan.failures.first()) {
+            (Err(error), _) => format!("{error:#}"),
+            (Ok(_), Some((cluster, error))) => format!("cluster {cluster}: {error}"),
+            // How it went on is told by the condition FullyApplied, and on the template when a member has the object.
+            (Ok(_), None) => return,
+        };
+        self.ctx
+            .events
+            .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note);
     }
 }
 

@@ -168,9 +168,9 @@ impl Bench {
         shown(&self.binding().await)
     }
 
-    /// Reasons of the events on the binding.
+    /// Reasons of the events on the template.
     pub fn reasons(&self) -> Vec<String> {
-        self.events("ResourceBinding", "nginx-deployment")
+        self.events("Deployment", "nginx")
             .into_iter()
             .map(|(reason, _)| reason)
             .collect()

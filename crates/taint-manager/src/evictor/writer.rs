@@ -157,7 +157,8 @@ impl Writer {
             .increment(1);
     }
 
-    /// Says on the binding and on its template that the workload leaves, and what of its state is lost.
+    /// Says on the template that the workload leaves, on the binding too what of its state is lost: that it leaves stands
+    /// in the binding's task, with the same words, and a move is to cost few writes.
     pub fn tell(&self, binding: &Binding, lease: &Lease, task: &GracefulEvictionTask, state: &State) {
         let key = &lease.entry.key;
         let note = format!(
@@ -166,22 +167,15 @@ impl Writer {
             task.message.as_deref().unwrap_or_default()
         );
         info!(binding = %key.binding, cluster = %key.cluster, cause = %key.cause, "evicted");
-        let about: [ObjectReference; 2] = [
-            binding_reference(&key.binding, &key.binding_uid),
-            (&binding.spec.resource).into(),
-        ];
-        for object in &about {
-            self.ctx
-                .events
-                .publish(object, EventType::Normal, "Evicted", note.clone());
-        }
+        let template: ObjectReference = (&binding.spec.resource).into();
+        self.ctx.events.publish(&template, EventType::Normal, "Evicted", note);
         let Some(lost) = state.in_words() else { return };
         let note = format!("leaves {}, and {lost}", key.cluster);
         warn!(binding = %key.binding, cluster = %key.cluster, "{lost}");
-        for object in &about {
+        for object in [binding_reference(&key.binding, &key.binding_uid), template] {
             self.ctx
                 .events
-                .publish(object, EventType::Warning, "StateNotPreserved", note.clone());
+                .publish(&object, EventType::Warning, "StateNotPreserved", note.clone());
         }
     }
 }

@@ -49,10 +49,8 @@ fn an_eviction_is_one_write_with_everything_in_it() {
             "leaves m1: taint cluster.karmada.io/not-ready:NoExecute, added at 2026-01-01T00:00:20Z, is not tolerated";
         assert_eq!(
             scene.events("Evicted").await,
-            [
-                format!("Deployment/web: {note}"),
-                format!("ResourceBinding/web: {note}")
-            ]
+            [format!("Deployment/web: {note}")],
+            "on the binding it stands in the task"
         );
         assert_eq!(
             scene.events("EvictionReleased").await,
