@@ -17,6 +17,9 @@ mod handmade;
 mod interleavings;
 mod kinds;
 mod lifecycle;
+#[allow(dead_code, reason = "each test program uses its part")]
+#[path = "../../../agent/tests/pull/log.rs"]
+mod log;
 mod members;
 mod policies;
 mod purge_modes;

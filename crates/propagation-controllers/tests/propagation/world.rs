@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::names::work_name;
-use controller_kit::{ConnectMember, KitFlags, MemberError, MemberTarget, Running};
+use controller_kit::{ConnectMember, KitFlags, MemberError, MemberTarget, Process, Running};
 use kube_sandbox::{Housekeeping, Sandbox, WriteRecord};
 use propagation_controllers::{Flags, controllers};
 use serde_json::{Value, json};
 use test_bench::Bench;
+
+use crate::log::Log;
 
 /// Runs a test body with a limit in simulated time, so that a deadlock fails instead of hanging.
 pub async fn limited(body: impl Future<Output = ()>) {
@@ -19,6 +21,8 @@ pub async fn limited(body: impl Future<Output = ()>) {
 }
 
 pub struct World {
+    /// Where the requests to the control plane are noted, if they are.
+    pub noted: Option<Log>,
     process: Option<Running>,
     starts: u32,
     bench: Bench,
@@ -40,6 +44,7 @@ impl World {
 
     pub fn with_housekeeping(members: &[&str], housekeeping: Housekeeping) -> Self {
         let world = Self {
+            noted: None,
             process: None,
             starts: 0,
             bench: Bench::with_housekeeping(members, housekeeping),
@@ -115,8 +120,15 @@ impl World {
         self.starts += 1;
         let identity = format!("propagation-{}", self.starts);
         let flags = KitFlags::default().with_controllers(names);
-        let process = self
-            .process("propagation", &identity, flags)
+        let client = self.plane().client_named("propagation");
+        let client = match &self.noted {
+            Some(log) => log.noting(client),
+            None => client,
+        };
+        let process = Process::builder("propagation", client)
+            .clock(self.clock.clone())
+            .identity(identity)
+            .flags(flags)
             .members(members)
             .controllers(controllers(Flags::default()))
             .start()
