@@ -6,14 +6,16 @@
 //! (`failover_core::graceful::mirrors`).
 //!
 //! Guarantees: an object is let go only when it was read that nothing names it any more; an error, a kind that is not
-//! served or not read, and a template that is not there leave everything as it is; an attached binding that a policy
-//! claims is never deleted; nothing is written when nothing changes.
+//! served or not read, and a template that is not there leave everything as it is; what a template names no more stays
+//! with those old copies that a task keeps; an attached binding that a policy claims is never deleted; nothing is written
+//! when nothing changes.
 
 mod index;
 mod needs;
 mod reconcile;
 mod writer;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +33,7 @@ use self::needs::Needs;
 use crate::Flags;
 use crate::binding::reference as reference_of_binding;
 use crate::detector::bound::Bound;
-use crate::interpreter::{self, DependentObject, Interpreter};
+use crate::interpreter::{DependentObject, Interpreter, Interpreters};
 use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
 use crate::templates::wanted::is_of;
@@ -44,7 +46,7 @@ const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Result<()> {
+pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interpreters) -> anyhow::Result<()> {
     ctx.require_kinds(&[
         RequiredKind::with::<Binding>(&BindingKind::Namespaced),
         RequiredKind::with::<Binding>(&BindingKind::Cluster),
@@ -54,16 +56,16 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Re
     let Ok(index) = Index::of(&bindings, &templates).await else {
         return Ok(());
     };
-    let (Ok(rules), Ok(())) = (interpreter::of(&ctx).await, templates.begin(&ctx).await) else {
+    let (Ok(rules), Ok(())) = (rules.of(&ctx).await, templates.begin(&ctx).await) else {
         return Ok(());
     };
     let queue: WorkQueue<BindingKey> = WorkQueue::new("dependencies", &ctx);
     let needs: Arc<Mutex<Needs>> = Arc::default();
     for informer in &bindings {
-        let (of, needs) = (templates.clone(), needs.clone());
+        let (of, needs, known) = (templates.clone(), needs.clone(), index.clone());
         queue.follow(&ctx, informer.changes(), move |change| {
             let versions: Vec<&Arc<Binding>> = change.before.iter().chain(&change.after).collect();
-            if !concerns(change) {
+            if !concerns(change, || !known.attached_to(&binding_key(&change.key)).is_empty()) {
                 return BTreeSet::new();
             }
             let mut keys = BTreeSet::from([binding_key(&change.key)]);
@@ -118,11 +120,12 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Re
     Ok(())
 }
 
-/// Whether a change can mean something for what is attached: to the binding, or the binding itself.
-fn concerns(change: &Change<Binding>) -> bool {
+/// Whether a change can mean something for what is attached: to the binding, or the binding itself. `is_named`: whether
+/// something says that it is attached to it.
+fn concerns(change: &Change<Binding>, is_named: impl FnOnce() -> bool) -> bool {
     let ours = |binding: &Arc<Binding>| {
         let is_ours = binding.spec.propagate_deps == Some(true) || !owner_labels(binding).is_empty();
-        is_ours || reconcile::is_left(binding)
+        is_ours || reconcile::is_left(binding) || reconcile::is_kept_by_stock(binding)
     };
     let parts = |binding: &Option<Arc<Binding>>| {
         binding.as_ref().map(|b| {
@@ -134,7 +137,7 @@ fn concerns(change: &Change<Binding>) -> bool {
         })
     };
     let same = change.before.is_some() && parts(&change.before) == parts(&change.after);
-    !same && (change.before.iter().any(ours) || change.after.iter().any(ours))
+    !same && (change.before.iter().any(ours) || change.after.iter().any(ours) || is_named())
 }
 
 struct Dependencies {
@@ -176,11 +179,7 @@ impl Dependencies {
                 }
                 or_later(told)
             }
-            None if attached.is_empty() => {
-                self.remember(key, &[]);
-                Ok(Next::Done)
-            }
-            None => or_later(self.release_all(key, binding.is_some(), &attached).await),
+            None => or_later(self.release_all(key, binding.as_deref(), &attached).await),
         }
     }
 
@@ -222,7 +221,7 @@ impl Dependencies {
                 .iter()
                 .any(|dependency| reconcile::means(dependency, binding, object.as_ref()));
             if !is_needed {
-                written += usize::from(self.detach(binding, key).await?);
+                written += usize::from(self.let_go(binding, referrer).await?);
             }
         }
         if let Some(failure) = failed {
@@ -294,7 +293,10 @@ impl Dependencies {
             return Ok(false);
         }
         let others = self.index.others(existing.as_deref(), &referrer.key());
-        let wanted = reconcile::attached(key, object, referrer, existing.as_deref(), &others);
+        // Its version stays while it is served.
+        let stands = existing.as_deref().filter(|it| self.index.templates.key_of(it).is_ok());
+        let object = stands.map_or(Cow::Borrowed(object), |it| reconcile::in_version_of(object, it));
+        let wanted = reconcile::attached(key, &object, referrer, existing.as_deref(), &others);
         let is_changed = match &existing {
             None => writer::create(&self.ctx, &wanted.binding).await.map(|()| true)?,
             Some(existing) => writer::update(&self.ctx, existing, &wanted.binding).await?,
@@ -308,6 +310,15 @@ impl Dependencies {
         Ok(is_changed)
     }
 
+    /// The referrer's template names the object no more, or its policy carries nothing along. Old copies may still need it:
+    /// when they have gone, the referrer's task goes, which brings us back.
+    async fn let_go(&self, attached: &Binding, referrer: &Binding) -> Result<bool, Failure> {
+        match reconcile::held(attached, referrer) {
+            Some(wanted) => Ok(writer::update(&self.ctx, attached, &wanted).await?),
+            None => self.detach(attached, &referrer.key()).await,
+        }
+    }
+
     async fn detach(&self, attached: &Binding, referrer: &BindingKey) -> Result<bool, Failure> {
         let others = self.index.others(Some(attached), referrer);
         match reconcile::detached(attached, referrer, &others) {
@@ -318,15 +329,28 @@ impl Dependencies {
     }
 
     /// The referrer is gone, goes, or its policy does not carry anything along any more.
-    async fn release_all(&self, key: &BindingKey, is_known: bool, attached: &[Arc<Binding>]) -> Result<Next, Failure> {
+    async fn release_all(
+        &self,
+        key: &BindingKey,
+        referrer: Option<&Binding>,
+        attached: &[Arc<Binding>],
+    ) -> Result<Next, Failure> {
         // Asked once more of the API server itself: here an old list would take from a workload what it needs.
         let api = binding_writer::api(&self.ctx.client, key);
-        if !is_known && api.get_opt(&key.name).await?.is_some() {
+        let is_unknown = referrer.is_none() && !attached.is_empty();
+        if is_unknown && api.get_opt(&key.name).await?.is_some() {
             return Ok(Next::After(Duration::from_secs(1)));
         }
         self.remember(key, &[]);
+        let stays = referrer.filter(|referrer| !referrer.is_being_deleted());
         for binding in attached {
-            self.detach(binding, key).await?;
+            match stays {
+                Some(referrer) => self.let_go(binding, referrer).await?,
+                None => self.detach(binding, key).await?,
+            };
+        }
+        if let Some(leaving) = referrer.filter(|referrer| reconcile::is_kept_by_stock(referrer)) {
+            writer::let_go(&self.ctx, leaving).await?;
         }
         Ok(Next::Done)
     }

@@ -7,14 +7,18 @@ use api_types::BindingKey;
 use controller_kit::ObjectKey;
 
 use crate::interpreter::{DependentObject, KindName};
+use crate::kinds::group_of;
+
+/// Group and kind: an object is the same in all versions.
+type Kindred = (String, String);
 
 /// A named object, or (without a name) any object of a kind in a namespace.
-type Needed = (KindName, String, Option<String>);
+type Needed = (Kindred, String, Option<String>);
 
 /// Dependencies by referrer and back.
 #[derive(Debug, Default)]
 pub struct Needs {
-    by_referrer: BTreeMap<BindingKey, BTreeSet<Needed>>,
+    by_referrer: BTreeMap<BindingKey, (BTreeSet<Needed>, BTreeSet<KindName>)>,
     referrers: BTreeMap<Needed, BTreeSet<BindingKey>>,
 }
 
@@ -22,7 +26,7 @@ impl Needs {
     /// A referrer needs these now; nothing: it needs nothing any more. Returns the kinds that it needed before.
     pub fn set(&mut self, referrer: &BindingKey, dependencies: &[DependentObject]) -> BTreeSet<KindName> {
         let needed: BTreeSet<Needed> = dependencies.iter().map(needed).collect();
-        let before = self.by_referrer.remove(referrer).unwrap_or_default();
+        let (before, kinds_before) = self.by_referrer.remove(referrer).unwrap_or_default();
         for gone in before.difference(&needed) {
             if let Some(referrers) = self.referrers.get_mut(gone) {
                 referrers.remove(referrer);
@@ -35,25 +39,27 @@ impl Needs {
             self.referrers.entry(new.clone()).or_default().insert(referrer.clone());
         }
         if !needed.is_empty() {
-            self.by_referrer.insert(referrer.clone(), needed);
+            let kinds = kinds(dependencies);
+            self.by_referrer.insert(referrer.clone(), (needed, kinds));
         }
-        before.into_iter().map(|(kind, _, _)| kind).collect()
+        kinds_before
     }
 
-    /// Those that need an object, or may.
+    /// Those that need an object, or may, in whatever version of its kind.
     #[must_use]
     pub fn referrers_of(&self, kind: &KindName, object: &ObjectKey) -> Vec<BindingKey> {
         let namespace = object.namespace.clone().unwrap_or_default();
-        let by_name = (kind.clone(), namespace.clone(), Some(object.name.clone()));
-        let by_labels = (kind.clone(), namespace, None);
+        let by_name = (kindred(kind), namespace.clone(), Some(object.name.clone()));
+        let by_labels = (kindred(kind), namespace, None);
         let found = [by_name, by_labels].map(|needed| self.referrers.get(&needed));
         found.into_iter().flatten().flatten().cloned().collect()
     }
 
-    /// Those that need objects of a kind.
+    /// Those that need objects of a kind, in whatever version.
     #[must_use]
     pub fn referrers_of_kind(&self, kind: &KindName) -> Vec<BindingKey> {
-        let of_kind = self.referrers.iter().filter(|((needed, _, _), _)| needed == kind);
+        let kind = kindred(kind);
+        let of_kind = self.referrers.iter().filter(|((needed, _, _), _)| *needed == kind);
         of_kind.flat_map(|(_, referrers)| referrers).cloned().collect()
     }
 }
@@ -74,7 +80,15 @@ pub fn kind(dependency: &DependentObject) -> KindName {
 }
 
 fn needed(dependency: &DependentObject) -> Needed {
-    (kind(dependency), dependency.namespace.clone(), dependency.name.clone())
+    (
+        kindred(&kind(dependency)),
+        dependency.namespace.clone(),
+        dependency.name.clone(),
+    )
+}
+
+fn kindred(kind: &KindName) -> Kindred {
+    (group_of(&kind.api_version).to_owned(), kind.kind.clone())
 }
 
 #[cfg(test)]
@@ -110,6 +124,13 @@ mod tests {
             "any ConfigMap may have the labels"
         );
         assert_eq!(needs.referrers_of(&secret, &ObjectKey::namespaced("bank", "key")), []);
+        let mut older = secret.clone();
+        older.api_version = "v1beta1".to_owned();
+        assert_eq!(
+            needs.referrers_of(&older, &key),
+            [api.clone(), web.clone()],
+            "it is the same object"
+        );
         assert_eq!(needs.set(&web, &[]), BTreeSet::from([secret.clone(), map.clone()]));
         assert_eq!(needs.referrers_of_kind(&secret), [api]);
         assert_eq!(needs.referrers_of_kind(&map), []);

@@ -4,22 +4,24 @@
 //! stands where each of its referrers is, and a label names each. A policy may select the same object, too: then only
 //! these two are ours on its binding.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api_types::BindingKey;
-use api_types::names::{depended_by_label, label};
+use api_types::names::{depended_by_label, finalizer, label};
 use api_types::policy::ConflictResolution;
 use api_types::work::{Binding, BindingSnapshot, ResourceBindingSpec};
+use api_types::{BindingKey, ClusterName};
 use failover_core::affinity::selects;
-use failover_core::graceful::mirrors::{key_of, owner_labels};
+use failover_core::graceful::mirrors::{is_mirror, key_of, leaves, owner_labels};
 use serde_json::{Value, json};
 
 use crate::detector::matching::Claim;
 use crate::detector::reconcile::{owner, resource};
 use crate::ids;
 use crate::interpreter::DependentObject;
-use crate::json::{text, text_map};
+use crate::json::{self, text, text_map};
+use crate::kinds::group_of;
 use crate::objects::TemplateKey;
 use crate::patches::Changes;
 
@@ -48,7 +50,8 @@ pub struct Attached {
 }
 
 /// The binding of an object that `referrer` needs; of an existing one everything else is kept. `others` are the bindings
-/// that need it besides.
+/// that need it besides. Of which version and object it is, who owns it and what keeps it is the policy's to say where
+/// one claims it.
 #[must_use]
 pub fn attached(
     key: &TemplateKey,
@@ -61,7 +64,7 @@ pub fn attached(
     let mut binding = existing
         .cloned()
         .unwrap_or_else(|| Binding::new(&binding_key, ResourceBindingSpec::default()));
-    binding.spec.resource = resource(object, existing);
+    let is_claimed = Claim::on(&binding.metadata).is_some();
     require(&mut binding.spec.required_by, referrer);
     let labels = binding.metadata.labels.get_or_insert_default();
     labels.insert(depended_by_label(&referrer.key()), permanent_id(referrer));
@@ -73,14 +76,62 @@ pub fn attached(
     if existing.is_none() {
         labels.insert(label::BINDING_MANAGED_BY.to_owned(), MANAGED_BY.to_owned());
     }
-    let finalizers = binding.metadata.finalizers.get_or_insert_default();
-    let finalizer = binding_key.kind().finalizer();
-    if !finalizers.iter().any(|present| present == finalizer) {
-        finalizers.push(finalizer.to_owned());
+    if !is_claimed {
+        binding.spec.resource = resource(object, existing);
+        let finalizers = binding.metadata.finalizers.get_or_insert_default();
+        let finalizer = binding_key.kind().finalizer();
+        if !finalizers.iter().any(|present| present == finalizer) {
+            finalizers.push(finalizer.to_owned());
+        }
+        binding.metadata.owner_references = Some(vec![owner(object)]);
     }
-    binding.metadata.owner_references = Some(vec![owner(object)]);
     let conflict = follow_policies(&mut binding, referrer, others);
     Attached { binding, conflict }
+}
+
+/// The object in the version that its binding names. It is the same in each, and of two that name it in different versions
+/// each would else undo what the other wrote.
+#[must_use]
+pub fn in_version_of<'o>(object: &'o Value, binding: &Binding) -> Cow<'o, Value> {
+    let version = &binding.spec.resource.api_version;
+    if text(object, "/apiVersion") == version {
+        return Cow::Borrowed(object);
+    }
+    let mut object = object.clone();
+    json::set(&mut object, &["apiVersion"], version.as_str().into());
+    Cow::Owned(object)
+}
+
+/// The attached binding while old copies of `referrer`, whose template does not name the object any more, may still use
+/// it; `None` when there are none. They do where a task keeps the object and the referrer leaves, too, or may be about to,
+/// since a mirror is written first. The referrer stays one of those that need it, for on that its mirrors go by; of its
+/// clusters only those are kept that it may be about to leave.
+#[must_use]
+pub fn held(existing: &Binding, referrer: &Binding) -> Option<Binding> {
+    let mut is_held = false;
+    let mut about_to_leave: Vec<&str> = Vec::new();
+    for task in &existing.spec.graceful_eviction_tasks {
+        let cluster = ClusterName::from(task.from_cluster.as_str());
+        is_held |= leaves(referrer, &cluster).is_some();
+        if is_mirror(task) && referrer.spec.target(&cluster).is_some() {
+            about_to_leave.push(&task.from_cluster);
+        }
+    }
+    if !is_held && about_to_leave.is_empty() {
+        return None;
+    }
+    let clusters = referrer.spec.clusters.iter();
+    let clusters: Vec<_> = clusters
+        .filter(|target| about_to_leave.contains(&target.name.as_str()))
+        .cloned()
+        .collect();
+    let (key, mut binding) = (referrer.key(), existing.clone());
+    for snapshot in &mut binding.spec.required_by {
+        if key_of(snapshot) == key {
+            snapshot.clusters.clone_from(&clusters);
+        }
+    }
+    Some(binding)
 }
 
 /// What remains of an attached binding when `referrer` needs it no more; `None` when nothing changes.
@@ -116,12 +167,19 @@ pub fn is_left(binding: &Binding) -> bool {
         && binding.spec.graceful_eviction_tasks.is_empty()
 }
 
-/// Whether a dependency means the object of a binding. `object` is that object; when it is not there, whatever may have
+/// Whether a binding goes and is kept by the finalizer by which stock sees to what is attached to it.
+#[must_use]
+pub fn is_kept_by_stock(binding: &Binding) -> bool {
+    let mut finalizers = binding.metadata.finalizers.iter().flatten();
+    binding.is_being_deleted() && finalizers.any(|name| name == finalizer::DEPENDENCIES)
+}
+
+/// Whether a dependency means the object of a binding, in whatever version. `object` is that object; when it is not there, whatever may have
 /// meant it does.
 #[must_use]
 pub fn means(dependency: &DependentObject, binding: &Binding, object: Option<&Value>) -> bool {
     let resource = &binding.spec.resource;
-    let is_near = dependency.api_version == resource.api_version
+    let is_near = group_of(&dependency.api_version) == group_of(&resource.api_version)
         && dependency.kind == resource.kind
         && dependency.namespace == resource.namespace.as_deref().unwrap_or_default();
     is_near

@@ -114,6 +114,68 @@ fn a_binding_with_a_policy_of_its_own_keeps_what_that_says() {
     assert!(again.spec.required_by.is_empty());
 }
 
+#[test]
+fn what_is_claimed_is_written_by_its_policy_alone() {
+    let web = referrer("web", on("m1"), json!({}));
+    let mut claimed = attached(&key(), &object(), &web, None, &[]).binding;
+    claimed.spec.resource.api_version = "v1beta1".to_owned();
+    claimed.metadata.owner_references = None;
+    claimed.metadata.finalizers = None;
+    let labels = claimed.metadata.labels.get_or_insert_default();
+    labels.insert(label::PROPAGATION_POLICY_ID.to_owned(), "pp".to_owned());
+    let again = attached(&key(), &object(), &web, Some(&claimed), &[]);
+    assert_eq!(again.binding, claimed);
+}
+
+#[test]
+fn an_object_takes_the_version_that_its_binding_names() {
+    let web = referrer("web", on("m1"), json!({}));
+    let mut binding = attached(&key(), &object(), &web, None, &[]).binding;
+    assert_eq!(*in_version_of(&object(), &binding), object());
+    binding.spec.resource.api_version = "v1beta1".to_owned();
+    let older = in_version_of(&object(), &binding).into_owned();
+    assert_eq!(older["apiVersion"], "v1beta1");
+    let by_name = json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "settings"});
+    let by_name: DependentObject = serde_json::from_value(by_name).unwrap();
+    assert!(means(&by_name, &binding, Some(&older)), "it is the same object");
+}
+
+/// Tasks as they stand on a binding.
+fn tasks(binding: &Binding, from: &[(&str, &str)]) -> Binding {
+    let tasks: Vec<Value> = from
+        .iter()
+        .map(|(cluster, producer)| json!({"fromCluster": cluster, "reason": "R", "producer": producer}))
+        .collect();
+    let mut binding = binding.clone();
+    binding.spec.graceful_eviction_tasks = serde_json::from_value(json!(tasks)).unwrap();
+    binding
+}
+
+#[rstest]
+#[case::no_task(&[], &[("m1", "TaintManager")], None)]
+#[case::it_leaves(&[("m1", "DependencyMirror")], &[("m1", "TaintManager")], Some(json!(null)))]
+#[case::both_leave(&[("m1", "TaintManager")], &[("m1", "TaintManager")], Some(json!(null)))]
+#[case::it_leaves_another_cluster(&[("m1", "DependencyMirror")], &[("m3", "TaintManager")], None)]
+#[case::its_own_mirror_says_nothing(&[("m1", "DependencyMirror")], &[("m1", "DependencyMirror")], None)]
+#[case::it_may_be_about_to_leave(&[("m2", "DependencyMirror")], &[], Some(json!([{"name": "m2", "replicas": 1}])))]
+#[case::only_the_object_leaves(&[("m2", "TaintManager")], &[], None)]
+fn old_copies_hold_what_the_template_needs_no_more(
+    #[case] of_attached: &[(&str, &str)],
+    #[case] of_referrer: &[(&str, &str)],
+    #[case] clusters: Option<Value>,
+) {
+    let web = referrer("web", on("m2"), json!({}));
+    let existing = tasks(&attached(&key(), &object(), &web, None, &[]).binding, of_attached);
+    let held = held(&existing, &tasks(&web, of_referrer));
+    let shown = held
+        .as_ref()
+        .map(|held| json!(held.spec.required_by[0])["clusters"].clone());
+    assert_eq!(shown, clusters);
+    if let Some(held) = held {
+        assert_eq!(owner_labels(&held), owner_labels(&existing));
+    }
+}
+
 #[rstest]
 #[case::by_name(json!({"name": "settings"}), true)]
 #[case::other_name(json!({"name": "other"}), false)]

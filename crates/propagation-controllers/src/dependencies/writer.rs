@@ -1,6 +1,7 @@
 //! The only place where `dependencies` writes.
 
 use api_types::BindingKey;
+use api_types::names::finalizer;
 use api_types::work::Binding;
 use controller_kit::Context;
 use kube::api::{PatchParams, PostParams};
@@ -38,6 +39,15 @@ pub async fn note(ctx: &Context, referrer: &Binding, dependencies: &[DependentOb
     let mut changes = Changes::new();
     changes.entries("/metadata/annotations", present, &wanted);
     patch(ctx, referrer, changes).await.map(drop)
+}
+
+/// Lets a binding go that stock's finalizer keeps.
+pub async fn let_go(ctx: &Context, leaving: &Binding) -> Result<(), kube::Error> {
+    let present = leaving.metadata.finalizers.clone().unwrap_or_default();
+    let left: Vec<&String> = present.iter().filter(|name| *name != finalizer::DEPENDENCIES).collect();
+    let mut changes = Changes::new();
+    changes.field("/metadata/finalizers", Some(&json!(present)), Some(&json!(left)));
+    patch(ctx, leaving, changes).await.map(drop)
 }
 
 async fn patch(ctx: &Context, present: &Binding, changes: Changes) -> Result<bool, kube::Error> {

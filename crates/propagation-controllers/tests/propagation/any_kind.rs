@@ -298,3 +298,49 @@ async fn a_template_that_is_too_large_has_words_and_others_go_on() {
     })
     .await;
 }
+
+// A policy selects it in one version, and workloads need it in two: nobody undoes what another wrote.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_needed_in_several_versions_is_one() {
+    limited(async {
+        let world = running_widget().await;
+        for server in [world.control_plane(), world.member("m1").sandbox(), world.member("m2").sandbox()] {
+            server.put(definition(&[("v1beta1", true), ("v1", true)])).unwrap();
+        }
+        let script = "
+            function GetDependencies(o)
+              local version = 'example.io/v1'
+              if o.metadata.name == 'web' then version = 'example.io/v1beta1' end
+              return {{apiVersion = version, kind = 'Widget', namespace = o.metadata.namespace, name = 'gear'}}
+            end";
+        world.put(json!({"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterCustomization", "metadata": {"name": "gears"},
+            "spec": {"target": {"apiVersion": "apps/v1", "kind": "Deployment"}, "customizations": {"dependencyInterpretation": {"luaScript": script}}}}));
+        world.propagate("apps/v1", "Deployment", json!({"propagateDeps": true}));
+        for name in ["web", "api"] {
+            world.deployment(name, 1);
+        }
+        world.pass(60_000).await;
+        for name in ["web-deployment", "api-deployment"] {
+            world.schedule(name, &[("m2", 1)]);
+        }
+        world.pass(60_000).await;
+        let is_at_rest = async |stage: &str| {
+            let binding = world.binding("gear-widget").unwrap();
+            assert_eq!(binding["spec"]["resource"]["apiVersion"], "example.io/v1", "{stage}");
+            assert_eq!(binding["spec"]["requiredBy"].as_array().map(Vec::len), Some(2), "{stage}");
+            assert_eq!(size_on(&world, "m2"), Some(json!(3)), "{stage}");
+            world.forget_writes();
+            world.pass(60_000).await;
+            assert_eq!(world.writes(), [], "{stage}");
+        };
+        is_at_rest("with its policy").await;
+        world.delete("policy.karmada.io/v1alpha1", "PropagationPolicy", Some("shop"), "widgets").await;
+        world.pass(60_000).await;
+        is_at_rest("without").await;
+        // It goes when neither version is named any more.
+        world.propagate("apps/v1", "Deployment", json!({"propagateDeps": false}));
+        world.pass(60_000).await;
+        assert!(size_on(&world, "m2").is_none());
+    })
+    .await;
+}

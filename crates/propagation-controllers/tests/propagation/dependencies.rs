@@ -1,6 +1,8 @@
 //! What a workload needs goes where it goes.
 
+use controller_kit::KitFlags;
 use kube_sandbox::{Effect, Match, Verb};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::world::{World, limited};
@@ -188,6 +190,88 @@ async fn an_old_copy_keeps_what_it_needs() {
         assert!(has(&world, "m1", "settings") && !has(&world, "m2", "settings"));
         world.edit_binding("settings-configmap", |binding| binding["spec"]["gracefulEvictionTasks"] = json!([]));
         world.settle().await;
+        assert!(!has(&world, "m1", "settings") && world.binding("settings-configmap").is_none());
+    })
+    .await;
+}
+
+fn names_another(world: &World) {
+    workload(world, "web", "unneeded");
+}
+
+fn carries_nothing_along(world: &World) {
+    world.propagate("apps/v1", "Deployment", json!({"propagateDeps": false}));
+}
+
+// Graceful eviction lets a mirror go whose owners nobody names: the old copy drains for longer than that takes.
+#[rstest]
+#[case::names_another(names_another)]
+#[case::carries_nothing_along(carries_nothing_along)]
+#[tokio::test(start_paused = true)]
+async fn an_old_copy_keeps_what_its_template_needs_no_more_while_it_drains(#[case] change: fn(&World)) {
+    limited(async {
+        let world = running().await;
+        let now = world.clock.now().round(jiff::Unit::Second).unwrap().to_string();
+        world.edit_binding("settings-configmap", |binding| {
+            binding["spec"]["gracefulEvictionTasks"] = json!([{"fromCluster": "m1", "purgeMode": "Gracefully",
+                "reason": "TaintUntolerated", "producer": "DependencyMirror", "creationTimestamp": now}]);
+        });
+        world.evict("web-deployment", "m1", "Gracefully", &[("m2", 1)]);
+        let suppress = |suppress: bool| {
+            world.edit_binding("web-deployment", |binding| {
+                let task = &mut binding["spec"]["gracefulEvictionTasks"][0];
+                task["creationTimestamp"] = json!(now);
+                task["suppressDeletion"] = json!(suppress);
+            });
+            world.scheduled("web-deployment");
+        };
+        suppress(true);
+        let (component, flags) = (
+            "graceful-eviction-controller",
+            KitFlags::default().with_feature_gates("Failover=true"),
+        );
+        let controllers = graceful_eviction_controller::controllers(graceful_eviction_controller::Flags::default());
+        let graceful = world
+            .process(component, component, flags)
+            .controllers(controllers)
+            .start()
+            .await
+            .unwrap();
+        world.settle().await;
+        change(&world);
+        world.settle().await;
+        world.scheduled("web-deployment");
+        world.pass(600_000).await;
+        assert!(world.deployment_on("m1", "web").is_some());
+        assert!(has(&world, "m1", "settings") && !has(&world, "m2", "settings"));
+
+        // It has drained.
+        suppress(false);
+        world.pass(60_000).await;
+        assert!(world.deployment_on("m1", "web").is_none());
+        assert!(!has(&world, "m1", "settings") && world.binding("settings-configmap").is_none());
+        graceful.stop().await;
+    })
+    .await;
+}
+
+// Nobody else removes the finalizer by which stock sees to what is attached.
+#[rstest]
+#[case::still_carried_along(true)]
+#[case::carried_along_no_more(false)]
+#[tokio::test(start_paused = true)]
+async fn a_binding_that_stock_kept_for_what_is_attached_can_go(#[case] carried: bool) {
+    limited(async {
+        let world = running().await;
+        world.edit_binding("web-deployment", |binding| {
+            let finalizers = binding["metadata"]["finalizers"].as_array_mut().unwrap();
+            finalizers.push(json!("karmada.io/binding-dependencies-distributor"));
+        });
+        world.propagate("apps/v1", "Deployment", json!({"propagateDeps": carried}));
+        world.settle().await;
+        world.delete("apps/v1", "Deployment", Some("shop"), "web").await;
+        world.settle().await;
+        assert_eq!(world.binding("web-deployment"), None);
         assert!(!has(&world, "m1", "settings") && world.binding("settings-configmap").is_none());
     })
     .await;
