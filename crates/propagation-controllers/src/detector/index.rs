@@ -13,7 +13,7 @@ use crate::interpreter::KindName;
 use crate::kinds::group_of;
 use crate::objects::TemplateKey;
 use crate::templates::wanted::{by_policy, is_of};
-use crate::templates::{BY_CLAIM, Templates};
+use crate::templates::{BY_CLAIM, Templates, Unread};
 
 /// The informers, before they have synced.
 pub struct Sources {
@@ -176,17 +176,25 @@ impl Index {
         keys
     }
 
-    /// Whether anything still says, or may say, that it goes by this policy.
+    /// Why it is not known of some kinds that a policy selects from whether their objects say that they go by it; nothing
+    /// when that is known of all.
+    #[must_use]
+    pub fn hidden_from(&self, policy: &Policy) -> Vec<Unread> {
+        let kinds = by_policy(policy).into_iter();
+        kinds
+            .filter_map(|name| self.templates.store(&name).err())
+            .filter(Unread::hides_objects)
+            .collect()
+    }
+
+    /// Whether anything that was read says that it goes by this policy.
     #[must_use]
     pub fn is_claiming(&self, policy: &Policy) -> bool {
         let id = permanent_id(policy);
-        let hides = |name: &KindName| self.templates.store(name).is_err_and(|why| why.hides_objects());
-        by_policy(policy).iter().any(hides)
-            || self
-                .templates
-                .read()
-                .iter()
-                .any(|(_, store)| !store.by_index(BY_CLAIM, &id).is_empty())
+        self.templates
+            .read()
+            .iter()
+            .any(|(_, store)| !store.by_index(BY_CLAIM, &id).is_empty())
             || self
                 .bindings
                 .iter()

@@ -28,7 +28,7 @@ use self::index::{Index, Sources};
 use self::matching::{Claim, best, closeness, id_label, kind_of, other_versions};
 use self::writer::Existence;
 use crate::Flags;
-use crate::interpreter::{self, Interpreter, KindName};
+use crate::interpreter::{Interpreter, Interpreters, KindName};
 use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
 use crate::templates::wanted::by_policy;
@@ -38,7 +38,7 @@ use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Result<()> {
+pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interpreters) -> anyhow::Result<()> {
     ctx.require_kinds(&[
         RequiredKind::with::<Policy>(&PolicyKind::Namespaced),
         RequiredKind::with::<Policy>(&PolicyKind::Cluster),
@@ -50,7 +50,7 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Re
     let Ok(index) = sources.synced(&templates).await else {
         return Ok(());
     };
-    let (Ok(rules), Ok(())) = (interpreter::of(&ctx).await, templates.begin(&ctx).await) else {
+    let (Ok(rules), Ok(())) = (rules.of(&ctx).await, templates.begin(&ctx).await) else {
         return Ok(());
     };
     let queue: WorkQueue<TemplateKey> = WorkQueue::new("detector", &ctx);
@@ -151,6 +151,10 @@ const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
 const CLASS_IS_KNOWN_FOR: Duration = Duration::from_secs(300);
 /// How soon a policy is looked at again while kinds that it names are read for the first time.
 const AGAIN_WHILE_READING: Duration = Duration::from_secs(5);
+/// How soon a deleted policy is looked at again while something claims to go by it.
+const AGAIN_WHILE_CLAIMED: Duration = Duration::from_secs(1);
+/// The same while kinds that it names cannot be read.
+const AGAIN_WHILE_UNREADABLE: Duration = Duration::from_secs(30);
 
 struct Detector {
     ctx: Context,
@@ -346,14 +350,27 @@ impl Detector {
         if unread.iter().any(|why| matches!(why, Unread::Reading { .. })) {
             return Some(AGAIN_WHILE_READING);
         }
+        self.tell_policy(policy, "Nothing is selected", &unread);
+        None
+    }
+
+    /// Says why a policy that was deleted cannot go. Returns when to look again.
+    fn tell_kept(&self, policy: &Policy, hidden: &[Unread]) -> Duration {
+        if hidden.iter().any(|why| matches!(why, Unread::Reading { .. })) {
+            return AGAIN_WHILE_CLAIMED;
+        }
+        self.tell_policy(policy, "Cannot be let go while objects may go by it", hidden);
+        AGAIN_WHILE_UNREADABLE
+    }
+
+    fn tell_policy(&self, policy: &Policy, what: &str, unread: &[Unread]) {
+        let about = policy.object_ref(&kind_of(policy));
         for why in unread {
-            let about = policy.object_ref(&kind_of(policy));
-            let note = format!("Nothing is selected: {why}");
+            let note = format!("{what}: {why}");
             self.ctx
                 .events
                 .publish(&about, EventType::Warning, "ApplyPolicyFailed", note);
         }
-        None
     }
 
     async fn look_at_policy(&self, key: &PolicyKey) -> Result<Next, kube::Error> {
@@ -379,7 +396,11 @@ impl Detector {
             return Ok(Next::Done);
         }
         if self.index.is_claiming(&policy) {
-            return Ok(Next::After(Duration::from_secs(1)));
+            return Ok(Next::After(AGAIN_WHILE_CLAIMED));
+        }
+        let hidden = self.index.hidden_from(&policy);
+        if !hidden.is_empty() {
+            return Ok(Next::After(self.tell_kept(&policy, &hidden)));
         }
         outdated_later(writer::release_policy(&self.ctx, &policy, ours).await)
     }

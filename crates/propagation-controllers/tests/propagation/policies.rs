@@ -1,5 +1,6 @@
 //! What else a policy says, and how it is told that it says something that cannot be done.
 
+use kube_sandbox::{Effect, Match, Verb};
 use serde_json::json;
 
 use crate::world::{World, limited};
@@ -43,6 +44,38 @@ async fn a_policy_is_told_of_which_kinds_it_selects_nothing() {
                 "PropagationPolicy widget ApplyPolicyFailed: Nothing is selected: the API server does not serve Widget (example.io/v1)",
             ]
         );
+    })
+    .await;
+}
+
+// Whether objects of a kind that cannot be read go by it is not known, so it stays; whoever deleted it is told why.
+#[tokio::test(start_paused = true)]
+async fn a_deleted_policy_says_why_it_cannot_go() {
+    limited(async {
+        let mut world = World::new(&["m1"]);
+        let refusal = Effect::Error {
+            code: 403,
+            reason: "Forbidden".to_owned(),
+            message: "configmaps is forbidden".to_owned(),
+        };
+        let faults = world.control_plane().faults();
+        let lists = || Match::any().verb(Verb::List).resource("configmaps").client("propagation");
+        let fault = faults.inject(lists(), refusal);
+        world.start().await;
+        let policy = ("policy.karmada.io/v1alpha1", "PropagationPolicy", Some("shop"), "maps");
+        world.put(json!({"apiVersion": policy.0, "kind": policy.1,
+            "metadata": {"namespace": "shop", "name": policy.3, "finalizers": ["karmada.io/propagation-policy-controller"]},
+            "spec": {"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}], "placement": {}}}));
+        world.pass(60_000).await;
+        world.delete(policy.0, policy.1, policy.2, policy.3).await;
+        world.pass(120_000).await;
+        assert!(world.control_plane().get(policy.0, policy.1, policy.2, policy.3).is_some());
+        let told = world.events_from("resource-detector");
+        let words = "PropagationPolicy maps ApplyPolicyFailed: Cannot be let go while objects may go by it: objects of kind ConfigMap cannot be read";
+        assert!(told.iter().any(|said| said.starts_with(words)), "{told:?}");
+        faults.remove(fault);
+        world.pass(600_000).await;
+        assert_eq!(world.control_plane().get(policy.0, policy.1, policy.2, policy.3), None);
     })
     .await;
 }
