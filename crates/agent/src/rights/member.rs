@@ -7,8 +7,9 @@ use super::{Rights, cluster_role, rule};
 /// What the agent may do on its member: apply objects of whatever kind the member serves, read what it sums up, and ask
 /// for health, version and APIs.
 ///
-/// Which kinds policies select is not known beforehand, so these are all; only the verbs are those that are needed. A
-/// member lets nobody give away rights that they do not have: a Role with further verbs (`escalate`, `bind`,
+/// Which kinds policies select is not known beforehand, so these are all, with their subresources; only the verbs are
+/// those that are needed. It is as good as cluster-admin: who may make pods and tokens of any ServiceAccount may do what
+/// these may. Who wants less binds a ClusterRole that names the kinds, as `docs/probing.md` says. A member lets nobody give away rights that they do not have: a Role with further verbs (`escalate`, `bind`,
 /// `impersonate`, `deletecollection`) is refused until a person binds these to the agent as well.
 #[must_use]
 pub fn member() -> Rights {
