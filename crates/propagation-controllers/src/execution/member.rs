@@ -55,6 +55,15 @@ impl MemberFailure {
         matches!(self, Self::Api(error) if api_errors::is_conflict(error) || api_errors::is_already_exists(error))
     }
 
+    /// Nothing was said in time, neither about the object nor about its kind.
+    #[must_use]
+    pub fn is_silence(&self) -> bool {
+        matches!(
+            self,
+            Self::TimedOut(_) | Self::Discovery(DiscoveryError::TimedOut { .. })
+        )
+    }
+
     fn is_not_found(&self) -> bool {
         matches!(self, Self::Api(error) if api_errors::is_not_found(error))
     }
@@ -110,6 +119,16 @@ impl Member {
         Ok(found)
     }
 
+    /// The kind of a manifest in whatever version the member has it, also if objects of it could not be made: for those
+    /// that are to go. `None`: the member has it in no version.
+    ///
+    /// # Errors
+    /// [`MemberFailure`] when that cannot be said.
+    pub async fn kind_in_any_version(&self, manifest: &Value) -> Result<Option<Kind>, MemberFailure> {
+        let (api_version, kind) = (json::text(manifest, "/apiVersion"), json::text(manifest, "/kind"));
+        Ok(self.session.kinds.look_up_in_any_version(api_version, kind).await?)
+    }
+
     /// The object as it was last read; asked of the member itself while its kind cannot be read as a whole, which also
     /// brings the reason why it cannot.
     ///
@@ -129,7 +148,7 @@ impl Member {
     /// asked for its kinds.
     ///
     /// # Errors
-    /// [`MemberFailure`].
+    /// [`MemberFailure`]; [`MemberFailure::NotServed`] if this version of the kind is not there any more.
     pub async fn live(&self, kind: &Kind, manifest: &Value) -> Result<Option<Value>, MemberFailure> {
         let (api, name) = self.api(kind, manifest);
         let found = self.in_time(async { Ok(api.get(&name).await?) }).await;
@@ -137,11 +156,7 @@ impl Member {
             Ok(object) => Ok(Some(objects::to_value(kind, &object))),
             Err(failure) if failure.is_of_no_resource() => {
                 self.session.kinds.forget_group(kind.group());
-                match self.kind_of(manifest).await {
-                    Err(MemberFailure::NotServed { .. }) => Ok(None),
-                    Err(other) => Err(other),
-                    Ok(_) => Err(failure),
-                }
+                Err(self.kind_of(manifest).await.err().unwrap_or(failure))
             }
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure),

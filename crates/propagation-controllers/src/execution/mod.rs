@@ -1,17 +1,18 @@
 //! `execution`: brings Works to members and takes away what deleted Works brought.
 //!
 //! Guarantees: a deleted Work waits for a member that is away, and is dealt with as soon as the member is Ready again,
-//! before anything is applied there; only objects that Karmada made are deleted; a member that hangs delays no other;
+//! before anything is applied there, unless the member does not answer; only objects that Karmada made are deleted; a member that hangs delays no other;
 //! a Work whose member is gone for good is let go.
 
 mod conditions;
 pub mod index;
 mod losses;
-mod member;
-mod memory;
+pub mod member;
+pub mod memory;
 mod object;
 mod reconcile;
-mod slow_lane;
+mod removal;
+pub mod slow_lane;
 mod unserved;
 mod writer;
 
@@ -26,6 +27,7 @@ use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::core::DynamicObject;
+use tokio::time::Instant;
 
 use self::conditions::is_applied;
 use self::index::WorkIndex;
@@ -142,22 +144,7 @@ async fn on_member(
         unserved,
         slow: SlowLane::default(),
     });
-    let going: Vec<Arc<Work>> = works
-        .of(&cluster)
-        .into_iter()
-        .filter(|work| work.metadata.deletion_timestamp.is_some())
-        .collect();
-    futures::stream::iter(going)
-        .for_each_concurrent(concurrency.max(1), |work| {
-            let execution = execution.clone();
-            async move {
-                if let Err(error) = execution.remove(&work).await {
-                    // It comes back through the queue; what it waits for must not keep the rest for ever.
-                    tracing::warn!(cluster = %execution.cluster, %error, "removing what a deleted Work brought failed");
-                }
-            }
-        })
-        .await;
+    remove_first(&execution, concurrency).await;
     if ctx.shutdown.is_cancelled() {
         return;
     }
@@ -168,6 +155,42 @@ async fn on_member(
             async move { execution.sync(&key).await }
         })
         .await;
+}
+
+/// For how long deletions may keep the rest waiting while none comes to an end: as long as one request, and a moment to
+/// note that it was not answered.
+fn patience(session: &Session) -> Duration {
+    session.request_timeout + Duration::from_secs(1)
+}
+
+/// Deals with the Works that are going while the member answers. What fails or hangs comes back through the queue: it
+/// must not keep the rest for ever.
+async fn remove_first(execution: &MemberExecution, concurrency: usize) {
+    let going = execution.works.of(&execution.cluster).into_iter();
+    let going = going.filter(|work| work.metadata.deletion_timestamp.is_some());
+    let mut removals = futures::stream::iter(going)
+        .map(|work| async move {
+            let removed = execution.remove(&work).await;
+            if let Err(error) = &removed {
+                tracing::warn!(cluster = %execution.cluster, %error, "removing what a deleted Work brought failed");
+            }
+            // One that is left for later, behind others of a slow kind, is no sign that the member answers.
+            matches!(removed, Ok(Next::Done))
+        })
+        .buffer_unordered(concurrency.max(1));
+    let limit = patience(&execution.session);
+    let mut until = Instant::now() + limit;
+    loop {
+        match tokio::time::timeout_at(until, removals.next()).await {
+            Ok(Some(true)) => until = Instant::now() + limit,
+            Ok(Some(false)) => {}
+            Ok(None) => return,
+            Err(_) => {
+                tracing::warn!(cluster = %execution.cluster, "deletions are not answered: the rest goes on beside them");
+                return;
+            }
+        }
+    }
 }
 
 /// Lets go deleted Works whose member is given up, many at once.

@@ -1,45 +1,31 @@
-//! Works on one member: removes what Works that are going brought there, applies the others.
+//! Works on one member: what Works that are not going bring there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use api_types::ClusterName;
-use api_types::names::label;
 use api_types::work::{Manifest, Work};
 use controller_kit::{Context, EventType, Next, ObjectKey};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::conditions::{Applied, is_applied};
 use super::index::WorkIndex;
 use super::losses::{Losses, News};
 use super::member::{Member, MemberFailure};
 use super::memory::{Memory, ObjectName};
-use super::object::{Look, Step, fingerprint, is_managed, step};
+use super::object::{Look, Step, fingerprint, step};
 use super::slow_lane::{SlowLane, Turn};
 use super::unserved::Unserved;
 use super::writer::{self, Spoken};
 use crate::interpreter::{InterpretError, Interpreter};
 use crate::json;
 use crate::kinds::{Kind, group_of};
-use crate::members::{BY_WORK, Interests, Reach, Session, work_of_value};
-use crate::objects::{key_of, reference, reference_of_cluster, to_value};
-use crate::work_status::reconcile::statuses;
+use crate::members::{Interests, Reach, Session};
+use crate::objects::{key_of, reference, reference_of_cluster};
+use crate::work_status::reconcile::{Seen, statuses};
 
 /// Reason of the event about objects that a member has lost.
 const OBJECTS_LOST: &str = "ObjectsLost";
-
-/// How soon a deletion that the member has accepted is looked at again.
-const AGAIN_WHILE_GOING: Duration = Duration::from_secs(1);
-
-/// Whether a Work's objects are gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    /// All are.
-    Gone,
-    /// The member has been told; some are still there.
-    Going,
-}
 
 /// About what execution publishes its Events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,166 +107,24 @@ impl MemberExecution {
         self.apply(key, &work).await
     }
 
-    /// Removes the Work's objects, and lets it go when they are gone.
-    ///
-    /// # Errors
-    /// [`Failure`].
-    pub async fn remove(&self, work: &Work) -> Result<Next, Failure> {
-        let key = ObjectKey::of(work);
-        if self.memory.is_released(&key, work) || !writer::is_ours(work) {
-            return Ok(Next::Done);
-        }
-        let mut removal = Removal::Gone;
-        let preserve = work.spec.preserve_resources_on_deletion == Some(true);
-        for object in self.brought_by(&key, work) {
-            let one = if preserve {
-                self.let_go(&key, &object).await?
-            } else {
-                self.remove_object(&key, &object).await?
-            };
-            if one == Removal::Going {
-                removal = Removal::Going;
-            }
-        }
-        match removal {
-            Removal::Going => Ok(Next::After(AGAIN_WHILE_GOING)),
-            Removal::Gone => {
-                writer::release(&self.ctx, work).await?;
-                tracing::info!(cluster = %self.cluster, work = %key, "the Work is let go: what it brought is gone");
-                self.memory.released(&key, work);
-                Ok(Next::Done)
-            }
-        }
-    }
-
-    /// What the Work asks for, and what it asked for before and no longer does.
-    fn brought_by(&self, key: &ObjectKey, work: &Work) -> Vec<Value> {
-        let mut objects: Vec<Value> = work
-            .spec
-            .workload
-            .manifests
-            .iter()
-            .map(|Manifest(m)| m.clone())
-            .collect();
-        objects.extend(self.left_behind(key, work));
-        objects
-    }
-
-    /// Objects in the member that come from this Work but are not in it any more, of whatever kind.
-    fn left_behind(&self, key: &ObjectKey, work: &Work) -> Vec<Value> {
-        let manifests = &work.spec.workload.manifests;
-        let mut known: BTreeSet<ObjectName> = manifests.iter().map(|Manifest(m)| ObjectName::of(m)).collect();
-        let mut found = Vec::new();
-        for followed in self.session.followed() {
-            let Some(store) = followed.store_if_read() else {
-                continue;
-            };
-            for object in store.by_index(BY_WORK, &key.to_string()) {
-                let object = to_value(followed.kind(), &object);
-                if known.insert(ObjectName::of(&object)) {
-                    found.push(object);
-                }
-            }
-        }
-        // Of an earlier life of this process: what its status speaks of.
-        for item in work.status.iter().flat_map(|status| &status.manifest_statuses) {
-            let identifier = &item.identifier;
-            let namespace = Some(&identifier.namespace).filter(|namespace| !namespace.is_empty());
-            let version = match identifier.group.as_str() {
-                "" => identifier.version.clone(),
-                group => format!("{group}/{}", identifier.version),
-            };
-            let object = json!({"apiVersion": version, "kind": identifier.kind,
-                "metadata": {"namespace": namespace, "name": identifier.name}});
-            if known.insert(ObjectName::of(&object)) {
-                found.push(object);
-            }
-        }
-        found
-    }
-
-    /// Deletes an object that Karmada made for this Work; leaves any other.
-    async fn remove_object(&self, work: &ObjectKey, manifest: &Value) -> Result<Removal, Failure> {
-        let failed = |failure| self.failed(manifest, failure);
-        let Some((kind, observed)) = self.there(manifest).await.map_err(failed)? else {
-            return Ok(Removal::Gone);
-        };
-        if !is_managed(&observed) || work_of_value(&observed).is_some_and(|other| other != *work) {
-            return Ok(Removal::Gone);
-        }
-        if observed.pointer("/metadata/deletionTimestamp").is_none() {
-            self.member.delete(&kind, &observed).await.map_err(failed)?;
-            let (what, object) = (kind.kind(), key_of(manifest));
-            tracing::info!(cluster = %self.cluster, work = %work, kind = what, %object, "removed");
-            self.memory.left(work, &ObjectName::of(manifest));
-            if self.member.live(&kind, manifest).await.map_err(failed)?.is_none() {
-                return Ok(Removal::Gone);
-            }
-        }
-        Ok(Removal::Going)
-    }
-
-    /// The object as it is in the member now. Of a kind that the member does not serve there is none; nor is there one
-    /// of what is no manifest of an object.
-    async fn there(&self, manifest: &Value) -> Result<Option<(Kind, Value)>, MemberFailure> {
-        let kind = match self.member.kind_of(manifest).await {
-            Ok(kind) => kind,
-            Err(MemberFailure::NotServed { .. } | MemberFailure::Incomplete(_)) => return Ok(None),
-            Err(failure) => return Err(failure),
-        };
-        let observed = self.member.live(&kind, manifest).await?;
-        Ok(observed.map(|observed| (kind, observed)))
-    }
-
-    /// Takes our marks off an object that the owner wants to keep.
-    async fn let_go(&self, work: &ObjectKey, manifest: &Value) -> Result<Removal, Failure> {
-        let failed = |failure| self.failed(manifest, failure);
-        let Some((kind, observed)) = self.there(manifest).await.map_err(failed)? else {
-            return Ok(Removal::Gone);
-        };
-        if !is_managed(&observed) || work_of_value(&observed).is_some_and(|other| other != *work) {
-            return Ok(Removal::Gone);
-        }
-        let ours = |key: &&String| {
-            let prefixes = [
-                "propagationpolicy",
-                "clusterpropagationpolicy",
-                "resourcebinding",
-                "clusterresourcebinding",
-                "work",
-                "resourcetemplate",
-            ];
-            key.as_str() == label::MANAGED
-                || prefixes
-                    .iter()
-                    .any(|prefix| key.starts_with(&format!("{prefix}.karmada.io/")))
-        };
-        let gone = |pointer: &str| -> Value {
-            let map = json::text_map(&observed, pointer);
-            Value::Object(map.keys().filter(ours).map(|key| (key.clone(), Value::Null)).collect())
-        };
-        let patch = json!({"metadata": {"resourceVersion": observed["metadata"]["resourceVersion"],
-            "labels": gone("/metadata/labels"), "annotations": gone("/metadata/annotations")}});
-        self.member
-            .patch(&kind, &observed, &kube::api::Patch::Merge(patch))
-            .await
-            .map_err(failed)?;
-        self.memory.left(work, &ObjectName::of(manifest));
-        Ok(Removal::Gone)
-    }
-
     async fn apply(&self, key: &ObjectKey, work: &Work) -> Result<Next, Failure> {
         if work.spec.suspend_dispatching == Some(true) {
             writer::say_applied(&self.ctx, work, &Applied::Suspended, &[]).await?;
             return Ok(Next::Done);
         }
         let manifests = &work.spec.workload.manifests;
+        let _turn = match self.slow.turn(manifests.iter().map(|Manifest(manifest)| manifest)) {
+            Turn::Now(turn) => turn,
+            Turn::After(later) => return Ok(Next::After(later)),
+        };
         let mut tried = Vec::new();
         for Manifest(manifest) in manifests {
             let kind = self.member.kind_of(manifest).await;
-            if let Ok(kind) = &kind {
+            match &kind {
                 // Followed before anything is asked about it, so that no change of it is missed.
-                let _ = self.interests.need(key, kind);
+                Ok(kind) => drop(self.interests.need(key, kind)),
+                Err(failure) if failure.is_silence() => self.slow.timed_out(manifest),
+                Err(_) => self.slow.answered(manifest),
             }
             tried.push((manifest, kind));
         }
@@ -288,10 +132,6 @@ impl MemberExecution {
             .iter()
             .filter_map(|(_, kind)| kind.as_ref().ok().cloned())
             .collect();
-        let _turn = match self.slow.turn(&kinds) {
-            Turn::Now(turn) => turn,
-            Turn::After(later) => return Ok(Next::After(later)),
-        };
         let mut present = BTreeMap::new();
         let mut problems = Vec::new();
         for (manifest, kind) in tried {
@@ -333,9 +173,9 @@ impl MemberExecution {
         if self.memory.already_said(key, work).as_ref() == Some(applied) {
             return Ok(Spoken::Nothing);
         }
-        let observed = |manifest: &Value| present.get(&ObjectName::of(manifest)).cloned();
+        let observed = |manifest: &Value| present.get(&ObjectName::of(manifest)).cloned().map(Seen::Object);
         // What cannot be read is for workStatus to say.
-        let first = statuses(key, work, observed, self.interpreter.as_ref()).unwrap_or_default().items;
+        let first = statuses(key, work, observed, self.interpreter.as_ref()).items;
         let spoken = writer::say_applied(&self.ctx, work, applied, &first).await?;
         if spoken == Spoken::News && *applied == Applied::All {
             self.tell_applied(key, work);
@@ -430,8 +270,8 @@ impl MemberExecution {
     ) -> Result<Value, Trouble> {
         let applied = self.bring(key, work, kind, manifest).await;
         match &applied {
-            Err(Trouble::Member(MemberFailure::TimedOut(_))) => self.slow.timed_out(kind),
-            _ => self.slow.answered(kind),
+            Err(Trouble::Member(failure)) if failure.is_silence() => self.slow.timed_out(manifest),
+            _ => self.slow.answered(manifest),
         }
         applied
     }
@@ -481,7 +321,7 @@ impl MemberExecution {
         Ok(written)
     }
 
-    fn failed(&self, manifest: &Value, failure: MemberFailure) -> Failure {
+    pub(super) fn failed(&self, manifest: &Value, failure: MemberFailure) -> Failure {
         let what = format!("{} {}", json::text(manifest, "/kind"), key_of(manifest));
         Failure::Member {
             cluster: self.cluster.clone(),

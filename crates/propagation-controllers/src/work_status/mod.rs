@@ -12,20 +12,23 @@ use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::conditions;
-use api_types::work::{Manifest, Work, work_condition};
-use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, Store, WorkQueue};
+use api_types::work::{Manifest, ManifestStatus, Work, work_condition};
+use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, WorkQueue};
 use kube::core::DynamicObject;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use self::reconcile::Seen;
 use self::writer::Outcome;
 use crate::MemberFlags;
 use crate::execution::index::WorkIndex;
+use crate::execution::member::{Member, MemberFailure};
+use crate::execution::memory::ObjectName;
+use crate::execution::slow_lane::{SlowLane, Turn};
 use crate::interpreter::{self, Interpreter, Interpreting};
-use crate::json;
 use crate::kinds::Kind;
 use crate::members::{Interests, Pool, Reach, Session, per_ready_member, work_of};
-use crate::objects::{key_of, to_value};
+use crate::objects::key_of;
 
 /// Tries against a Work that others write at the same time, before it waits its turn again.
 const TRIES: u32 = 4;
@@ -59,6 +62,9 @@ pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>
     .await;
     Ok(())
 }
+
+/// How soon a Work is looked at again of which a kind cannot be listed.
+const AGAIN_WHILE_UNLISTED: Duration = Duration::from_secs(30);
 
 /// How long execution is given to say how applying a new version ended. It writes to the same status: two writers at
 /// once are a conflict for one of them.
@@ -102,6 +108,8 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, rules:
     let _served = works.serve(&session.cluster, &queue);
     let member = Arc::new(MemberStatus {
         ctx: ctx.clone(),
+        member: Member::new(&ctx, &session),
+        slow: SlowLane::default(),
         session,
         works,
         interpreter: rules.interpreter(),
@@ -116,9 +124,21 @@ async fn on_member(ctx: Context, session: Arc<Session>, works: WorkIndex, rules:
         .await;
 }
 
+/// What a look at a member showed of a Work.
+#[derive(Default)]
+struct Looked {
+    seen: BTreeMap<ObjectName, Seen>,
+    /// Why objects could not be read: the first one's words.
+    unread: Option<String>,
+    /// Whether a kind of it is read object by object, so that changes are not heard of.
+    unlisted: bool,
+}
+
 struct MemberStatus {
     ctx: Context,
     session: Arc<Session>,
+    member: Member,
+    slow: SlowLane,
     works: WorkIndex,
     interpreter: Arc<dyn Interpreter>,
     interests: Arc<Interests>,
@@ -139,47 +159,51 @@ impl MemberStatus {
         if let Some(left) = self.left_for_execution(key, &work) {
             return Ok(Next::After(left));
         }
-        let stores = self.stores(key, &work).await?;
-        let observed = |manifest: &Value| {
-            let (kind, store) = stores.iter().find(|(kind, _)| is_of(manifest, kind))?;
-            Some(to_value(kind, store.get(&key_of(manifest))?.as_ref()))
+        let manifests = &work.spec.workload.manifests;
+        let _turn = match self.slow.turn(manifests.iter().map(|Manifest(manifest)| manifest)) {
+            Turn::Now(turn) => turn,
+            Turn::After(later) => return Ok(Next::After(later)),
         };
-        let reconcile::Reported { items, not_judged } =
-            match reconcile::statuses(key, &work, observed, self.interpreter.as_ref()) {
-                Ok(reported) => reported,
-                Err(error) => {
-                    self.ctx.events.publish_for(
-                        work.as_ref(),
-                        EventType::Warning,
-                        "ReflectStatusFailed",
-                        error.to_string(),
-                    );
-                    return Err(error.into());
-                }
-            };
-        for error in &not_judged {
-            let events = &self.ctx.events;
-            events.publish_for(
-                work.as_ref(),
-                EventType::Warning,
-                "InterpretHealthFailed",
-                error.to_string(),
-            );
+        let looked = self.look(key, &work).await?;
+        let observed = |manifest: &Value| looked.seen.get(&ObjectName::of(manifest)).cloned();
+        let reported = reconcile::statuses(key, &work, observed, self.interpreter.as_ref());
+        for error in &reported.not_judged {
+            self.tell(&work, "InterpretHealthFailed", error);
         }
-        let mut outcome = writer::say(&self.ctx, &work, &items).await?;
+        for error in &reported.not_reflected {
+            self.tell(&work, "ReflectStatusFailed", error);
+        }
+        if let Some(words) = &looked.unread {
+            self.tell(&work, "ReflectStatusFailed", words);
+        }
+        self.write(key, &work, &reported.items).await?;
+        // What could not be read is tried again: nothing else may come to ask.
+        let mut errors = reported.not_judged.into_iter().chain(reported.not_reflected);
+        match (errors.next(), looked.unread) {
+            (Some(error), _) => Err(error.into()),
+            (None, Some(words)) => Err(anyhow::Error::msg(words)),
+            (None, None) if looked.unlisted => Ok(Next::After(AGAIN_WHILE_UNLISTED)),
+            (None, None) => Ok(Next::Done),
+        }
+    }
+
+    fn tell(&self, work: &Work, reason: &str, words: &impl ToString) {
+        let events = &self.ctx.events;
+        events.publish_for(work, EventType::Warning, reason, words.to_string());
+    }
+
+    /// Says on the Work what there is to say of this version of it.
+    async fn write(&self, key: &ObjectKey, work: &Work, items: &[ManifestStatus]) -> Result<(), anyhow::Error> {
+        let mut outcome = writer::say(&self.ctx, work, items).await?;
         for _ in 0..TRIES {
             if outcome == Outcome::Done {
-                // What could not be judged is tried again: nothing else may come to ask.
-                return not_judged
-                    .into_iter()
-                    .next()
-                    .map_or(Ok(Next::Done), |error| Err(error.into()));
+                return Ok(());
             }
             // Not the cache: an event may be lost on its way, and then it lags until the next complete list.
-            match writer::read(&self.ctx, &work).await? {
-                None => return Ok(Next::Done),
+            match writer::read(&self.ctx, work).await? {
+                None => return Ok(()),
                 Some(live) if live.metadata.generation == work.metadata.generation => {
-                    outcome = writer::say(&self.ctx, &live, &items).await?;
+                    outcome = writer::say(&self.ctx, &live, items).await?;
                 }
                 Some(_) => anyhow::bail!("Work {key} has changed; its newest version has not been heard of yet"),
             }
@@ -206,39 +230,53 @@ impl MemberStatus {
         }
     }
 
-    /// What is there of the Work's kinds, which are followed from now on. What the member does not serve is left out:
-    /// there is nothing of it, and execution says so.
-    async fn stores(&self, key: &ObjectKey, work: &Work) -> Result<Vec<(Kind, Store<DynamicObject>)>, anyhow::Error> {
-        let (mut stores, mut kinds) = (Vec::new(), Vec::new());
+    /// What is there of the Work's objects, whose kinds are followed from now on. What the member does not serve is left
+    /// out: there is nothing of it, and execution says so. A kind that cannot be listed is read object by object.
+    async fn look(&self, key: &ObjectKey, work: &Work) -> Result<Looked, anyhow::Error> {
+        let (mut looked, mut kinds) = (Looked::default(), Vec::new());
         for Manifest(manifest) in &work.spec.workload.manifests {
-            let (api_version, kind) = (json::text(manifest, "/apiVersion"), json::text(manifest, "/kind"));
-            if api_version.is_empty() || kind.is_empty() {
-                continue;
-            }
-            let Some(kind) = self.session.kinds.look_up(api_version, kind).await? else {
-                continue;
+            let kind = match self.member.kind_of(manifest).await {
+                Ok(kind) => kind,
+                Err(MemberFailure::NotServed { .. } | MemberFailure::Incomplete(_)) => continue,
+                Err(failure) => {
+                    if failure.is_silence() {
+                        self.slow.timed_out(manifest);
+                    }
+                    return Err(failure.into());
+                }
             };
             let followed = self.interests.need(key, &kind);
-            let limit = self.session.request_timeout;
-            let store = followed.read(limit).await.map_err(|_| {
-                anyhow::anyhow!(
-                    "cluster {}: {kind} could not be listed within {limit:?}",
-                    self.session.cluster
-                )
-            })?;
-            stores.push((kind.clone(), store));
-            kinds.push(kind);
+            kinds.push(kind.clone());
+            let found = self.member.known(&followed, manifest).await;
+            match &found {
+                Err(failure) if failure.is_silence() => self.slow.timed_out(manifest),
+                _ => self.slow.answered(manifest),
+            }
+            looked.unlisted |= followed.store_if_read().is_none();
+            let seen = match found {
+                Ok(Some(object)) => Seen::Object(object),
+                Ok(None) | Err(MemberFailure::NotServed { .. }) => continue,
+                Err(failure @ MemberFailure::Stopped) => return Err(failure.into()),
+                Err(failure) => {
+                    let (cluster, object) = (&self.session.cluster, key_of(manifest));
+                    looked.unread.get_or_insert_with(|| {
+                        format!(
+                            "cluster {cluster}: {} {object} cannot be read there, and nothing is known of it until it can: \
+                             {failure}",
+                            kind.kind()
+                        )
+                    });
+                    Seen::Unread
+                }
+            };
+            looked.seen.insert(ObjectName::of(manifest), seen);
         }
         self.interests.only(key, &kinds);
-        Ok(stores)
+        Ok(looked)
     }
 
     fn forget(&self, key: &ObjectKey) {
         self.waiting.lock().remove(key);
         self.interests.forget(key);
     }
-}
-
-fn is_of(manifest: &Value, kind: &Kind) -> bool {
-    json::text(manifest, "/kind") == kind.kind() && json::text(manifest, "/apiVersion") == kind.api_version()
 }

@@ -15,24 +15,45 @@ pub struct Reported {
     pub items: Vec<ManifestStatus>,
     /// Why the health of objects is not known, which are Unknown for that reason.
     pub not_judged: Vec<InterpretError>,
+    /// Why the status of objects could not be read: it stays as it was. Their health counts.
+    pub not_reflected: Vec<InterpretError>,
+}
+
+/// An object of a Work in the member.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    /// It is like this.
+    Object(Value),
+    /// It could not be read.
+    Unread,
 }
 
 /// What there is to report of a Work.
 ///
-/// An object without a health rule is healthy once it is there; one that the rule cannot read is Unknown.
-///
-/// # Errors
-/// When a status cannot be reflected.
+/// An object without a health rule is healthy once it is there; one that the rule cannot read is Unknown, and so is one
+/// that was reported before and could not be read now.
 pub fn statuses(
     key: &ObjectKey,
     work: &Work,
-    observed: impl Fn(&Value) -> Option<Value>,
+    observed: impl Fn(&Value) -> Option<Seen>,
     interpreter: &dyn Interpreter,
-) -> Result<Reported, InterpretError> {
+) -> Reported {
     let mut reported = Reported::default();
     for (ordinal, Manifest(manifest)) in work.spec.workload.manifests.iter().enumerate() {
-        let Some(object) = observed(manifest).filter(|object| work_of_value(object).as_ref() == Some(key)) else {
-            continue;
+        let identifier = identifier(ordinal, manifest);
+        let object = match observed(manifest) {
+            Some(Seen::Object(object)) if work_of_value(&object).as_ref() == Some(key) => object,
+            Some(Seen::Unread) => {
+                if let Some(before) = before(work, &identifier) {
+                    reported.items.push(ManifestStatus {
+                        identifier,
+                        status: before.status.clone(),
+                        health: Some(ResourceHealth::Unknown),
+                    });
+                }
+                continue;
+            }
+            Some(Seen::Object(_)) | None => continue,
         };
         let health = match interpreter.health(&object) {
             Ok(Health::Healthy | Health::NoRule) => ResourceHealth::Healthy,
@@ -42,13 +63,30 @@ pub fn statuses(
                 ResourceHealth::Unknown
             }
         };
+        let status = interpreter.reflect(&object).unwrap_or_else(|error| {
+            reported.not_reflected.push(error);
+            before(work, &identifier).and_then(|before| before.status.clone())
+        });
         reported.items.push(ManifestStatus {
-            identifier: identifier(ordinal, manifest),
-            status: interpreter.reflect(&object)?,
+            identifier,
+            status,
             health: Some(health),
         });
     }
-    Ok(reported)
+    reported
+}
+
+/// What was reported of the object before, in whatever place of the Work it was.
+fn before<'a>(work: &'a Work, identifier: &ResourceIdentifier) -> Option<&'a ManifestStatus> {
+    let all = work.status.as_ref().map(|status| status.manifest_statuses.as_slice());
+    let name = |of: &ResourceIdentifier| ResourceIdentifier {
+        ordinal: 0,
+        ..of.clone()
+    };
+    let wanted = name(identifier);
+    all.unwrap_or_default()
+        .iter()
+        .find(|item| name(&item.identifier) == wanted)
 }
 
 fn identifier(ordinal: usize, manifest: &Value) -> ResourceIdentifier {
@@ -68,7 +106,7 @@ fn identifier(ordinal: usize, manifest: &Value) -> ResourceIdentifier {
 #[cfg(test)]
 #[allow(clippy::needless_pass_by_value, reason = "literals are given by value")]
 mod tests {
-    use api_types::work::{WorkSpec, WorkloadTemplate};
+    use api_types::work::{WorkSpec, WorkStatus, WorkloadTemplate};
     use serde_json::json;
 
     use super::*;
@@ -89,7 +127,10 @@ mod tests {
         };
         let work = Work::new("w", spec);
         let key = ObjectKey::namespaced("karmada-es-m1", "w");
-        let there = |object: Option<Value>| statuses(&key, &work, |_| object.clone(), &Native).unwrap().items;
+        let there = |object: Option<Value>| {
+            let seen = object.map(Seen::Object);
+            statuses(&key, &work, |_| seen.clone(), &Native).items
+        };
         assert!(there(None).is_empty());
         assert!(there(Some(object("ConfigMap", "other"))).is_empty());
         let items = there(Some(object("ConfigMap", "w")));
@@ -98,5 +139,30 @@ mod tests {
             (items[0].identifier.version.as_str(), items[0].identifier.group.as_str()),
             ("v1", "")
         );
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_unknown_if_it_was_reported_before() {
+        let spec = WorkSpec {
+            workload: WorkloadTemplate {
+                manifests: vec![Manifest(object("ConfigMap", "w"))],
+            },
+            ..WorkSpec::default()
+        };
+        let mut work = Work::new("w", spec);
+        let key = ObjectKey::namespaced("karmada-es-m1", "w");
+        let unread = |work: &Work| statuses(&key, work, |_| Some(Seen::Unread), &Native).items;
+        assert!(unread(&work).is_empty());
+        let mut before = statuses(&key, &work, |_| Some(Seen::Object(object("ConfigMap", "w"))), &Native).items;
+        before[0].status = Some(json!({"phase": "Running"}));
+        before[0].identifier.ordinal = 7;
+        work.status = Some(WorkStatus {
+            manifest_statuses: before,
+            ..WorkStatus::default()
+        });
+        let items = unread(&work);
+        assert_eq!(items[0].health, Some(ResourceHealth::Unknown));
+        assert_eq!(items[0].status, Some(json!({"phase": "Running"})));
+        assert_eq!(items[0].identifier.ordinal, 0);
     }
 }

@@ -76,3 +76,30 @@ pub fn widgets() -> Value {
             "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
                 "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})
 }
+
+/// The definition of Widgets in versions that are served or not; the last one stores.
+pub fn widgets_of(versions: &[(&str, bool)]) -> Value {
+    let mut definition = widgets();
+    let one = definition["spec"]["versions"][0].clone();
+    let last = versions.len() - 1;
+    let versions = versions.iter().enumerate().map(|(number, (name, served))| {
+        let mut version = one.clone();
+        version["name"] = json!(name);
+        version["served"] = json!(served);
+        version["storage"] = json!(number == last);
+        version
+    });
+    definition["spec"]["versions"] = versions.collect();
+    definition
+}
+
+pub fn deployment(name: &str, replicas: i32) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "shop", "name": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}}})
+}
+
+/// Health of a Work's first object, as it stands on the Work.
+pub fn health(world: &World, cluster: &str, work: &str) -> Value {
+    world.handmade(cluster, work).unwrap()["status"]["manifestStatuses"][0]["health"].clone()
+}

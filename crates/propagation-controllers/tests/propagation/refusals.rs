@@ -1,9 +1,10 @@
 //! Objects that a member refuses or does not answer for: its own words stand in the condition, and no other object waits.
 
 use kube_sandbox::{Effect, Match, Verb};
+use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::handmade::{config, widget, widgets};
+use crate::handmade::{config, deployment, health, widget, widgets, widgets_of};
 use crate::world::{World, delete, limited};
 
 async fn on_member() -> World {
@@ -168,6 +169,140 @@ async fn an_object_of_a_mebibyte_is_carried_like_any_other() {
         world.settle().await;
         let there = world.on("m1", "v1", "ConfigMap", "c").unwrap();
         assert_eq!(there["data"]["k"].as_str().unwrap().len(), 1_000_000);
+    })
+    .await;
+}
+
+// A webhook of the member hangs for deletions, of which many have waited for its return.
+#[tokio::test(start_paused = true)]
+async fn deletions_that_hang_keep_a_returning_member_from_nothing_else() {
+    limited(async {
+        let world = on_member().await;
+        let member = world.member("m1");
+        member.sandbox().apply_crd(widgets()).unwrap();
+        let names: Vec<String> = (0..100).map(|n| format!("w{n}")).collect();
+        for name in &names {
+            world.bring("m1", name, &[widget(name, 1)]);
+        }
+        world.pass(20_000).await;
+        world.lose("m1");
+        world.settle().await;
+        for name in &names {
+            world.withdraw("m1", name).await;
+        }
+        world.bring("m1", "c", &[config("c", "v")]);
+        world.settle().await;
+        let deletions = Match::any().verb(Verb::Delete).resource("widgets");
+        member.faults().inject(deletions, Effect::Hang);
+        world.regain("m1");
+        world.pass(13_000).await;
+        assert_eq!(world.applied("m1", "c").0, "True", "after one time limit");
+        world.bring("m1", "d", &[config("d", "v")]);
+        world.pass(200).await;
+        assert_eq!(world.applied("m1", "d").0, "True", "and at once from then on");
+        assert!(names.iter().all(|name| world.handmade("m1", name).is_some()));
+        member.faults().clear();
+        world.pass(600_000).await;
+        assert!(names.iter().all(|name| world.handmade("m1", name).is_none()));
+        assert!(member.sandbox().list("example.io/v1", "Widget").is_empty());
+    })
+    .await;
+}
+
+// The member was upgraded while the Work is as it was: an object is one in all versions of its kind.
+#[rstest]
+#[case::removed(false)]
+#[case::kept_for_its_owner(true)]
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_served_no_longer_leaves_nothing_of_ours(#[case] preserve: bool) {
+    limited(async {
+        let world = on_member().await;
+        let member = world.member("m1");
+        member
+            .sandbox()
+            .create(widgets_of(&[("v1", true), ("v2", true)]))
+            .unwrap();
+        world.bring("m1", "w", &[widget("w", 1)]);
+        world.edit("work.karmada.io/v1alpha1", "Work", Some("karmada-es-m1"), "w", |work| {
+            work["spec"]["preserveResourcesOnDeletion"] = json!(preserve);
+        });
+        world.settle().await;
+        assert_eq!(world.applied("m1", "w").0, "True");
+        member
+            .sandbox()
+            .put(widgets_of(&[("v1", false), ("v2", true)]))
+            .unwrap();
+        let there = || world.on("m1", "example.io/v2", "Widget", "w");
+
+        // What comes from something in between says nothing of the kind.
+        let no_route = Effect::Error {
+            code: 404,
+            reason: "NotFound".into(),
+            message: "no route".into(),
+        };
+        let fault = member.faults().inject(Match::any().verb(Verb::Other), no_route);
+        world.withdraw("m1", "w").await;
+        world.pass(60_000).await;
+        assert!(world.handmade("m1", "w").is_some() && there().is_some());
+        member.faults().remove(fault);
+
+        world.pass(400_000).await;
+        assert!(world.handmade("m1", "w").is_none());
+        let label = |object: Value| object["metadata"]["labels"]["karmada.io/managed"].clone();
+        assert_eq!(there().map(label), preserve.then_some(Value::Null));
+    })
+    .await;
+}
+
+// Nobody waits for kinds of which the member does not say whether it has them, but for the first time.
+#[tokio::test(start_paused = true)]
+async fn a_question_for_kinds_that_hangs_keeps_no_other_waiting() {
+    limited(async {
+        let world = on_member().await;
+        let member = world.member("m1");
+        member.sandbox().apply_crd(widgets()).unwrap();
+        world.bring("m1", "c", &[config("c", "v")]);
+        world.settle().await;
+        member.faults().inject(Match::any().verb(Verb::Other), Effect::Hang);
+        for n in 0..50 {
+            world.bring("m1", &format!("w{n}"), &[widget(&format!("w{n}"), 1)]);
+        }
+        world.pass(17_000).await;
+        for n in 0..5 {
+            let name = format!("c{n}");
+            world.bring("m1", &name, &[config(&name, "v")]);
+            world.pass(1_000).await;
+            assert_eq!(world.applied("m1", &name).0, "True", "{name}");
+            assert_eq!(health(&world, "m1", &name), "Healthy", "{name}");
+            world.pass(14_000).await;
+        }
+        member.faults().clear();
+        world.pass(600_000).await;
+        assert!((0..50).all(|n| world.applied("m1", &format!("w{n}")).0 == "True"));
+    })
+    .await;
+}
+
+// Its objects are applied one by one, so they are looked at one by one, too.
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_may_not_be_listed_is_reported_on_and_is_unknown_when_it_may_not_be_read() {
+    limited(async {
+        let world = on_member().await;
+        let member = world.member("m1");
+        let ours = |verb: Verb| Match::any().verb(verb).resource("deployments").client("propagation");
+        member.faults().inject(ours(Verb::List), refusal("you may not list"));
+        world.bring("m1", "d", &[deployment("web", 1)]);
+        world.pass(90_000).await;
+        assert_eq!(world.applied("m1", "d").0, "True");
+        assert_eq!(health(&world, "m1", "d"), "Healthy");
+
+        let fault = member.faults().inject(ours(Verb::Get), refusal("you may not get"));
+        world.pass(90_000).await;
+        assert_eq!(health(&world, "m1", "d"), "Unknown");
+        assert!(world.events("d").contains(&"ReflectStatusFailed".to_owned()));
+        member.faults().remove(fault);
+        world.pass(600_000).await;
+        assert_eq!(health(&world, "m1", "d"), "Healthy");
     })
     .await;
 }

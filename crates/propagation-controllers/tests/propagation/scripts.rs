@@ -315,3 +315,27 @@ async fn nothing_is_interpreted_before_the_scripts_were_read() {
     })
     .await;
 }
+
+// A status that a script cannot reflect does not hide that the object is not healthy any more.
+#[tokio::test(start_paused = true)]
+async fn health_counts_where_the_status_cannot_be_reflected() {
+    limited(async {
+        let world = running().await;
+        let reflect = "function ReflectStatus(o) if o.status.phase ~= 'Running' then error('odd phase') end return {phase = o.status.phase, size = o.status.size} end";
+        customization(&world, "widgets", with(json!({"statusReflection": reflect})));
+        world.settle().await;
+        assert_eq!(health(&world, "m1"), "Healthy");
+        report(&world, "m1", json!({"phase": "Failed", "size": 0}));
+        world.settle().await;
+        assert_eq!(health(&world, "m1"), "Unhealthy");
+        let status = world.item("gear-widget", "m1")["status"].clone();
+        assert_eq!(status, json!({"phase": "Running", "size": 1}), "it stays as it was");
+        let events = world.control_plane().list("v1", "Event");
+        let told = events.iter().filter(|event| event["reason"] == "ReflectStatusFailed");
+        assert!(told.count() > 0);
+        report(&world, "m1", json!({"phase": "Running", "size": 2}));
+        world.settle().await;
+        assert_eq!(world.item("gear-widget", "m1")["status"], json!({"phase": "Running", "size": 2}));
+    })
+    .await;
+}
