@@ -36,6 +36,7 @@ use std::sync::Arc;
 
 use api_types::ClusterName;
 use controller_kit::Controller;
+use interpreter::Interpreters;
 use members::Reach;
 use templates::Templates;
 
@@ -51,21 +52,28 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
     let templates = Templates::new(&flags.skipped_propagating_apis);
     let shared = || templates.clone();
     let (for_detector, for_dependencies, for_binding, for_status) = (shared(), shared(), shared(), shared());
-    let [execution, work_status] = on_members(&Reach::PushMembers, &flags.member);
+    let rules = Interpreters::default();
+    let asked = || rules.clone();
+    let (by_detector, by_dependencies, by_binding, by_status) = (asked(), asked(), asked(), asked());
+    let [execution, work_status] = on_members(&Reach::PushMembers, &flags.member, &rules);
     // Events are signed as stock's controllers sign them.
     vec![
-        Controller::new("detector", move |ctx| detector::run(ctx, detector, for_detector))
-            .with_event_source("resource-detector"),
+        Controller::new("detector", move |ctx| {
+            detector::run(ctx, detector, for_detector, by_detector)
+        })
+        .with_event_source("resource-detector"),
         Controller::new("dependencies", move |ctx| {
-            dependencies::run(ctx, dependencies, for_dependencies)
+            dependencies::run(ctx, dependencies, for_dependencies, by_dependencies)
         })
         .with_event_source("dependencies-distributor"),
-        Controller::new("binding", move |ctx| binding::run(ctx, binding, for_binding))
-            .with_event_source("binding-controller"),
+        Controller::new("binding", move |ctx| {
+            binding::run(ctx, binding, for_binding, by_binding)
+        })
+        .with_event_source("binding-controller"),
         execution,
         work_status,
         Controller::new("bindingStatus", move |ctx| {
-            binding_status::run(ctx, binding_status, for_status)
+            binding_status::run(ctx, binding_status, for_status, by_status)
         })
         .with_event_source("resource-binding-status-controller"),
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))
@@ -77,23 +85,23 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
 /// process's [`ConnectMember`](controller_kit::members::ConnectMember) has for it.
 #[must_use]
 pub fn controllers_of_member(cluster: &ClusterName, flags: &MemberFlags) -> [Controller; 2] {
-    on_members(&Reach::Own(cluster.clone()), flags)
+    on_members(&Reach::Own(cluster.clone()), flags, &Interpreters::default())
 }
 
-fn on_members(reach: &Reach, flags: &MemberFlags) -> [Controller; 2] {
+fn on_members(reach: &Reach, flags: &MemberFlags, rules: &Interpreters) -> [Controller; 2] {
     // Execution and workStatus of one process share the connections to members.
     let pool = Arc::new(members::Pool::default());
-    let shared = || (reach.clone(), flags.clone(), pool.clone());
+    let shared = || (reach.clone(), flags.clone(), pool.clone(), rules.clone());
     let (execution, work_status) = (shared(), shared());
     [
         Controller::new("execution", move |ctx| {
-            let (reach, flags, pool) = execution;
-            execution::run(ctx, reach, flags, pool)
+            let (reach, flags, pool, rules) = execution;
+            execution::run(ctx, reach, flags, pool, rules)
         })
         .with_event_source("execution-controller"),
         Controller::new("workStatus", move |ctx| {
-            let (reach, flags, pool) = work_status;
-            work_status::run(ctx, reach, flags, pool)
+            let (reach, flags, pool, rules) = work_status;
+            work_status::run(ctx, reach, flags, pool, rules)
         })
         .with_event_source("work-status-controller"),
     ]

@@ -30,7 +30,7 @@ use self::index::{Index, Sources, binding_of};
 use self::reconcile::{Plan, Situation, plan};
 use self::writer::Outcome;
 use crate::Flags;
-use crate::interpreter::{self, Interpreter};
+use crate::interpreter::{Interpreter, Interpreters};
 use crate::objects::TemplateKey;
 use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
 
@@ -42,11 +42,11 @@ const AT_ONCE: usize = 16;
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Result<()> {
+pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interpreters) -> anyhow::Result<()> {
     let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
         return Ok(());
     };
-    let Ok(rules) = interpreter::of(&ctx).await else {
+    let Ok(rules) = rules.of(&ctx).await else {
         return Ok(());
     };
     let queue: WorkQueue<BindingKey> = WorkQueue::new("binding", &ctx);

@@ -18,7 +18,7 @@ use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};
-use crate::interpreter::{self, Interpreter};
+use crate::interpreter::{Interpreter, Interpreters};
 use crate::objects::{TemplateKey, reference};
 use crate::templates::{Template, Templates, follow_rules};
 
@@ -32,11 +32,11 @@ const GATHER: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, templates: Templates) -> anyhow::Result<()> {
+pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interpreters) -> anyhow::Result<()> {
     let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
         return Ok(());
     };
-    let Ok(rules) = interpreter::of(&ctx).await else {
+    let Ok(rules) = rules.of(&ctx).await else {
         return Ok(());
     };
     let queue: WorkQueue<BindingKey> = WorkQueue::new("bindingStatus", &ctx);

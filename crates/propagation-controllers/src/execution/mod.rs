@@ -39,7 +39,7 @@ use self::slow_lane::SlowLane;
 use self::unserved::Unserved;
 use crate::MemberFlags;
 use crate::binding::index::BY_NAMESPACE;
-use crate::interpreter::{self, Interpreting};
+use crate::interpreter::{Interpreters, Interpreting};
 use crate::kinds::Kind;
 use crate::members::{Interests, Pool, Presence, Reach, Session, per_ready_member, presence, work_of};
 use crate::objects::reference_of_cluster;
@@ -48,14 +48,20 @@ use crate::objects::reference_of_cluster;
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>) -> anyhow::Result<()> {
+pub async fn run(
+    ctx: Context,
+    reach: Reach,
+    flags: MemberFlags,
+    pool: Arc<Pool>,
+    rules: Interpreters,
+) -> anyhow::Result<()> {
     ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<Work>()])
         .await?;
     let informer = reach.works(&ctx);
     let Ok(store) = informer.synced().await else {
         return Ok(());
     };
-    let Ok(rules) = interpreter::of(&ctx).await else {
+    let Ok(rules) = rules.of(&ctx).await else {
         return Ok(());
     };
     let index = WorkIndex::new(store.clone());

@@ -12,13 +12,13 @@ use controller_kit::informer::Stopped;
 use controller_kit::{Context, EventType, RequireError, RequiredKind, Store};
 use kube::ResourceExt;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OnceCell};
 
 use super::rules::Rules;
 use super::scripted::Scripted;
 use super::{Interpreter, Native};
 
-/// Who speaks in the events on customizations: the same for all controllers of a process, so that each is written once.
+/// Who speaks in the events on customizations, whichever controller asked first.
 const SOURCE: &str = "resource-interpreter";
 /// Reason of the event on a customization whose script cannot be used.
 const SCRIPT_INVALID: &str = "ScriptInvalid";
@@ -41,13 +41,29 @@ pub struct Interpreting {
     subscribers: Arc<Subscribers>,
 }
 
+/// The rules of a process, which its controllers share: each script is checked, loaded and told once. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Interpreters {
+    of_process: Arc<OnceCell<Interpreting>>,
+}
+
+impl Interpreters {
+    /// The rules as the API server's customizations have them, once these were read. Whoever asks first reads them.
+    ///
+    /// # Errors
+    /// [`Stopped`] when the process stops first.
+    pub async fn of(&self, ctx: &Context) -> Result<Interpreting, Stopped> {
+        self.of_process.get_or_try_init(|| of(ctx)).await.cloned()
+    }
+}
+
 /// The rules as the API server's customizations have them, once these were read.
 ///
 /// Where the server does not serve the kind the native rules count alone, which is logged once.
 ///
 /// # Errors
 /// [`Stopped`] when the process stops first.
-pub async fn of(ctx: &Context) -> Result<Interpreting, Stopped> {
+async fn of(ctx: &Context) -> Result<Interpreting, Stopped> {
     let subscribers = Arc::<Subscribers>::default();
     match ctx
         .require_kinds(&[RequiredKind::of::<ResourceInterpreterCustomization>()])
@@ -227,4 +243,31 @@ impl Subscribers {
 struct Subscriber {
     waiting: Mutex<BTreeSet<KindName>>,
     told: Notify,
+}
+
+#[cfg(test)]
+mod tests {
+    use controller_kit::{Clock, tasks::Tasks};
+    use kube_sandbox::{Sandbox, SandboxOptions};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_controllers_of_a_process_share_the_rules() {
+        let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+        let ticking = clock.clone();
+        let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(move || ticking.now())));
+        let tasks = Tasks::new();
+        let context = |name| Context::detached(name, sandbox.client(), clock.clone(), "t-0", &tasks);
+        let process = Interpreters::default();
+        let (detector, execution) = (context("detector"), context("execution"));
+        let same = process.clone();
+        let (first, second) = tokio::join!(process.of(&detector), same.of(&execution));
+        let (Ok(first), Ok(second)) = (first, second) else {
+            panic!("nothing has stopped")
+        };
+        assert!(Arc::ptr_eq(&first.subscribers, &second.subscribers));
+        assert!(Arc::ptr_eq(&first.rules, &second.rules));
+        tasks.abort();
+    }
 }

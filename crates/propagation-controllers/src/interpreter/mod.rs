@@ -19,7 +19,7 @@ use api_types::work::{AggregatedStatusItem, ReplicaRequirements};
 use serde_json::Value;
 
 pub use dependencies::DependentObject;
-pub use live::{Interpreting, KindChanges, KindName, of};
+pub use live::{Interpreters, Interpreting, KindChanges, KindName};
 pub use retain::SERVICE_ACCOUNT_TOKEN;
 pub use revise::divide_by_replicas;
 

@@ -106,11 +106,11 @@ fn request(pod: &PodSpec) -> Result<BTreeMap<String, Quantity>, String> {
             add(&mut together, own.clone());
             add(&mut sidecars, own);
         } else {
-            let mut moment = sidecars.clone();
-            add(&mut moment, own);
-            for (name, amount) in moment {
+            // Of what it does not ask for itself there is never more than when all sidecars run.
+            for (name, amount) in own {
+                let beside = sidecars.get(&name).copied().unwrap_or_default();
                 let most = starting.entry(name).or_default();
-                *most = (*most).max(amount);
+                *most = (*most).max(beside.plus(amount));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Guarantees: where a script is stored for a kind and operation it alone speaks. One that fails or does not load is an
 //! error: the native rule was found wrong by whoever wrote the script, and does not step in for it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use api_types::work::{AggregatedStatusItem, ReplicaRequirements};
@@ -54,7 +55,7 @@ impl Scripted {
         results: usize,
     ) -> Result<Vec<Tree>, InterpretError> {
         rule.script
-            .call(arguments, results, self.clock.now())
+            .call(&identity(object), arguments, results, self.clock.now())
             .map_err(|error| failed(rule, object, error.to_string()))
     }
 
@@ -62,6 +63,18 @@ impl Scripted {
     fn one(&self, rule: &Rule, object: &Value, arguments: &[Argument<'_>]) -> Result<Tree, InterpretError> {
         let results = self.call(rule, object, arguments, 1)?;
         Ok(results.into_iter().next().unwrap_or(Tree::Nil))
+    }
+}
+
+/// Tells an object from others of its kind.
+fn identity(object: &Value) -> Cow<'_, str> {
+    match text(object, "/metadata/uid") {
+        "" => Cow::Owned(format!(
+            "{}/{}",
+            text(object, "/metadata/namespace"),
+            text(object, "/metadata/name")
+        )),
+        uid => Cow::Borrowed(uid),
     }
 }
 
@@ -79,6 +92,7 @@ fn asked(operation: Operation) -> &'static str {
 }
 
 fn failed(rule: &Rule, object: &Value, problem: impl std::fmt::Display) -> InterpretError {
+    let problem = lua::shortened(problem.to_string());
     let by = format!(
         "ResourceInterpreterCustomization {}, {}: {problem}",
         rule.customization,

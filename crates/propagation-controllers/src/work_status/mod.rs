@@ -25,7 +25,7 @@ use crate::execution::index::WorkIndex;
 use crate::execution::member::{Member, MemberFailure};
 use crate::execution::memory::ObjectName;
 use crate::execution::slow_lane::{SlowLane, Turn};
-use crate::interpreter::{self, Interpreter, Interpreting};
+use crate::interpreter::{Interpreter, Interpreters, Interpreting};
 use crate::kinds::Kind;
 use crate::members::{Interests, Pool, Reach, Session, per_ready_member, work_of};
 use crate::objects::key_of;
@@ -37,14 +37,20 @@ const TRIES: u32 = 4;
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, reach: Reach, flags: MemberFlags, pool: Arc<Pool>) -> anyhow::Result<()> {
+pub async fn run(
+    ctx: Context,
+    reach: Reach,
+    flags: MemberFlags,
+    pool: Arc<Pool>,
+    rules: Interpreters,
+) -> anyhow::Result<()> {
     ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<Work>()])
         .await?;
     let informer = reach.works(&ctx);
     let Ok(store) = informer.synced().await else {
         return Ok(());
     };
-    let Ok(rules) = interpreter::of(&ctx).await else {
+    let Ok(rules) = rules.of(&ctx).await else {
         return Ok(());
     };
     let index = WorkIndex::new(store);

@@ -5,7 +5,7 @@
 //! What one instruction may take is bounded by that memory, but may still be much (joining long texts): of such work
 //! the time on the processor is the bound, which a busy machine does not change.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -17,6 +17,8 @@ pub const INSTRUCTIONS: u64 = 10_000_000;
 pub const CPU_TIME: Duration = Duration::from_millis(500);
 /// Memory of a script's objects, in bytes.
 pub const MEMORY: usize = 32 << 20;
+/// What our library functions hold outside of the machine at the same time, in bytes.
+const OUTSIDE: usize = MEMORY / 4;
 /// Instructions between two looks at the budget.
 pub const LOOK_EVERY: u32 = 100;
 
@@ -40,6 +42,7 @@ pub enum Exhausted {
 pub struct Budget {
     spent: AtomicU64,
     over: AtomicU8,
+    held: AtomicUsize,
     /// When the call began, by this thread's time on the processor.
     began: Mutex<Duration>,
 }
@@ -50,6 +53,7 @@ impl Budget {
         Self {
             spent: AtomicU64::new(0),
             over: AtomicU8::new(WITHIN),
+            held: AtomicUsize::new(0),
             began: Mutex::new(on_processor()),
         }
     }
@@ -83,6 +87,22 @@ impl Budget {
             self.over.store(TOO_LONG, Ordering::Relaxed);
         }
         self.spend(steps)
+    }
+
+    /// Takes `bytes` of the memory outside of the machine, until they are released; `false` when there is not so much.
+    pub fn hold(&self, bytes: usize) -> bool {
+        let held = self.held.load(Ordering::Relaxed).saturating_add(bytes);
+        let fits = held <= OUTSIDE;
+        if fits {
+            self.held.store(held, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    /// Gives back what was held.
+    pub fn release(&self, bytes: usize) {
+        let held = self.held.load(Ordering::Relaxed);
+        self.held.store(held.saturating_sub(bytes), Ordering::Relaxed);
     }
 
     /// Why the call must end.

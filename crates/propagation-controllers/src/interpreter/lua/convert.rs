@@ -5,10 +5,12 @@
 //! objects that were given to the script, as stock does for the first: an empty table becomes what stands empty at that
 //! path there, and is left out where nothing does. A null is an absent field.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use mlua::Lua;
 use serde_json::{Map, Number, Value};
+
+use super::budget::Budget;
 
 /// Size of what a script may give back, in bytes: more than the API server takes.
 pub const MAX_RESULT: usize = 2 << 20;
@@ -91,56 +93,83 @@ fn into_lua(lua: &Lua, value: &Value, depth: usize) -> mlua::Result<mlua::Value>
 }
 
 /// Reads what a script gives back, as far as the bounds allow.
-pub fn read(value: &mlua::Value) -> Result<Tree, String> {
-    read_within(value, &mut MAX_RESULT.clone(), MAX_DEPTH)
+pub fn read(value: &mlua::Value, budget: &Budget) -> Result<Tree, String> {
+    read_within(value, MAX_RESULT, budget)
 }
 
-fn read_within(value: &mlua::Value, left: &mut usize, depth: usize) -> Result<Tree, String> {
-    let take = |left: &mut usize, bytes: usize| -> Result<(), String> {
-        *left = left
-            .checked_sub(bytes)
-            .ok_or_else(|| format!("the result is larger than {} MiB", MAX_RESULT >> 20))?;
-        Ok(())
+/// Reads a value of at most `most` bytes. Each table is taken from the budget: the same large one may stand at many places.
+pub fn read_within(value: &mlua::Value, most: usize, budget: &Budget) -> Result<Tree, String> {
+    let mut reader = Reader {
+        most,
+        left: most,
+        budget,
     };
-    take(left, 4)?;
-    match value {
-        mlua::Value::Nil => Ok(Tree::Nil),
-        mlua::Value::Boolean(value) => Ok(Tree::Boolean(*value)),
-        #[allow(clippy::cast_precision_loss, reason = "Lua 5.1 has floats alone")]
-        mlua::Value::Integer(number) => Ok(Tree::Number(*number as f64)),
-        mlua::Value::Number(number) => Ok(Tree::Number(*number)),
-        mlua::Value::String(text) => {
-            let bytes = text.as_bytes();
-            take(left, bytes.len())?;
-            Ok(Tree::Text(String::from_utf8_lossy(&bytes).into_owned()))
-        }
-        mlua::Value::Table(table) => {
-            let deeper = depth
-                .checked_sub(1)
-                .ok_or_else(|| format!("the result is deeper than {MAX_DEPTH}; does a table contain itself?"))?;
-            let (mut items, mut fields) = (BTreeMap::new(), BTreeMap::new());
-            for entry in table.pairs::<mlua::Value, mlua::Value>() {
-                let (key, value) = entry.map_err(|error| error.to_string())?;
-                let value = read_within(&value, left, deeper)?;
-                match read_key(&key)? {
-                    Key::Index(index) => drop(items.insert(index, value)),
-                    Key::Name(name) => {
-                        take(left, name.len())?;
-                        fields.insert(name, value);
-                    }
-                }
+    reader.read(value, MAX_DEPTH)
+}
+
+struct Reader<'a> {
+    most: usize,
+    left: usize,
+    budget: &'a Budget,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, bytes: usize) -> Result<(), String> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| match self.most {
+            MAX_RESULT => format!("the result is larger than {} MiB", MAX_RESULT >> 20),
+            most => format!("a pod template is larger than {} KiB", most >> 10),
+        })?;
+        Ok(())
+    }
+
+    fn read(&mut self, value: &mlua::Value, depth: usize) -> Result<Tree, String> {
+        self.take(4)?;
+        match value {
+            mlua::Value::Nil => Ok(Tree::Nil),
+            mlua::Value::Boolean(value) => Ok(Tree::Boolean(*value)),
+            #[allow(clippy::cast_precision_loss, reason = "Lua 5.1 has floats alone")]
+            mlua::Value::Integer(number) => Ok(Tree::Number(*number as f64)),
+            mlua::Value::Number(number) => Ok(Tree::Number(*number)),
+            mlua::Value::String(text) => {
+                let bytes = text.as_bytes();
+                self.take(bytes.len())?;
+                Ok(Tree::Text(String::from_utf8_lossy(&bytes).into_owned()))
             }
-            match (items.is_empty(), fields.is_empty()) {
-                (true, true) => Ok(Tree::Empty),
-                (true, false) => Ok(Tree::Object(fields)),
-                (false, true) if items.last_key_value().map(|(last, _)| *last) == Some(items.len() as u64) => {
-                    Ok(Tree::List(items.into_values().collect()))
-                }
-                (false, true) => Err("a list in the result has holes".to_owned()),
-                (false, false) => Err("a table in the result has both numbers and names as keys".to_owned()),
+            mlua::Value::Table(table) => {
+                let deeper = depth
+                    .checked_sub(1)
+                    .ok_or_else(|| format!("the result is deeper than {MAX_DEPTH}; does a table contain itself?"))?;
+                self.read_table(table, deeper)
+            }
+            other => Err(format!("the result contains a {}", other.type_name())),
+        }
+    }
+
+    fn read_table(&mut self, table: &mlua::Table, depth: usize) -> Result<Tree, String> {
+        self.budget
+            .spend_and_look(1)
+            .map_err(|exhausted| exhausted.to_string())?;
+        let (mut items, mut fields) = (BTreeMap::new(), BTreeMap::new());
+        for entry in table.pairs::<mlua::Value, mlua::Value>() {
+            let (key, value) = entry.map_err(|error| error.to_string())?;
+            let value = self.read(&value, depth)?;
+            if let mlua::Value::String(name) = &key {
+                self.take(name.as_bytes().len())?;
+            }
+            match read_key(&key)? {
+                Key::Index(index) => drop(items.insert(index, value)),
+                Key::Name(name) => drop(fields.insert(name, value)),
             }
         }
-        other => Err(format!("the result contains a {}", other.type_name())),
+        match (items.is_empty(), fields.is_empty()) {
+            (true, true) => Ok(Tree::Empty),
+            (true, false) => Ok(Tree::Object(fields)),
+            (false, true) if items.last_key_value().map(|(last, _)| *last) == Some(items.len() as u64) => {
+                Ok(Tree::List(items.into_values().collect()))
+            }
+            (false, true) => Err("a list in the result has holes".to_owned()),
+            (false, false) => Err("a table in the result has both numbers and names as keys".to_owned()),
+        }
     }
 }
 
@@ -166,10 +195,17 @@ fn read_key(key: &mlua::Value) -> Result<Key, String> {
 /// The objects that were given to a script, as far as they say what it gives back.
 #[derive(Debug, Default)]
 pub struct References {
-    empty_lists: BTreeSet<String>,
-    empty_objects: BTreeSet<String>,
+    top: Place,
     /// Whole numbers that a float does not hold, by the float that they become; nothing where two become the same.
     large: BTreeMap<u64, Option<Number>>,
+}
+
+/// What is known of a place in the objects; all items of a list are one place. A tree, not paths: names may be long.
+#[derive(Debug, Default)]
+struct Place {
+    has_empty_list: bool,
+    has_empty_object: bool,
+    fields: BTreeMap<String, Place>,
 }
 
 impl References {
@@ -177,28 +213,31 @@ impl References {
     pub fn of<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut references = Self::default();
         for object in objects {
-            references.learn(object, "");
+            references.top.learn(object, &mut references.large);
         }
         references
     }
+}
 
-    fn learn(&mut self, value: &Value, path: &str) {
+impl Place {
+    fn learn(&mut self, value: &Value, large: &mut BTreeMap<u64, Option<Number>>) {
         match value {
-            Value::Array(items) if items.is_empty() => drop(self.empty_lists.insert(path.to_owned())),
-            Value::Array(items) => items.iter().for_each(|item| self.learn(item, path)),
-            Value::Object(fields) if fields.is_empty() => drop(self.empty_objects.insert(path.to_owned())),
+            Value::Array(items) if items.is_empty() => self.has_empty_list = true,
+            Value::Array(items) => items.iter().for_each(|item| self.learn(item, large)),
+            Value::Object(fields) if fields.is_empty() => self.has_empty_object = true,
             Value::Object(fields) => {
                 for (name, field) in fields {
-                    self.learn(field, &under(path, name));
+                    let mut below = self.fields.remove(name).unwrap_or_default();
+                    below.learn(field, large);
+                    if below.tells() {
+                        self.fields.insert(name.clone(), below);
+                    }
                 }
             }
             Value::Number(number) => {
-                let large = number.as_i64().map(i64::unsigned_abs).or(number.as_u64());
-                if let (Some(_), Some(float)) = (large.filter(|size| *size > EXACT), number.as_f64()) {
-                    let known = self
-                        .large
-                        .entry(float.to_bits())
-                        .or_insert_with(|| Some(number.clone()));
+                let size = number.as_i64().map(i64::unsigned_abs).or(number.as_u64());
+                if let (Some(_), Some(float)) = (size.filter(|size| *size > EXACT), number.as_f64()) {
+                    let known = large.entry(float.to_bits()).or_insert_with(|| Some(number.clone()));
                     if known.as_ref() != Some(number) {
                         *known = None;
                     }
@@ -207,16 +246,15 @@ impl References {
             _ => {}
         }
     }
-}
 
-fn under(path: &str, name: &str) -> String {
-    // A name cannot contain this character in JSON paths of objects that the API server takes.
-    format!("{path}\u{0}{name}")
+    fn tells(&self) -> bool {
+        self.has_empty_list || self.has_empty_object || !self.fields.is_empty()
+    }
 }
 
 /// What a script gave back as JSON. At the top an empty table is an object.
 pub fn json(tree: Tree, references: &References) -> Result<Value, String> {
-    Ok(json_at(tree, references, "", Parent::None)?.unwrap_or(Value::Object(Map::new())))
+    Ok(json_at(tree, references, Some(&references.top), Parent::None)?.unwrap_or(Value::Object(Map::new())))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -226,29 +264,34 @@ enum Parent {
     Object,
 }
 
-fn json_at(tree: Tree, references: &References, path: &str, parent: Parent) -> Result<Option<Value>, String> {
+fn json_at(
+    tree: Tree,
+    references: &References,
+    place: Option<&Place>,
+    parent: Parent,
+) -> Result<Option<Value>, String> {
     Ok(Some(match tree {
         Tree::Nil => Value::Null,
         Tree::Boolean(value) => Value::Bool(value),
         Tree::Number(number) => Value::Number(json_number(number, references)?),
         Tree::Text(text) => Value::String(text),
-        Tree::Empty if references.empty_objects.contains(path) => Value::Object(Map::new()),
-        Tree::Empty if references.empty_lists.contains(path) => Value::Array(Vec::new()),
+        Tree::Empty if place.is_some_and(|place| place.has_empty_object) => Value::Object(Map::new()),
+        Tree::Empty if place.is_some_and(|place| place.has_empty_list) => Value::Array(Vec::new()),
         // Left out, an item of a list would change the places of the others.
         Tree::Empty if parent == Parent::List => Value::Object(Map::new()),
         Tree::Empty => return Ok(None),
         Tree::List(items) => {
             let mut list = Vec::with_capacity(items.len());
             for item in items {
-                list.extend(json_at(item, references, path, Parent::List)?);
+                list.extend(json_at(item, references, place, Parent::List)?);
             }
             Value::Array(list)
         }
         Tree::Object(entries) => {
             let mut fields = Map::new();
             for (name, entry) in entries {
-                let below = under(path, &name);
-                if let Some(value) = json_at(entry, references, &below, Parent::Object)? {
+                let below = place.and_then(|place| place.fields.get(&name));
+                if let Some(value) = json_at(entry, references, below, Parent::Object)? {
                     fields.insert(name, value);
                 }
             }

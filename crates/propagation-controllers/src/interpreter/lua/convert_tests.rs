@@ -8,11 +8,12 @@ use super::*;
 
 fn there_and_back(value: &Value, references: &References) -> Value {
     let lua = Lua::new();
-    json(read(&to_lua(&lua, value).unwrap()).unwrap(), references).unwrap()
+    let value = to_lua(&lua, value).unwrap();
+    json(read(&value, &Budget::new()).unwrap(), references).unwrap()
 }
 
 fn of_script(script: &str) -> Result<Tree, String> {
-    read(&Lua::new().load(script).eval().unwrap())
+    read(&Lua::new().load(script).eval().unwrap(), &Budget::new())
 }
 
 #[rstest]
@@ -92,6 +93,22 @@ fn a_number_that_json_has_not_is_an_error() {
         let error = json(of_script(script).unwrap(), &References::default()).unwrap_err();
         assert!(error.contains("JSON has no word for"), "{error}");
     }
+}
+
+// With a path for each place this copies a hundred gigabytes.
+#[test]
+fn long_names_over_many_fields_are_read_at_once() {
+    let script = "local o = {} for i = 1, 1e5 do o[string.format('%x', i)] = 1 end return {[string.rep('a', 1e6)] = o}";
+    let began = std::time::Instant::now();
+    let value = json(of_script(script).unwrap(), &References::default()).unwrap();
+    let references = References::of([&value]);
+    assert_eq!(there_and_back(&value, &references), value);
+    // Far above what it takes.
+    assert!(
+        began.elapsed() < std::time::Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

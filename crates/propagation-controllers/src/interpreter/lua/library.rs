@@ -9,9 +9,10 @@ use jiff::tz::TimeZone;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use mlua::{IntoLua, Lua, LuaString, MultiValue, Table, Value};
 
-use super::budget::{Budget, MEMORY};
+use super::budget::Budget;
 use super::convert::{self, References};
 use super::pattern::{self, Caught, Found, steps_of};
+use super::text::Text;
 use crate::interpreter::{dependencies, replicas};
 use crate::quantity;
 
@@ -35,9 +36,22 @@ pub fn native(lua: &Lua, budget: &Arc<Budget>, now: &Arc<AtomicI64>) -> mlua::Re
     texts(lua, &native, budget)?;
     native.set("os", time(lua, now)?)?;
     native.set("stubs", stubs(lua)?)?;
-    native.set("require", lua.create_function(require)?)?;
+    let of = budget.clone();
+    native.set(
+        "require",
+        lua.create_function(move |lua, name| require(lua, name, &of))?,
+    )?;
     Ok(native)
 }
+
+/// Bytes of a quantity.
+const MAX_QUANTITY: usize = 64;
+/// Bytes of a name, as in Kubernetes.
+const MAX_NAME: usize = 253;
+/// Bytes of a format for `os.date`.
+const MAX_DATE_FORMAT: usize = 256;
+/// Size of a pod template that `kube` takes, in bytes: as a typed object it takes a hundred times its size.
+const MAX_POD_TEMPLATE: usize = 256 << 10;
 
 /// Functions of Lua that scripts do not have: calling one is an error that says so.
 const NOT_THERE: [&str; 14] = [
@@ -70,9 +84,9 @@ fn stubs(lua: &Lua) -> mlua::Result<Table> {
     Ok(stubs)
 }
 
-fn require(lua: &Lua, name: Value) -> mlua::Result<Table> {
+fn require(lua: &Lua, name: Value, budget: &Arc<Budget>) -> mlua::Result<Table> {
     match name {
-        Value::String(module) if *module.as_bytes() == b"kube"[..] => kube(lua),
+        Value::String(module) if *module.as_bytes() == b"kube"[..] => kube(lua, budget),
         other => {
             let name = other.to_string()?;
             Err(mlua::Error::runtime(format!(
@@ -100,6 +114,7 @@ fn texts(lua: &Lua, native: &Table, budget: &Arc<Budget>) -> mlua::Result<()> {
             return MultiValue::from_lua_nil();
         };
         let is_plain = !matches!(plain, Value::Nil | Value::Boolean(false));
+        of.spend(steps_of(sought.len())).map_err(mlua::Error::external)?;
         if is_plain || !sought.iter().any(|byte| b"^$*+?.([%-".contains(byte)) {
             let place = plain_search(&text[from..], &sought, &of)?;
             return place.map_or_else(MultiValue::from_lua_nil, |place| {
@@ -242,29 +257,35 @@ fn replaced(
         Some((b'^', rest)) => (rest, true),
         _ => (&sought[..], false),
     };
-    let (mut result, mut times, mut at) = (Vec::new(), 0.0, 0);
+    let (mut result, mut times, mut at) = (Text::new(budget), 0.0, 0);
     while times < most {
         let found = pattern::match_at(&text, sought, at, budget).map_err(mlua::Error::external)?;
         let empty = found.as_ref().is_none_or(|found| found.end == at);
         if let Some(found) = &found {
             times += 1.0;
-            append(lua, &mut result, &text, found, by)?;
+            append(lua, &mut result, &text, found, by, budget)?;
             at = found.end;
         }
         if empty {
-            result.extend(text.get(at));
+            result.push(text.get(at..=at).unwrap_or_default())?;
             at += 1;
         }
         if at > text.len() || anchored {
             break;
         }
     }
-    result.extend_from_slice(text.get(at..).unwrap_or_default());
-    Ok((lua.create_string(&result)?, times))
+    result.push(text.get(at..).unwrap_or_default())?;
+    Ok((lua.create_string(result.bytes())?, times))
 }
 
-fn append(lua: &Lua, result: &mut Vec<u8>, text: &[u8], found: &Found, by: &Value) -> mlua::Result<()> {
-    let whole = &text[found.start..found.end];
+fn append(
+    lua: &Lua,
+    result: &mut Text<'_>,
+    text: &[u8],
+    found: &Found,
+    by: &Value,
+    budget: &Budget,
+) -> mlua::Result<()> {
     let first = || -> mlua::Result<Value> {
         let mut caught = caught_or_whole(lua, text, found)?;
         Ok(caught.pop_front().unwrap_or(Value::Nil))
@@ -275,8 +296,7 @@ fn append(lua: &Lua, result: &mut Vec<u8>, text: &[u8], found: &Found, by: &Valu
         Value::String(_) | Value::Number(_) | Value::Integer(_) => {
             let template = lua.coerce_string(by.clone())?;
             let template = template.as_ref().map(LuaString::as_bytes);
-            expand(lua, result, text, found, template.as_deref().unwrap_or_default())?;
-            return within_memory(result);
+            return expand(result, text, found, template.as_deref().unwrap_or_default(), budget);
         }
         other => {
             let problem = format!(
@@ -287,53 +307,51 @@ fn append(lua: &Lua, result: &mut Vec<u8>, text: &[u8], found: &Found, by: &Valu
         }
     };
     match &new {
-        Value::Nil | Value::Boolean(false) => result.extend_from_slice(whole),
-        Value::String(_) | Value::Number(_) | Value::Integer(_) => {
-            if let Some(new) = lua.coerce_string(new)? {
-                result.extend_from_slice(&new.as_bytes());
-            }
-        }
-        other => {
-            return Err(mlua::Error::runtime(format!(
-                "invalid replacement value (a {})",
-                other.type_name()
-            )));
-        }
+        Value::Nil | Value::Boolean(false) => result.push(&text[found.start..found.end]),
+        Value::String(_) | Value::Number(_) | Value::Integer(_) => match lua.coerce_string(new)? {
+            Some(new) => result.push(&new.as_bytes()),
+            None => Ok(()),
+        },
+        other => Err(mlua::Error::runtime(format!(
+            "invalid replacement value (a {})",
+            other.type_name()
+        ))),
     }
-    within_memory(result)
 }
 
 /// `%1` is what the first parentheses have caught, `%0` all, `%%` a percent sign.
-fn expand(lua: &Lua, result: &mut Vec<u8>, text: &[u8], found: &Found, template: &[u8]) -> mlua::Result<()> {
-    let mut bytes = template.iter();
-    while let Some(byte) = bytes.next() {
-        if *byte != b'%' {
-            result.push(*byte);
-            continue;
-        }
-        match bytes.next() {
-            Some(b'0') => result.extend_from_slice(&text[found.start..found.end]),
-            Some(digit) if digit.is_ascii_digit() => {
-                let index = usize::from(digit - b'1');
-                let caught = found.captures.get(index).copied();
-                let whole = (index == 0).then_some(Caught::Bytes(found.start, found.end));
-                let caught = caught
-                    .or(whole)
-                    .ok_or_else(|| mlua::Error::runtime("invalid capture index"))?;
-                if let Some(caught) = lua.coerce_string(caught_value(lua, text, caught)?)? {
-                    result.extend_from_slice(&caught.as_bytes());
-                }
+fn expand(result: &mut Text<'_>, text: &[u8], found: &Found, template: &[u8], budget: &Budget) -> mlua::Result<()> {
+    // Also what adds nothing takes its time.
+    let spend = |steps: u64| budget.spend(steps).map_err(mlua::Error::external);
+    spend(steps_of(template.len()))?;
+    let mut parts = template.split(|byte| *byte == b'%');
+    result.push(parts.next().unwrap_or_default())?;
+    while let Some(part) = parts.next() {
+        spend(1)?;
+        let Some((escaped, literal)) = part.split_first() else {
+            // Two percent signs, or one at the end.
+            if let Some(literal) = parts.next() {
+                result.push(b"%")?;
+                result.push(literal)?;
             }
-            other => result.extend(other),
+            continue;
+        };
+        let caught = match escaped {
+            b'0' => Some(Caught::Bytes(found.start, found.end)),
+            digit if digit.is_ascii_digit() => {
+                let index = usize::from(digit - b'1');
+                let whole = (index == 0).then_some(Caught::Bytes(found.start, found.end));
+                let caught = found.captures.get(index).copied().or(whole);
+                Some(caught.ok_or_else(|| mlua::Error::runtime("invalid capture index"))?)
+            }
+            _ => None,
+        };
+        match caught {
+            Some(Caught::Bytes(from, to)) => result.push(&text[from..to])?,
+            Some(Caught::Position(place)) => result.push((place + 1).to_string().as_bytes())?,
+            None => result.push(&[*escaped])?,
         }
-    }
-    Ok(())
-}
-
-/// What grows outside of the machine is bounded as what grows inside.
-fn within_memory(result: &[u8]) -> mlua::Result<()> {
-    if result.len() > MEMORY / 4 {
-        return Err(mlua::Error::MemoryError("a text is too long".to_owned()));
+        result.push(literal)?;
     }
     Ok(())
 }
@@ -348,7 +366,7 @@ fn time(lua: &Lua, now: &Arc<AtomicI64>) -> mlua::Result<Table> {
     };
     os.set("time", lua.create_function(time)?)?;
     let clock = now.clone();
-    let date = move |lua: &Lua, (format, at): (Option<String>, Option<f64>)| {
+    let date = move |lua: &Lua, (format, at): (Option<LuaString>, Option<f64>)| {
         #[allow(
             clippy::cast_possible_truncation,
             reason = "a time that does not fit is refused below"
@@ -356,7 +374,10 @@ fn time(lua: &Lua, now: &Arc<AtomicI64>) -> mlua::Result<Table> {
         let at = at.map_or(clock.load(Ordering::Relaxed), |at| at as i64);
         let at = Timestamp::from_second(at).map_err(mlua::Error::external)?;
         let at = at.to_zoned(TimeZone::UTC).datetime();
-        let format = format.unwrap_or_else(|| "%c".to_owned());
+        let format = match &format {
+            Some(format) => short(format, MAX_DATE_FORMAT, "a format of a date")?,
+            None => "%c".to_owned(),
+        };
         let format = format.strip_prefix('!').unwrap_or(&format);
         if format.starts_with("*t") {
             return fields_of(lua, at).map(Value::Table);
@@ -417,12 +438,13 @@ fn fields_of(lua: &Lua, at: DateTime) -> mlua::Result<Table> {
 }
 
 /// The module `kube`, with stock's functions.
-fn kube(lua: &Lua) -> mlua::Result<Table> {
+fn kube(lua: &Lua, budget: &Arc<Budget>) -> mlua::Result<Table> {
     let kube = lua.create_table()?;
+    let of = budget.clone();
     kube.set(
         "accuratePodRequirements",
-        lua.create_function(|lua, template: Table| {
-            let template = pod_template(template)?;
+        lua.create_function(move |lua, template: Table| {
+            let template = pod_template(template, &of)?;
             let requirements = match &template.spec {
                 Some(spec) => replicas::requirements_of(spec).map_err(mlua::Error::runtime)?,
                 None => None,
@@ -431,40 +453,64 @@ fn kube(lua: &Lua) -> mlua::Result<Table> {
             convert::to_lua(lua, &requirements)
         })?,
     )?;
+    let of = budget.clone();
     kube.set(
         "getPodDependencies",
-        lua.create_function(|lua, (template, namespace): (Table, Option<String>)| {
-            let template = pod_template(template)?;
-            let namespace = namespace.as_deref().unwrap_or("default");
+        lua.create_function(move |lua, (template, namespace): (Table, Option<LuaString>)| {
+            // Each reference has it.
+            let namespace = match &namespace {
+                Some(namespace) => short(namespace, MAX_NAME, "a namespace")?,
+                None => "default".to_owned(),
+            };
+            let template = pod_template(template, &of)?;
             let found = template
                 .spec
-                .map(|spec| dependencies::of_pod(&spec, namespace, &[].into()));
+                .map(|spec| dependencies::of_pod(&spec, &namespace, &[].into()));
             let found = serde_json::to_value(found.unwrap_or_default()).map_err(mlua::Error::external)?;
             convert::to_lua(lua, &found)
         })?,
     )?;
     kube.set(
         "resourceAdd",
-        lua.create_function(|_, all: mlua::Variadic<Option<String>>| {
+        // The values as they are: the same long text may be given a thousand times.
+        lua.create_function(|lua, all: MultiValue| {
             let mut sum = quantity::Amount::default();
-            for text in all.iter().flatten() {
-                sum = sum.plus(quantity::parse(text).map_err(mlua::Error::runtime)?);
+            for value in all.iter().filter(|value| !value.is_nil()) {
+                sum = sum.plus(amount(lua, value)?);
             }
             Ok(sum.to_string())
         })?,
     )?;
     kube.set(
         "getResourceQuantity",
-        lua.create_function(|_, text: Option<String>| {
-            let amount = quantity::parse(text.as_deref().unwrap_or("0")).map_err(mlua::Error::runtime)?;
-            Ok(amount.as_f64())
+        lua.create_function(|lua, value: Value| match value {
+            Value::Nil => Ok(0.0),
+            value => Ok(amount(lua, &value)?.as_f64()),
         })?,
     )?;
     Ok(kube)
 }
 
-fn pod_template(table: Table) -> mlua::Result<PodTemplateSpec> {
-    let json = convert::read(&Value::Table(table)).and_then(|tree| convert::json(tree, &References::default()));
+fn pod_template(table: Table, budget: &Budget) -> mlua::Result<PodTemplateSpec> {
+    let tree = convert::read_within(&Value::Table(table), MAX_POD_TEMPLATE, budget);
+    let json = tree.and_then(|tree| convert::json(tree, &References::default()));
     let json = json.map_err(mlua::Error::runtime)?;
     serde_json::from_value(json).map_err(|error| mlua::Error::runtime(format!("no pod template: {error}")))
+}
+
+fn amount(lua: &Lua, value: &Value) -> mlua::Result<quantity::Amount> {
+    let Some(text) = lua.coerce_string(value.clone())? else {
+        return Err(mlua::Error::runtime(format!("a {} is no quantity", value.type_name())));
+    };
+    quantity::parse(&short(&text, MAX_QUANTITY, "a quantity")?).map_err(mlua::Error::runtime)
+}
+
+/// A text that is to be copied, which is not done with one that is longer than `most` bytes.
+fn short(text: &LuaString, most: usize, what: &str) -> mlua::Result<String> {
+    let length = text.as_bytes().len();
+    if length > most {
+        let problem = format!("{what} has at most {most} bytes, not {length}");
+        return Err(mlua::Error::runtime(problem));
+    }
+    Ok(text.to_str()?.to_owned())
 }

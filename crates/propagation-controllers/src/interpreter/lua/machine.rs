@@ -15,6 +15,9 @@ use super::{CHUNK, ScriptError, library};
 /// Memory that a machine may keep between calls, in bytes; one that has more is not used again.
 const KEPT_MEMORY: usize = 1 << 20;
 
+/// What is said where a script of stock jumps.
+const NO_GOTO: &str = "; goto and its labels are not there: Lua 5.1 has none";
+
 /// What a script is called with.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument<'a> {
@@ -39,7 +42,13 @@ impl Machine {
     /// Loads the script; does not run it yet.
     pub fn load(script: &str) -> Result<Self, ScriptError> {
         let budget = Arc::new(Budget::new());
-        Self::build(script, budget.clone()).map_err(|error| ScriptError::of(&error, &budget))
+        Self::build(script, budget.clone()).map_err(|error| {
+            let mut told = ScriptError::of(&error, &budget);
+            if matches!(error, mlua::Error::SyntaxError { .. }) && has_goto(script, told.line) {
+                told.problem.push_str(NO_GOTO);
+            }
+            told
+        })
     }
 
     fn build(script: &str, budget: Arc<Budget>) -> mlua::Result<Self> {
@@ -94,7 +103,11 @@ impl Machine {
             .map_err(|error| ScriptError::of(&error, &self.budget))?;
         let mut trees = Vec::with_capacity(results);
         for value in values.iter().take(results) {
-            trees.push(convert::read(value).map_err(ScriptError::plain)?);
+            let tree = convert::read(value, &self.budget);
+            trees.push(tree.map_err(|problem| ScriptError {
+                exhausted: self.budget.exhausted().is_some(),
+                ..ScriptError::plain(problem)
+            })?);
         }
         trees.resize(results, Tree::Nil);
         Ok(trees)
@@ -161,6 +174,15 @@ impl Machine {
         // Most of it is what the call has left behind.
         self.lua.gc_collect().is_ok() && self.lua.used_memory() <= KEPT_MEMORY
     }
+}
+
+/// Whether the line jumps, or is jumped to.
+fn has_goto(script: &str, line: Option<u32>) -> bool {
+    let row = line.and_then(|line| script.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?));
+    row.is_some_and(|row| {
+        let mut words = row.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        row.contains("::") || words.any(|word| word == "goto")
+    })
 }
 
 fn copied(lua: &Lua, table: &Table) -> mlua::Result<Table> {

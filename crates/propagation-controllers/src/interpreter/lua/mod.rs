@@ -7,11 +7,12 @@ mod budget;
 mod convert;
 mod library;
 mod machine;
+mod overruns;
 mod pattern;
+mod text;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 
 use self::budget::{Budget, MEMORY};
 use self::machine::Machine;
+use self::overruns::Overruns;
 
 pub use self::convert::{References, Tree, json};
 pub use self::machine::Argument;
@@ -30,10 +32,8 @@ const CHUNK: &str = "script";
 const KEPT_MACHINES: usize = 4;
 /// A script that takes more instructions than this leaves the threads that others wait for.
 const HEAVY: u64 = 200_000;
-/// So many calls in a row that spent their budget, and the script rests.
-const OVERRUNS: u32 = 3;
-/// How long a script rests that spends its budget at every call.
-const REST: Duration = Duration::from_secs(30);
+/// Bytes of an error's words: they stand in events and conditions, which have no room for more.
+const MAX_PROBLEM: usize = 1024;
 
 /// Why a script failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,7 +51,7 @@ impl ScriptError {
     fn plain(problem: impl Into<String>) -> Self {
         Self {
             line: None,
-            problem: problem.into(),
+            problem: shortened(problem.into()),
             exhausted: false,
         }
     }
@@ -71,11 +71,20 @@ impl ScriptError {
             problem: if out_of_memory {
                 format!("needs more than {} MiB of memory", MEMORY >> 20)
             } else {
-                problem
+                shortened(problem)
             },
             exhausted: out_of_memory,
         }
     }
+}
+
+/// The words as far as there is room for them.
+pub fn shortened(mut problem: String) -> String {
+    if problem.len() > MAX_PROBLEM {
+        problem.truncate(problem.floor_char_boundary(MAX_PROBLEM));
+        problem.push('…');
+    }
+    problem
 }
 
 /// The line and the words of an error, without the rest of Lua's account.
@@ -120,12 +129,6 @@ pub struct Script {
     checked: OnceLock<Result<(), ScriptError>>,
 }
 
-#[derive(Default)]
-struct Overruns {
-    in_a_row: u32,
-    rests_until: Option<Instant>,
-}
-
 impl Script {
     /// A script that has `function`. Nothing is run yet.
     pub fn new(source: impl Into<String>, function: &'static str) -> Self {
@@ -158,19 +161,32 @@ impl Script {
         self.checked.get_or_init(|| off_the_workers(try_it)).clone()
     }
 
-    /// Calls the script's function.
+    /// Calls the script's function for an object; `object` tells it from others.
     ///
     /// # Errors
     /// Why it failed: it does not load, has no such function, went wrong, or took more than it may.
-    pub fn call(&self, arguments: &[Argument<'_>], results: usize, now: Timestamp) -> Result<Vec<Tree>, ScriptError> {
-        self.rested()?;
+    pub fn call(
+        &self,
+        object: &str,
+        arguments: &[Argument<'_>],
+        results: usize,
+        now: Timestamp,
+    ) -> Result<Vec<Tree>, ScriptError> {
+        // Those who wait for other objects and kinds would wait for it.
+        if let Some(why) = self.overruns.lock().rests(object, Instant::now()) {
+            return Err(ScriptError {
+                exhausted: true,
+                ..ScriptError::plain(why)
+            });
+        }
         let call = || self.call_here(arguments, results, now);
         let outcome = if self.heavy.load(Ordering::Relaxed) {
             off_the_workers(call)
         } else {
             call()
         };
-        self.remember(outcome.as_ref().is_err_and(|error| error.exhausted));
+        let exhausted = outcome.as_ref().is_err_and(|error| error.exhausted);
+        self.overruns.lock().remember(object, exhausted, Instant::now());
         outcome
     }
 
@@ -195,37 +211,6 @@ impl Script {
         let mut idle = self.idle.lock();
         if idle.len() < KEPT_MACHINES {
             idle.push(machine);
-        }
-    }
-
-    /// A script that has spent its budget several times in a row is not asked for a while: those who wait for other
-    /// kinds would wait for it.
-    fn rested(&self) -> Result<(), ScriptError> {
-        let overruns = self.overruns.lock();
-        let rests = overruns.rests_until.filter(|until| *until > Instant::now());
-        if rests.is_none() {
-            return Ok(());
-        }
-        let problem = format!(
-            "took more than it may {} times in a row; it is tried again every {} s, and when it changes",
-            overruns.in_a_row,
-            REST.as_secs()
-        );
-        Err(ScriptError {
-            exhausted: true,
-            ..ScriptError::plain(problem)
-        })
-    }
-
-    fn remember(&self, exhausted: bool) {
-        let mut overruns = self.overruns.lock();
-        if !exhausted {
-            *overruns = Overruns::default();
-            return;
-        }
-        overruns.in_a_row += 1;
-        if overruns.in_a_row >= OVERRUNS {
-            overruns.rests_until = Some(Instant::now() + REST);
         }
     }
 }

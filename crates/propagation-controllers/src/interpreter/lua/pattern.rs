@@ -296,7 +296,10 @@ impl Matcher<'_> {
                 }
                 loop {
                     let missing = PatternError::Malformed("malformed pattern (missing ']')");
-                    let byte = self.pattern.get(next).ok_or(missing)?;
+                    let Some(byte) = self.pattern.get(next) else {
+                        self.budget.spend(steps_of(next - pattern))?;
+                        return Err(missing);
+                    };
                     next += 1;
                     if *byte == b'%' && next < self.pattern.len() {
                         next += 1;

@@ -3,7 +3,8 @@
 local native = ...
 local spend, exhausted, words = native.spend, native.exhausted, native.words
 local error, next, pairs, pcall, select, tonumber, type = error, next, pairs, pcall, select, tonumber, type
-local min, without = math.min, string.gsub
+local abs, min, without = math.abs, math.min, string.gsub
+local format, each = string.format, string.gmatch
 
 local function copy(from)
   local to = {}
@@ -27,7 +28,6 @@ local seen = {
   next = next,
   pairs = pairs,
   select = select,
-  tostring = tostring,
   type = type,
   unpack = unpack,
 }
@@ -44,6 +44,15 @@ function seen.tonumber(value, base)
   end
   return tonumber(value, base)
 end
+
+-- Whole numbers in full, as stock's machine has them: Lua's own writes 1e+14.
+local function shown(value)
+  if type(value) == "number" and value % 1 == 0 and abs(value) >= 1e14 and abs(value) < 2 ^ 63 then
+    return format("%d", value)
+  end
+  return tostring(value)
+end
+seen.tostring = shown
 
 local function packed(...)
   return { n = select("#", ...), ... }
@@ -127,6 +136,27 @@ function text.rep(subject, times)
   end
   spend(#subject * times / 8)
   return repeated(subject, times)
+end
+
+-- %s takes any value, as in stock's machine.
+function text.format(pattern, ...)
+  pattern = tostring(pattern)
+  spend(#pattern)
+  local given, at = packed(...), 0
+  for _, conversion in each(pattern, "%%([-+ #0-9.]*)(.)") do
+    if conversion ~= "%" then
+      at = at + 1
+    end
+    if conversion == "s" and at <= given.n then
+      given[at] = shown(given[at])
+    end
+  end
+  local ok, formatted = pcall(format, pattern, unpack(given, 1, given.n))
+  if not ok then
+    error((without(words(formatted), "'%?'", "'format'")), 2)
+  end
+  spend(#formatted / 8)
+  return formatted
 end
 
 -- Methods of texts go to the same functions.

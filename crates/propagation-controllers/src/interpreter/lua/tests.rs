@@ -13,7 +13,7 @@ fn now() -> Timestamp {
 /// Calls `F(object)` of the script.
 fn call(script: &str, object: Value) -> Result<Value, ScriptError> {
     let script = Script::new(script, "F");
-    let tree = script.call(&[Argument::Json(&object)], 1, now())?.remove(0);
+    let tree = script.call("shop/a", &[Argument::Json(&object)], 1, now())?.remove(0);
     json(tree, &References::of([&object])).map_err(ScriptError::plain)
 }
 
@@ -54,6 +54,9 @@ fn a_script_reads_and_changes_the_object() {
 #[case::upper("string.upper('abc') .. ('D'):lower()", json!("ABCd"))]
 #[case::repeats("('ab'):rep(3) .. string.rep('', 1e9)", json!("ababab"))]
 #[case::formats("string.format('%s-%d-%.2f', 'a', 3, 1.5)", json!("a-3-1.50"))]
+#[case::formats_what_is_no_text("('%s %s %%s %5s|%s'):format(nil, true, 'a', 1e15)", json!("nil true %s     a|1000000000000000"))]
+#[case::whole_numbers_in_full("tostring(1e15) .. tostring(-1e14) .. tostring(5) .. tostring(0.5)", json!("1000000000000000-10000000000000050.5"))]
+#[case::replaces_by_places("(string.gsub('abc', '()b', '%1%%%1%x'))", json!("a2%2xc"))]
 #[case::sorts("(function() local t = {3, 1, 2} table.sort(t) return t end)()", json!([1, 2, 3]))]
 #[case::sorts_by("(function() local t = {'b', 'a', 'c'} table.sort(t, function(x, y) return x > y end) return t end)()", json!(["c", "b", "a"]))]
 #[case::inserts("(function() local t = {'a', 'c'} table.insert(t, 2, 'b') table.insert(t, 'd') return table.concat(t) end)()", json!("abcd"))]
@@ -149,6 +152,26 @@ fn what_would_leave_the_sandbox_is_refused(#[case] expression: &str) {
     2,
     "bad argument #1 to 'insert' (table expected, got nil)"
 )]
+#[case::format(
+    "function F(o)\n  local s = string.format('%d', nil)\nend",
+    2,
+    "bad argument #2 to 'format' (number expected, got nil)"
+)]
+#[case::width(
+    "function F(o)\n  local s = string.format('%999999999s', 'a')\nend",
+    2,
+    "invalid format (width or precision too long)"
+)]
+#[case::goto_(
+    "function F(o)\n  for _, v in ipairs(o) do\n    if v then goto continue end\n    ::continue::\n  end\nend",
+    3,
+    "'=' expected near 'continue'; goto and its labels are not there: Lua 5.1 has none"
+)]
+#[case::label(
+    "function F(o)\n  ::again::\nend",
+    2,
+    "unexpected symbol near ':'; goto and its labels are not there: Lua 5.1 has none"
+)]
 #[case::module(
     "function F(o)\n  return require('http')\nend",
     2,
@@ -203,6 +226,19 @@ fn a_script_without_its_function(#[case] source: &str, #[case] problem: &str) {
 #[case::memory_by_doubling("function F(o) local s = 'a' while true do s = s .. s end end")]
 #[case::memory_caught("function F(o) while true do pcall(string.rep, 'a', 1e9) end end")]
 #[case::memory_in_gsub("function F(o) local s = string.rep('a', 1e6) return string.gsub(s, 'a', s) end")]
+// Half a terabyte, and as many steps without a byte.
+#[case::memory_in_a_replacement(
+    "function F(o) return string.gsub(string.rep('a', 1e6), '.+', string.rep('%0', 5e5)) end"
+)]
+#[case::replacements_by_nothing(
+    "function F(o) return string.gsub(string.rep('a', 1e6), '', string.rep('%0', 4e6)) end"
+)]
+#[case::replacements_in_each_other(
+    "function F(o) local s = string.rep('b', 4e6) local function f() return (string.gsub('ab', '.', function(c) if c == 'a' then return s end return f() end)) end return f() end"
+)]
+#[case::a_table_with_room_for_many_in_many_places(
+    "function F(o) local t, r = {}, {} for i = 1, 3e5 do t[i] = true end for i = 1, 3e5 do t[i] = nil end for i = 1, 3e5 do r[i] = t end return r end"
+)]
 #[case::recursion_caught("function F(o) local function f() return 1 + f() end while true do pcall(f) end end")]
 #[case::tail_calls("function F(o) local function f() return f() end return f() end")]
 fn what_never_ends_is_ended(#[case] source: &str) {
@@ -210,7 +246,11 @@ fn what_never_ends_is_ended(#[case] source: &str) {
     let error = call(source, json!({})).unwrap_err();
     assert!(error.exhausted, "{error}");
     // Far above the bound: this only tells that something ended it.
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < std::time::Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
 }
 
 #[rstest]
@@ -226,6 +266,27 @@ fn what_never_ends_is_ended(#[case] source: &str) {
 #[case::bytes(
     "function F(o) return string.byte(string.rep('a', 1e6), 1, -1) end",
     "string slice too long"
+)]
+#[case::one_long_text_many_times(
+    "function F(o) local s, t = string.rep('1', 4e6), {} for i = 1, 5000 do t[i] = s end return require('kube').resourceAdd(unpack(t)) end",
+    "a quantity has at most 64 bytes, not 4000000"
+)]
+#[case::a_long_namespace_for_many_references(
+    "function F(o) local p = {spec = {containers = {}, volumes = {}}} for i = 1, 3000 do p.spec.volumes[i] = {name = 'v', secret = {secretName = 's' .. i}} end return require('kube').getPodDependencies(p, string.rep('n', 4e6)) end",
+    "a namespace has at most 253 bytes, not 4000000"
+)]
+#[case::a_large_pod_template(
+    "function F(o) local p = {spec = {containers = {}}} for i = 1, 5e4 do p.spec.containers[i] = {name = 'c'} end return require('kube').accuratePodRequirements(p) end",
+    "a pod template is larger than 256 KiB"
+)]
+#[case::a_long_format_of_a_date(
+    "function F(o) return os.date(string.rep('%255Y', 1e6)) end",
+    "a format of a date has at most 256 bytes, not 5000000"
+)]
+#[case::joining_a_huge_range("function F(o) return table.concat({}, '', 1, 1e15) end", "instructions")]
+#[case::characters(
+    "function F(o) local t = {} for i = 1, 1e5 do t[i] = 65 end return string.char(unpack(t)) end",
+    "too many results to unpack"
 )]
 #[case::concat_of_tables(
     "function F(o) return table.concat({{}}) end",
@@ -247,7 +308,7 @@ fn one_object_leaves_nothing_for_the_next() {
     for _ in 0..3 {
         let object = json!({});
         assert_eq!(
-            script.call(&[Argument::Json(&object)], 1, now()).unwrap(),
+            script.call("shop/a", &[Argument::Json(&object)], 1, now()).unwrap(),
             [Tree::Number(2.0)]
         );
     }
@@ -258,9 +319,9 @@ fn one_object_leaves_nothing_for_the_next() {
 fn after_a_failure_the_next_object_is_read_as_ever() {
     let script = Script::new("function F(o) if o.bad then while true do end end return 1 end", "F");
     let (bad, good) = (json!({"bad": true}), json!({}));
-    assert!(script.call(&[Argument::Json(&bad)], 1, now()).is_err());
+    assert!(script.call("shop/a", &[Argument::Json(&bad)], 1, now()).is_err());
     assert_eq!(
-        script.call(&[Argument::Json(&good)], 1, now()).unwrap(),
+        script.call("shop/b", &[Argument::Json(&good)], 1, now()).unwrap(),
         [Tree::Number(1.0)]
     );
 }
@@ -271,7 +332,7 @@ async fn a_script_that_always_spends_its_budget_rests() {
     let object = json!({});
     let again = || {
         script
-            .call(&[Argument::Json(&object)], 1, now())
+            .call("shop/a", &[Argument::Json(&object)], 1, now())
             .unwrap_err()
             .to_string()
     };
@@ -286,9 +347,35 @@ async fn a_script_that_always_spends_its_budget_rests() {
         resting.starts_with("took more than it may 3 times in a row"),
         "{resting}"
     );
-    tokio::time::advance(REST).await;
+    tokio::time::advance(overruns::REST).await;
     assert!(again().contains("instructions"), "after its rest it is tried again");
     assert!(again().starts_with("took more than it may 4 times"));
+}
+
+// One object that is too much for a script made its whole kind Unknown.
+#[test]
+fn one_object_that_is_too_much_does_not_keep_the_script_from_others() {
+    let script = Script::new("function F(o) if o.bad then while true do end end return 1 end", "F");
+    let (bad, good) = (json!({"bad": true}), json!({}));
+    for _ in 0..5 {
+        assert!(
+            script
+                .call("large", &[Argument::Json(&bad)], 1, now())
+                .unwrap_err()
+                .exhausted
+        );
+    }
+    assert_eq!(
+        script.call("small", &[Argument::Json(&good)], 1, now()).unwrap(),
+        [Tree::Number(1.0)]
+    );
+}
+
+#[test]
+fn long_words_of_an_error_are_cut() {
+    let error = call("function F(o) error(string.rep('ü', 1e6), 0) end", json!({})).unwrap_err();
+    assert!(error.problem.len() < 1100, "{}", error.problem.len());
+    assert!(error.problem.ends_with("ü…"));
 }
 
 #[expect(
@@ -297,18 +384,29 @@ async fn a_script_that_always_spends_its_budget_rests() {
 )]
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_heavy_script_does_not_keep_the_workers_from_others() {
-    let script = std::sync::Arc::new(Script::new("function F(o) while true do end end", "F"));
+    let source = "function F(o) for i = 1, 1e6 do end return 1 end";
+    let script = std::sync::Arc::new(Script::new(source, "F"));
     script.heavy.store(true, Ordering::Relaxed);
-    let (sender, receiver) = tokio::sync::oneshot::channel::<()>();
+    let (has_begun, begun) = tokio::sync::oneshot::channel::<()>();
+    let is_seen = std::sync::Arc::new(AtomicBool::new(false));
+    let seen = is_seen.clone();
     let heavy = tokio::spawn(async move {
-        let _ = sender.send(());
+        let _ = has_begun.send(());
         let object = json!({});
-        script.call(&[Argument::Json(&object)], 1, now()).unwrap_err()
+        let mut calls = 0;
+        while calls < 200 && !seen.load(Ordering::Relaxed) {
+            script.call("shop/a", &[Argument::Json(&object)], 1, now()).unwrap();
+            calls += 1;
+        }
+        calls
     });
-    // The one worker is free for this while the script runs on.
-    receiver.await.unwrap();
-    tokio::spawn(async {}).await.unwrap();
-    assert!(heavy.await.unwrap().exhausted);
+    // The one worker is free for this while the script runs on: otherwise all of the calls come first.
+    let other = tokio::spawn(async move {
+        begun.await.unwrap();
+        is_seen.store(true, Ordering::Relaxed);
+    });
+    other.await.unwrap();
+    assert!(heavy.await.unwrap() < 200);
 }
 
 proptest! {
