@@ -76,6 +76,9 @@ pub mod annotation {
     pub const STAY: &str = "failover.karmada.io/stay";
     /// Ours, on a binding: since when a copy is unhealthy, per cluster, and its second home of `settled`.
     pub const HEALTH_CLOCK: &str = "failover.karmada.io/health-clock";
+    /// Ours, on a binding: the copies of its result that the scheduler has no place for and keeps until another one works, as
+    /// `cluster:replicas`, separated by commas.
+    pub const KEPT_COPIES: &str = "failover.karmada.io/kept-copies";
     /// Ours, on a Work: JSON of the labels that its object carries because a failover preserved them of the copy before it.
     pub const PRESERVED_LABELS: &str = "failover.karmada.io/preserved-labels";
     /// Ours, on the Lease of `clusterStatus`: names of the Push Clusters whose last completed probe is older than the

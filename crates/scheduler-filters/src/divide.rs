@@ -237,7 +237,8 @@ mod tests {
             let mut slow: BTreeMap<String, i32> = votes.keys().map(|name| (name.clone(), 0)).collect();
             for _ in 0..seats {
                 let next = slow.keys().cloned().max_by(|a, b| {
-                    priority(votes[a], slow[a], votes[b], slow[b])
+                    let weighed = |one: &String, other: &String| i64::from(2 * slow[other] + 1) * votes[one];
+                    weighed(a, b).cmp(&weighed(b, a))
                         .then(slow[b].cmp(&slow[a]))
                         .then(if tie == TieOrder::Ascending { b.cmp(a) } else { a.cmp(b) })
                 });

@@ -7,7 +7,8 @@
 //! each copy that is on its way out and not replaced yet, and keep the `minGroups` of its spread constraint without the
 //! faulty cluster; so of several failed clusters as many are left as there are candidates. The replicas of a workload that
 //! is Divided by fixed weights must all find a place, on new clusters or on those that remain; of one that is divided by
-//! room those that would leave.
+//! room those that would leave, together with those that have no place yet: the scheduler places all that is missing or
+//! nothing, so that a workload which waits for room to scale up cannot fail over before it has that, too.
 //!
 //! Where the room of clusters decides how replicas are divided (Aggregated, `dynamicWeight`) it counts whatever is
 //! checked: the scheduler would place nothing, and the replicas of the old copy would be missing once it goes.
@@ -237,6 +238,7 @@ fn after_eviction(binding: &Binding, leaving: &ClusterName) -> Binding {
     if after.spec.task(leaving).is_none() {
         after.spec.graceful_eviction_tasks.push(GracefulEvictionTask {
             from_cluster: leaving.to_string(),
+            clusters_before_failover: binding.spec.clusters.iter().map(|target| target.name.clone()).collect(),
             ..GracefulEvictionTask::default()
         });
     }
@@ -362,12 +364,20 @@ fn no_placement(question: &Question<'_>, failure: &Failure) -> Feasibility {
     let refusals = with_excluded(question, failure.refusals().cloned().unwrap_or_default());
     let why = match failure {
         Failure::NotEnough { available, wanted, .. } => {
-            let why = format!("{wanted} replicas want a place, and the other clusters have room for {available}");
+            let before = missing_before(question.binding);
+            let before = if before > 0 {
+                format!(" ({before} of these were missing before)")
+            } else {
+                String::new()
+            };
+            let why =
+                format!("{wanted} replicas want a place{before}, and the other clusters have room for {available}");
             let short = capacity::too_little(question, &refusals, *wanted);
             return Feasibility::no_room(refusals, &short, why);
         }
         Failure::NoClusterFit { .. } => format!("no other cluster can take it: {}", said(&refusals)),
         Failure::Spread { error, .. } => format!("{error}, not counting {}", question.leaving),
+        Failure::Groups(groups) => format!("{groups}, not counting {}", question.leaving),
         // Our scheduler would leave it without a place. Another one might not; who runs that one has to say so.
         Failure::Unsupported(Unsupported { what }) => format!(
             "{what} is a placement that the check before an eviction does not know, so that it cannot say where the workload \
@@ -381,8 +391,20 @@ fn no_placement(question: &Question<'_>, failure: &Failure) -> Feasibility {
     };
     Feasibility {
         rests_on,
+        recheck_at: failure.recheck_at(),
         ..Feasibility::no_target(refusals, why)
     }
+}
+
+/// Replicas that the present result of what is divided by room has no place for.
+fn missing_before(binding: &Binding) -> i64 {
+    let placed: i64 = binding
+        .spec
+        .clusters
+        .iter()
+        .map(|target| i64::from(target.replicas))
+        .sum();
+    i64::from(binding.replicas()) - placed
 }
 
 /// Adds those that the dry run left out of the fleet.

@@ -11,6 +11,9 @@
 //! the first by name. Where none is known to work, each that may run may be the last, and all of them stay. A cluster
 //! that is being deleted keeps the last copy as any other does.
 //!
+//! The result alone does not say which copies are kept: the scheduler notes them on the binding, and the next look chooses as
+//! if they were not there ([`note`]). Else they would count as replicas like any other, and what was chosen be undone for them.
+//!
 //! Not held by this, because a person said so: a cluster that does not exist or that the placement does not name any
 //! more (by its affinity, or that of any of its groups), and a workload of no replicas.
 //!
@@ -24,6 +27,7 @@ use std::fmt;
 
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
+use api_types::names::annotation;
 use api_types::placement::{ClusterAffinity, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
 use failover_core::affinity;
@@ -64,6 +68,39 @@ impl Kept {
         let parts: Vec<String> = self.instead.iter().map(|(name, why)| format!("{name} {why}")).collect();
         parts.join(", ")
     }
+}
+
+/// The annotation [`annotation::KEPT_COPIES`] of a binding on which these copies are kept; absent for none.
+#[must_use]
+pub fn note(kept: Option<&Kept>) -> Option<String> {
+    let targets = kept?.targets.iter();
+    let each = targets.map(|target| format!("{}:{}", target.name, target.replicas));
+    Some(each.collect::<Vec<_>>().join(","))
+}
+
+/// The annotation as it is stored.
+#[must_use]
+pub fn stored_note(binding: &Binding) -> Option<&str> {
+    let annotations = binding.metadata.annotations.as_ref()?;
+    annotations.get(annotation::KEPT_COPIES).map(String::as_str)
+}
+
+/// Whether an earlier look kept this target of the present result. Who has changed its replicas since took it for a target
+/// like any other.
+fn is_noted(note: &str, target: &TargetCluster) -> bool {
+    let mut noted = note.split(',').filter_map(|copy| copy.rsplit_once(':'));
+    noted.any(|(name, replicas)| name == target.name && replicas.parse() == Ok(target.replicas))
+}
+
+/// The binding without the copies that an earlier look kept; nothing where there are none.
+pub(crate) fn without_noted(binding: &Binding) -> Option<Binding> {
+    let note = stored_note(binding)?;
+    let is_kept = |target: &TargetCluster| is_noted(note, target);
+    binding.spec.clusters.iter().any(is_kept).then(|| {
+        let mut without = binding.clone();
+        without.spec.clusters.retain(|target| !is_kept(target));
+        without
+    })
 }
 
 /// The copies that have to stay beside `chosen`, what the schedule has places for.

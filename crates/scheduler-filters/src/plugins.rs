@@ -1,7 +1,7 @@
 //! The built-in plugins, one a file.
 
 mod api_enablement;
-mod cluster_affinity;
+pub(crate) mod cluster_affinity;
 mod cluster_eviction;
 mod cluster_locality;
 mod eviction_history;

@@ -1,10 +1,13 @@
 //! The scheduler as a function: filter, score, select, divide, over the groups of clusters in their order; and then
 //! whatever it was that chose, the last running copy stays until another one works ([`last_copy`]).
 
+mod failure;
+
 use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::placement::{ClusterAffinity, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, TargetCluster};
+use failover_core::graceful::mirrors::is_mirror;
 use jiff::Timestamp;
 
 use crate::available::{Available, Estimator};
@@ -15,10 +18,12 @@ use crate::fleet::Fleet;
 use crate::last_copy::{self, Kept};
 use crate::plugin::Plugins;
 use crate::request::{Refusal, Refusals, Request, Rules};
-use crate::select::{self, Candidate, Demand, SelectError};
+use crate::select::{self, Candidate, Demand};
 use crate::spread::{self, Spread};
 use crate::steps::Step;
-use crate::strategy::{self, Strategy, Unsupported};
+use crate::strategy::{self, Strategy};
+
+pub use failure::{Failure, NoGroup};
 
 /// What is scheduled, and with what.
 #[derive(Clone, Copy, Debug)]
@@ -60,82 +65,6 @@ pub struct Decision {
     pub affinity_name: Option<String>,
     /// The clusters that were refused in that group.
     pub refusals: Refusals,
-}
-
-/// No placement was found.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// No cluster passed the filters.
-    #[error("0/{clusters} clusters are available: {}.", if *clusters == 0 { "no cluster exists".to_owned() } else { refusals.histogram() })]
-    NoClusterFit {
-        /// Clusters of the fleet.
-        clusters: usize,
-        /// Why each was refused.
-        refusals: Refusals,
-    },
-    /// The spread constraint cannot be met by the clusters that fit.
-    #[error("{error}")]
-    Spread {
-        /// How it is missed.
-        error: SelectError,
-        /// Why the other clusters were refused.
-        refusals: Refusals,
-    },
-    /// The clusters that were chosen have too little room for the replicas that want a place.
-    #[error("Clusters available replicas {available} are not enough to schedule.")]
-    NotEnough {
-        /// Replicas that they have room for.
-        available: i64,
-        /// Replicas that want a place.
-        wanted: i64,
-        /// Why the other clusters were refused.
-        refusals: Refusals,
-    },
-    /// The placement asks for something that this version does not do.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
-}
-
-impl Failure {
-    /// The reason of the condition `Scheduled`, one of stock's.
-    #[must_use]
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::NoClusterFit { .. } => "NoClusterFit",
-            Self::NotEnough { .. } => "Unschedulable",
-            Self::Spread { .. } | Self::Unsupported(_) => "SchedulerError",
-        }
-    }
-
-    /// Why clusters were refused.
-    #[must_use]
-    pub fn refusals(&self) -> Option<&Refusals> {
-        match self {
-            Self::NoClusterFit { refusals, .. } | Self::Spread { refusals, .. } | Self::NotEnough { refusals, .. } => {
-                Some(refusals)
-            }
-            Self::Unsupported(_) => None,
-        }
-    }
-
-    /// Whether more room on a cluster could end it.
-    #[must_use]
-    pub fn wants_room(&self) -> bool {
-        matches!(
-            self,
-            Self::NotEnough { .. }
-                | Self::Spread {
-                    error: SelectError::NoRoom { .. },
-                    ..
-                }
-        )
-    }
-
-    /// When a refusal ends by itself, so that it is worth looking again.
-    #[must_use]
-    pub fn recheck_at(&self) -> Option<Timestamp> {
-        self.refusals()?.ends_at()
-    }
 }
 
 impl<'a> Scheduling<'a> {
@@ -193,10 +122,11 @@ pub(crate) fn passes(scheduling: &Scheduling<'_>, cluster: &ClusterName) -> Resu
 /// Places a binding.
 ///
 /// Ordered groups (`clusterAffinities`) are tried from the one in use on; the first that fits counts. What the present
-/// result holds beside that goes, but for the last running copy.
+/// result holds beside that goes, but for the last running copy. A copy that an earlier look kept so counts as one that is
+/// not there, unless all is divided anew or nothing is found without it.
 ///
 /// # Errors
-/// [`Failure`] of the first group that was tried, when none fits.
+/// [`Failure`] of the groups that were tried, when none fits.
 pub fn schedule(scheduling: &Scheduling<'_>) -> Result<Decision, Failure> {
     schedule_in_steps(scheduling, &mut |_| {})
 }
@@ -208,7 +138,18 @@ pub fn schedule(scheduling: &Scheduling<'_>) -> Result<Decision, Failure> {
 pub fn schedule_in_steps(scheduling: &Scheduling<'_>, ended: &mut dyn FnMut(Step)) -> Result<Decision, Failure> {
     let anywhere = Placement::default();
     let placement = scheduling.binding.spec.placement.as_ref().unwrap_or(&anywhere);
-    let mut decision = chosen(scheduling, placement, ended)?;
+    let without_kept = match scheduling.mode() {
+        Mode::Steady => last_copy::without_noted(scheduling.binding),
+        Mode::Fresh => None,
+    };
+    let stands = without_kept.as_ref().and_then(|binding| {
+        let scheduling = Scheduling { binding, ..*scheduling };
+        chosen(&scheduling, placement, ended).ok()
+    });
+    let mut decision = match stands {
+        Some(decision) => decision,
+        None => chosen(scheduling, placement, ended)?,
+    };
     decision.kept = last_copy::kept(scheduling, placement, &decision.clusters);
     if let Some(kept) = &decision.kept {
         decision.clusters.extend(kept.targets.iter().cloned());
@@ -229,7 +170,7 @@ fn chosen(
         return one_group(scheduling, placement, strategy, affinity, ended);
     }
     let first = first_group(scheduling, placement);
-    let mut failure = None;
+    let mut failures = Vec::new();
     for term in &placement.cluster_affinities[first..] {
         match one_group(scheduling, placement, strategy, Some(&term.cluster_affinity), ended) {
             Ok(decision) => {
@@ -238,10 +179,12 @@ fn chosen(
                     ..decision
                 });
             }
-            Err(later) => failure = failure.or(Some(later)),
+            // What is not supported is so whatever the group.
+            Err(failure @ Failure::Unsupported(_)) => return Err(failure),
+            Err(failure) => failures.push((term.affinity_name.clone(), failure)),
         }
     }
-    Err(failure.unwrap_or_else(|| Failure::NoClusterFit {
+    Err(NoGroup::of(failures).unwrap_or_else(|| Failure::NoClusterFit {
         clusters: scheduling.fleet.len(),
         refusals: Refusals::default(),
     }))
@@ -316,7 +259,8 @@ fn one_group(
     };
     let candidates = candidates.collect();
     ended(Step::Score);
-    let chosen = select::select(candidates, spread, demand, scheduling.mode());
+    let copies = copies_before(binding);
+    let chosen = select::select(candidates, spread, demand, copies, scheduling.mode());
     ended(Step::Select);
     let chosen = match chosen {
         Ok(chosen) => chosen,
@@ -337,6 +281,16 @@ fn one_group(
             refusals,
         }),
     }
+}
+
+/// The clusters that the result held before the copies left it that are on their way out.
+fn copies_before(binding: &Binding) -> usize {
+    let tasks = binding.spec.graceful_eviction_tasks.iter();
+    let of_failover = tasks.filter(|task| !is_mirror(task));
+    of_failover
+        .map(|task| task.clusters_before_failover.len())
+        .max()
+        .unwrap_or(0)
 }
 
 fn assign(

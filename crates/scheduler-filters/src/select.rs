@@ -4,6 +4,9 @@
 //! constraint all are chosen. By cluster the first `maxGroups` are; replicas that are divided must have room on them, and
 //! from the last on each gives way to the one outside that holds the most, until they have. Duplicated asks for no room. By
 //! region: `select/regions.rs`.
+//!
+//! Ours, unless a person asked for a fresh placement: who runs it comes before who does not, whatever the scores, and gives
+//! way to nobody. So neither a score nor a lack of room moves what runs past the eviction queue.
 
 mod paths;
 mod regions;
@@ -88,7 +91,8 @@ pub enum SelectError {
     },
 }
 
-/// The clusters chosen, the better ones first.
+/// The clusters chosen, the better ones first. `copies` is how many clusters the workload had before some failed: what is
+/// Duplicated over regions is to have as many again, as far as its maximum allows.
 ///
 /// # Errors
 /// [`SelectError`] when the spread constraints cannot be met.
@@ -96,25 +100,29 @@ pub fn select<'a>(
     mut candidates: Vec<Candidate<'a>>,
     spread: Spread,
     demand: Demand,
+    copies: usize,
     mode: Mode,
 ) -> Result<Vec<Candidate<'a>>, SelectError> {
-    candidates.sort_by(better_first);
+    candidates.sort_by(|a, b| better_first(a, b, mode));
     match spread {
         Spread::Everywhere => Ok(candidates),
-        Spread::Clusters(groups) => by_clusters(candidates, groups, demand),
+        Spread::Clusters(groups) => by_clusters(candidates, groups, demand, mode),
         Spread::Regions { regions, clusters } => {
             let wanted = regions::Wanted {
                 regions,
                 clusters,
                 demand,
+                copies,
+                mode,
             };
-            regions::choose(&candidates, &wanted, mode)
+            regions::choose(&candidates, &wanted)
         }
     }
 }
 
-fn better_first(a: &Candidate<'_>, b: &Candidate<'_>) -> std::cmp::Ordering {
-    let key = |candidate: &Candidate<'_>| Reverse((candidate.score, candidate.available.total()));
+fn better_first(a: &Candidate<'_>, b: &Candidate<'_>, mode: Mode) -> std::cmp::Ordering {
+    let stays = |candidate: &Candidate<'_>| mode == Mode::Steady && candidate.is_present;
+    let key = |candidate: &Candidate<'_>| Reverse((stays(candidate), candidate.score, candidate.available.total()));
     key(a)
         .cmp(&key(b))
         .then_with(|| a.cluster.metadata.name.cmp(&b.cluster.metadata.name))
@@ -124,6 +132,7 @@ fn by_clusters<'a>(
     candidates: Vec<Candidate<'a>>,
     groups: Groups,
     demand: Demand,
+    mode: Mode,
 ) -> Result<Vec<Candidate<'a>>, SelectError> {
     let feasible = candidates.len();
     if groups.max == 0 {
@@ -141,12 +150,19 @@ fn by_clusters<'a>(
         Demand::Together(replicas) => i64::from(replicas),
     };
     let holds = |candidate: &Candidate<'_>| candidate.available.total();
-    swap_in(candidates, clusters, needed, holds).ok_or(SelectError::NoRoom { clusters })
+    let may_give_way = |candidate: &Candidate<'_>| mode == Mode::Fresh || !candidate.is_present;
+    swap_in(candidates, clusters, needed, holds, may_give_way).ok_or(SelectError::NoRoom { clusters })
 }
 
-/// The first `count`. While they hold less than `needed` together, from the last on each gives way to the one outside
-/// that holds the most, of equals the first, if that is more. Nothing where no `count` of them hold as much.
-fn swap_in<T>(mut all: Vec<T>, count: usize, needed: i64, holds: impl Fn(&T) -> i64) -> Option<Vec<T>> {
+/// The first `count`. While they hold less than `needed` together, from the last on each that may gives way to the one outside
+/// that holds the most, of equals the first, if that is more. Nothing where they hold less even then.
+fn swap_in<T>(
+    mut all: Vec<T>,
+    count: usize,
+    needed: i64,
+    holds: impl Fn(&T) -> i64,
+    may_give_way: impl Fn(&T) -> bool,
+) -> Option<Vec<T>> {
     let mut outside = all.split_off(count.min(all.len()));
     let mut chosen = all;
     let mut held: i64 = chosen.iter().map(&holds).sum();
@@ -159,6 +175,7 @@ fn swap_in<T>(mut all: Vec<T>, count: usize, needed: i64, holds: impl Fn(&T) -> 
             .enumerate()
             .max_by_key(|(at, other)| (holds(other), Reverse(*at)));
         if let Some((_, other)) = most
+            && may_give_way(inside)
             && holds(other) > holds(inside)
         {
             held += holds(other) - holds(inside);

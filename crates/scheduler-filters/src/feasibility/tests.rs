@@ -316,6 +316,75 @@ fn divided_by_room_there_must_be_room(
     }
 }
 
+// The scheduler places all that is missing or nothing.
+#[test]
+fn what_waits_for_a_scale_up_cannot_move_before_that() {
+    let mut binding = of_one_cpu(on(&["member1"], 3, by_room("Aggregated")));
+    binding.spec.replicas = Some(10);
+    let down = member1_down();
+    let others = members([json!({}), room_for(4), room_for(5)]);
+    let answer = asked(&binding, &[down[0].clone(), others[1].clone(), others[2].clone()]);
+    assert_eq!(
+        (answer.fits(), answer.why()),
+        (
+            false,
+            "10 replicas want a place (7 of these were missing before), and the other clusters have room for 9"
+        )
+    );
+}
+
+/// Regions 2 to 3 and clusters 2 to 3, on two of one region and one of another; the one that fails may be replaced in a third.
+#[test]
+fn a_copy_may_be_replaced_in_a_region_that_is_not_in_use() {
+    let constraints = json!([
+        {"spreadByField": "region", "minGroups": 2, "maxGroups": 3},
+        {"spreadByField": "cluster", "minGroups": 2, "maxGroups": 3},
+    ]);
+    let binding = on(
+        &["member1", "member2", "member3"],
+        3,
+        json!({"spreadConstraints": constraints}),
+    );
+    let region = |name: &str| json!({"spec": {"region": name}});
+    let mut down = member1_down()[0].clone();
+    down.spec.region = Some("a".to_owned());
+    let others = members([json!({}), region("a"), region("b")]);
+    let clusters = [
+        down,
+        others[1].clone(),
+        others[2].clone(),
+        cluster("member4", region("c")),
+    ];
+    let answer = asked(&binding, &clusters);
+    assert_eq!(result(&answer), "member2:3 member3:3 member4:3");
+    assert!(answer.fits());
+    assert!(!asked(&binding, &clusters[..3]).fits(), "nothing replaces it");
+}
+
+/// The first group has no cluster left, the second has too little room: more room is a chance.
+#[test]
+fn of_several_groups_each_is_a_chance() {
+    let mut placement = by_room("Aggregated");
+    placement["clusterAffinities"] = json!([
+        {"affinityName": "near", "clusterNames": ["member1"]}, {"affinityName": "far", "clusterNames": ["member2"]},
+    ]);
+    let down = member1_down();
+    let others = members([json!({}), room_for(2), json!({})]);
+    let answer = asked(
+        &of_one_cpu(on(&["member1"], 3, placement)),
+        &[down[0].clone(), others[1].clone(), others[2].clone()],
+    );
+    assert_eq!(
+        (answer.fits(), answer.rests_on),
+        (false, NoTargetRestsOn::PlacesAndResources)
+    );
+    assert!(
+        answer.why().contains("far: Clusters available replicas 2"),
+        "{}",
+        answer.why()
+    );
+}
+
 /// Two clusters fail, and there is room for the replicas of one: those of one move.
 #[test]
 fn divided_by_room_as_many_leave_as_find_room() {

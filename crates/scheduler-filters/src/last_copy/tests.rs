@@ -51,6 +51,16 @@ fn names(kept: &Kept) -> String {
     names.join(" ")
 }
 
+/// The scheduler writes it.
+fn write(binding: &mut Binding, decision: Decision) {
+    let annotations = binding.metadata.annotations.get_or_insert_default();
+    match note(decision.kept.as_ref()) {
+        Some(note) => annotations.insert(annotation::KEPT_COPIES.to_owned(), note),
+        None => annotations.remove(annotation::KEPT_COPIES),
+    };
+    binding.spec.clusters = decision.clusters;
+}
+
 /// A copy that `replicas` run of.
 fn healthy(cluster: &str, replicas: i32) -> Value {
     json!({"clusterName": cluster, "applied": true, "health": "Healthy", "status": {"availableReplicas": replicas}})
@@ -430,25 +440,22 @@ proptest! {
 
     /// Copies that are kept stay as long as nothing changes, and go when another works.
     #[test]
-    fn it_ends((mut binding, fleet, rules, _) in any_scene()) {
-        let place = |binding: &Binding| {
-            schedule(&Scheduling { binding, fleet: &fleet, plugins: &Plugins::default(), rules, start: StartFrom::GroupInUse, now: now() })
+    fn it_ends((mut binding, fleet, rules, start) in any_scene()) {
+        let place_from = |binding: &Binding, start| {
+            schedule(&Scheduling { binding, fleet: &fleet, plugins: &Plugins::default(), rules, start, now: now() })
         };
-        let Ok(first) = place(&binding) else { return Ok(()) };
+        let place = |binding: &Binding| place_from(binding, StartFrom::GroupInUse);
+        let Ok(first) = place_from(&binding, start) else { return Ok(()) };
         let Some(kept) = &first.kept else { return Ok(()) };
         let is_kept = |name: &str| kept.targets.iter().any(|target| target.name == name);
         let status = binding.status.as_mut().unwrap();
         status.scheduler_observed_affinity_name.clone_from(&first.affinity_name);
         // What was known of those that are new is from before they came.
         status.aggregated_status.retain(|item| is_kept(&item.cluster_name));
-        binding.spec.clusters.clone_from(&first.clusters);
+        write(&mut binding, first.clone());
         let again = place(&binding).unwrap();
-        if again.kept.is_none() {
-            // Candidates are in order of what they hold, and that has changed: now the copy that was kept is chosen.
-            prop_assert!(again.clusters.iter().any(|target| is_kept(&target.name)));
-            return Ok(());
-        }
         prop_assert_eq!(&again.clusters, &first.clusters);
+        prop_assert_eq!(again.kept.map(|kept| kept.targets), Some(kept.targets.clone()));
         let chosen: Vec<TargetCluster> = first.clusters.iter().filter(|target| !is_kept(&target.name)).cloned().collect();
         let ready = |target: &&TargetCluster| fleet.get(&target.name).is_some_and(Cluster::is_ready);
         let Some(new) = chosen.iter().find(ready) else { return Ok(()) };
@@ -478,18 +485,90 @@ fn aggregated_scaled_down_keeps_the_copy_that_works() {
     for _ in 0..3 {
         let decision = placed(&binding, &fine(2));
         assert_eq!(told(&decision), "member1:4 member2:6, member1 kept");
-        binding.spec.clusters = decision.clusters;
+        write(&mut binding, decision);
     }
     let status = json!({"aggregatedStatus": [healthy("member1", 4), healthy("member2", 6)]});
     binding.status = serde_json::from_value(status).unwrap();
     assert_eq!(told(&placed(&binding, &fine(2))), "member2:6");
 }
 
+/// A person asks for a fresh placement: member2 has more room than member1, where all runs.
+fn asked_for_anew() -> (Binding, Fleet) {
+    let mut binding = deployment(json!({"replicas": 3, "placement": by_room("Aggregated")}));
+    binding.spec.clusters = targets(json!([{"name": "member1", "replicas": 3}]));
+    binding.status = serde_json::from_value(json!({"aggregatedStatus": [healthy("member1", 3)]})).unwrap();
+    let room = |pods: &str| json!({"status": {"resourceSummary": {"allocatable": {"pods": pods}}}});
+    let fleet = fleet(&[room("0"), room("20"), room("5")]);
+    let fresh = placed_by(&binding, &fleet, Rules::default(), StartFrom::FirstGroup);
+    assert_eq!(told(&fresh), "member1:3 member2:3, member1 kept");
+    write(&mut binding, fresh);
+    (binding, fleet)
+}
+
+/// What was chosen stands, although member1 comes first by name, and has all the replicas once it works.
+#[test]
+fn a_fresh_placement_is_not_undone_for_the_copy_that_is_kept() {
+    let (mut binding, fleet) = asked_for_anew();
+    for status in [
+        json!([healthy("member1", 3)]),
+        json!([healthy("member1", 3), saying("member2", "Unhealthy")]),
+        json!([healthy("member1", 3), healthy("member2", 2)]),
+    ] {
+        binding.status = serde_json::from_value(json!({"aggregatedStatus": status})).unwrap();
+        let decision = placed(&binding, &fleet);
+        assert_eq!(told(&decision), "member1:3 member2:3, member1 kept");
+        write(&mut binding, decision);
+    }
+    let status = json!({"aggregatedStatus": [healthy("member1", 3), healthy("member2", 3)]});
+    binding.status = serde_json::from_value(status).unwrap();
+    let decision = placed(&binding, &fleet);
+    assert_eq!(told(&decision), "member2:3");
+    write(&mut binding, decision);
+    assert_eq!(stored_note(&binding), None);
+}
+
+/// While the copy is kept.
+#[rstest]
+#[case::it_is_scaled_up(4, &["member1", "member2"], "member1:3 member2:4, member1 kept")]
+#[case::it_is_scaled_down(2, &["member1", "member2"], "member1:3 member2:2, member1 kept")]
+#[case::the_new_one_is_lost(3, &["member1"], "member1:3 member3:3, member1 kept")]
+// Nothing but member1 has room for so many: it counts as before.
+#[case::the_new_one_is_lost_and_there_is_no_room(8, &["member1"], "member1:3 member3:5")]
+fn meanwhile(#[case] replicas: i32, #[case] on: &[&str], #[case] expected: &str) {
+    let (mut binding, fleet) = asked_for_anew();
+    binding.spec.replicas = Some(replicas);
+    binding
+        .spec
+        .clusters
+        .retain(|target| on.contains(&target.name.as_str()));
+    if on.len() == 1 {
+        let task = json!({"fromCluster": "member2", "replicas": 3, "reason": "r", "producer": "p"});
+        binding.spec.graceful_eviction_tasks = serde_json::from_value(json!([task])).unwrap();
+    }
+    let fleet = fleet.only(|name, _| on.contains(&name.as_str()) || name.as_str() == "member3");
+    assert_eq!(told(&placed(&binding, &fleet)), expected);
+}
+
+/// What the annotation says of others, and what nobody can read, counts for nothing.
+#[rstest]
+#[case::it_was_given_other_replicas("member1:2")]
+#[case::it_is_not_there("member9:3")]
+#[case::not_a_list("member1")]
+#[case::not_a_number("member1:many,")]
+#[case::empty("")]
+fn a_note_that_does_not_fit(#[case] note: &str) {
+    let (mut binding, _) = asked_for_anew();
+    let annotations = binding.metadata.annotations.get_or_insert_default();
+    annotations.insert(annotation::KEPT_COPIES.to_owned(), note.to_owned());
+    assert_eq!(without_noted(&binding), None);
+}
+
 proptest! {
-    /// A copy that is kept counts in the next division by room. That comes to rest, and a copy that works is in each step.
+    /// A copy that is kept counts for none in the next division by room. That comes to rest, and a copy that works is in each step.
     #[test]
     fn divisions_by_room_come_to_rest(
         copies in prop::collection::vec((0_i32..7, any::<bool>()), 1..5), replicas in 1_i32..12, aggregated in any::<bool>(),
+        start in prop::sample::select(vec![StartFrom::GroupInUse, StartFrom::FirstGroup]),
     ) {
         let division = if aggregated { "Aggregated" } else { "Weighted" };
         let mut binding = deployment(json!({"replicas": replicas, "placement": by_room(division)}));
@@ -503,11 +582,14 @@ proptest! {
         let room = json!({"status": {"resourceSummary": {"allocatable": {"pods": "20"}}}});
         let fleet = fleet(&vec![room; copies.len()]);
         let worked = copies.iter().any(|(_, replicas, works)| *works && *replicas > 0);
+        let first = placed_by(&binding, &fleet, Rules::default(), start);
+        write(&mut binding, first);
         for _ in 0..4 {
-            binding.spec.clusters = placed(&binding, &fleet).clusters;
+            let again = placed(&binding, &fleet);
+            prop_assert_eq!(&again.clusters, &binding.spec.clusters);
+            write(&mut binding, again);
             let works = |target: &TargetCluster| copies.iter().any(|(name, replicas, works)| *works && *replicas > 0 && *name == target.name);
             prop_assert!(!worked || binding.spec.clusters.iter().any(works));
         }
-        prop_assert_eq!(placed(&binding, &fleet).clusters, binding.spec.clusters);
     }
 }

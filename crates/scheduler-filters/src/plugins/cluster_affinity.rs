@@ -6,6 +6,9 @@ use failover_core::affinity;
 use crate::plugin::Filter;
 use crate::request::{Refusal, Request};
 
+/// Its name for `--plugins`.
+pub(crate) const NAME: &str = "ClusterAffinity";
+
 /// Refuses clusters that the placement's affinity (or its group in use) does not select, also those in the result:
 /// a person changed the placement.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,7 +16,7 @@ pub struct ClusterAffinity;
 
 impl Filter for ClusterAffinity {
     fn name(&self) -> &'static str {
-        "ClusterAffinity"
+        NAME
     }
 
     fn filter(&self, request: &Request<'_>, cluster: &Cluster) -> Result<(), Refusal> {

@@ -243,6 +243,68 @@ fn ordered_groups(#[case] in_use: &str, #[case] more: [Value; 3], #[case] start:
     );
 }
 
+/// The first group lacks one thing, the second another: what is in either is another chance.
+#[test]
+fn what_any_group_waits_for_counts() {
+    let far_is_blocked = json!([{"clusterName": "member2", "creationTimestamp": "2026-01-01T11:59:00Z"}]);
+    let binding = deployment(json!({"placement": groups(), "activeEvictionHistory": far_is_blocked}));
+    let tainted = tainted("k", "NoSchedule");
+    let clusters = members([tainted.clone(), json!({}), tainted]);
+    let failure = placed_with(&binding, &clusters, Rules::default(), StartFrom::GroupInUse).unwrap_err();
+    assert_eq!(failure.reason(), "NoClusterFit");
+    assert_eq!(failure.recheck_at(), Some("2026-01-01T12:09:00Z".parse().unwrap()));
+    assert!(!failure.wants_room());
+    // Each cluster with the reason of the group that names it.
+    let refusals = failure.refusals().unwrap();
+    let plugins: Vec<&str> = refusals.0.values().map(|refusal| refusal.plugin).collect();
+    assert_eq!(plugins, ["TaintToleration", "EvictionHistory", "TaintToleration"]);
+    assert_eq!(refusals.ends_at(), failure.recheck_at());
+}
+
+#[test]
+fn a_later_group_may_want_room() {
+    let mut placement = groups();
+    placement["replicaScheduling"] =
+        json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"});
+    placement["clusterAffinities"].as_array_mut().unwrap().truncate(2);
+    let binding = deployment(json!({"placement": placement}));
+    let full = json!({"status": {"resourceSummary": {"allocatable": {"pods": "1"}}}});
+    let clusters = members([tainted("k", "NoSchedule"), full, json!({})]);
+    let failure = placed_with(&binding, &clusters, Rules::default(), StartFrom::GroupInUse).unwrap_err();
+    assert!(failure.wants_room(), "{failure}");
+    assert_eq!(
+        failure.to_string(),
+        "0/3 clusters are available: 1 cluster(s) had untolerated taint {k:NoSchedule}, 2 cluster(s) did not match the \
+         placement cluster affinity constraint. (This is of the affinity group first. second: Clusters available \
+         replicas 1 are not enough to schedule.)"
+    );
+    // member2 would do but for its room.
+    let refused: Vec<&str> = failure.refusals().unwrap().0.keys().map(AsRef::as_ref).collect();
+    assert_eq!(refused, ["member1", "member3"]);
+}
+
+/// The group in use is the last: stock's words say all.
+#[test]
+fn one_group_alone_reads_as_stock_words_it() {
+    let mut binding = deployment(json!({"placement": groups()}));
+    binding.status = serde_json::from_value(json!({"schedulerObservingAffinityName": "third"})).unwrap();
+    let clusters = members([json!({}), json!({}), tainted("k", "NoSchedule")]);
+    assert_eq!(
+        placed(&binding, &clusters),
+        "NoClusterFit: 0/3 clusters are available: 1 cluster(s) had untolerated taint {k:NoSchedule}, 2 cluster(s) did not \
+         match the placement cluster affinity constraint."
+    );
+}
+
+#[test]
+fn what_is_not_supported_is_so_in_every_group() {
+    let mut placement = groups();
+    placement["spreadConstraints"] = json!([{"spreadByLabel": "l", "maxGroups": 1}]);
+    let binding = deployment(json!({"placement": placement}));
+    let failure = placed_with(&binding, &all_fine(), Rules::default(), StartFrom::GroupInUse).unwrap_err();
+    assert!(matches!(failure, Failure::Unsupported(_)), "{failure:?}");
+}
+
 #[test]
 fn deletion_is_left_to_the_queue_unless_nobody_evicts() {
     let mut binding = deployment(json!({"placement": one_to_two()}));

@@ -168,6 +168,6 @@ fn by_score(groups: &[&Group], limits: Limits, preference: Preference) -> Option
     let sizes = limits.min..=limits.max.min(groups.len());
     let found = sizes
         .into_iter()
-        .find_map(|count| super::swap_in(order.clone(), count, wanted, members));
+        .find_map(|count| super::swap_in(order.clone(), count, wanted, members, |_| true));
     found.map(|set| Path::new(groups, limits, set).groups)
 }

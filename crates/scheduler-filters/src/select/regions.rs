@@ -9,7 +9,8 @@
 //!
 //! Ours: what runs stays. The regions in use are chosen when they suffice; else the sets that keep the most clusters in use
 //! are looked at first. Only where those have no room for the replicas, and when a person asked for a fresh placement, a region
-//! gives way to a better one, as in stock at each look. And no set has more regions than clusters are allowed.
+//! gives way to a better one, as in stock at each look. What is Duplicated and lost a copy that the regions in use cannot replace
+//! widens to others, as far as the maxima allow. And no set has more regions than clusters are allowed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,6 +26,9 @@ pub(super) struct Wanted {
     /// Absent: one for each region.
     pub(super) clusters: Option<Groups>,
     pub(super) demand: Demand,
+    /// Clusters that the workload had before some failed; 0 where none did.
+    pub(super) copies: usize,
+    pub(super) mode: Mode,
 }
 
 impl Wanted {
@@ -39,6 +43,31 @@ impl Wanted {
             max: self.regions.max.min(allowed),
             members: self.min_clusters(),
             taken: self.clusters.map(|clusters| clusters.max),
+        }
+    }
+
+    /// The limits with which so many clusters are chosen at least.
+    fn with_copies(&self, copies: usize) -> Limits {
+        let limits = self.limits();
+        match self.clusters {
+            Some(_) => Limits {
+                members: limits.members.max(copies),
+                ..limits
+            },
+            None => Limits {
+                min: limits.min.max(copies),
+                ..limits
+            },
+        }
+    }
+
+    /// As many copies as before some failed, as far as the maximum allows; what is divided has none.
+    fn wanted_copies(&self) -> usize {
+        match self.demand {
+            Demand::Each(_) => self
+                .copies
+                .min(self.clusters.map_or(self.regions.max, |clusters| clusters.max)),
+            Demand::Together(_) => 0,
         }
     }
 
@@ -60,11 +89,7 @@ struct Region<'a> {
 }
 
 /// The clusters chosen of `candidates`, which are in order.
-pub(super) fn choose<'a>(
-    candidates: &[Candidate<'a>],
-    wanted: &Wanted,
-    mode: Mode,
-) -> Result<Vec<Candidate<'a>>, SelectError> {
+pub(super) fn choose<'a>(candidates: &[Candidate<'a>], wanted: &Wanted) -> Result<Vec<Candidate<'a>>, SelectError> {
     if wanted.regions.max == 0 || wanted.clusters.is_some_and(|clusters| clusters.max == 0) {
         return Err(SelectError::None);
     }
@@ -83,7 +108,7 @@ pub(super) fn choose<'a>(
             min: wanted.regions.min,
         });
     }
-    if mode == Mode::Steady
+    if wanted.mode == Mode::Steady
         && let Some(chosen) = with_those_in_use(&regions, wanted)
     {
         return Ok(chosen);
@@ -103,17 +128,21 @@ fn with_those_in_use<'a>(regions: &[Region<'a>], wanted: &Wanted) -> Option<Vec<
         return None;
     }
     in_use.sort_by_key(|at| regions[*at].group.rank());
-    let members: usize = in_use.iter().map(|at| regions[*at].group.members).sum();
-    if (limits.min..=limits.max).contains(&in_use.len()) && members >= limits.members {
-        let chosen = clusters_of(regions, &in_use, wanted);
-        if wanted.is_held_by(&chosen) {
-            return Some(chosen);
-        }
-    }
     let groups: Vec<&Group> = regions.iter().map(|region| &region.group).collect();
-    let best = paths::best(&groups, limits, Preference::InUse)?;
-    let chosen = clusters_of(regions, &best, wanted);
-    wanted.is_held_by(&chosen).then_some(chosen)
+    let of = |set: &[usize]| Some(clusters_of(regions, set, wanted)).filter(|chosen| wanted.is_held_by(chosen));
+    let best = |limits| of(&paths::best(&groups, limits, Preference::InUse)?);
+    let members: usize = in_use.iter().map(|at| regions[*at].group.members).sum();
+    let all = (limits.min..=limits.max).contains(&in_use.len()) && members >= limits.members;
+    let chosen = if all { of(&in_use) } else { None };
+    let chosen = chosen.or_else(|| best(limits))?;
+    // Other regions may replace the copies that failed, as many as can be; not where it would cost a copy that runs.
+    let present = |chosen: &[Candidate<'_>]| chosen.iter().filter(|candidate| candidate.is_present).count();
+    let most: usize = groups.iter().map(|group| group.members).sum();
+    let more = (chosen.len() + 1..=wanted.wanted_copies().min(most))
+        .rev()
+        .filter_map(|copies| best(wanted.with_copies(copies)))
+        .find(|more| more.len() > chosen.len() && present(more) >= present(&chosen));
+    Some(more.unwrap_or(chosen))
 }
 
 fn by_region<'a>(candidates: &[Candidate<'a>], wanted: &Wanted) -> Vec<Region<'a>> {
@@ -182,7 +211,7 @@ fn clusters_of<'a>(regions: &[Region<'a>], chosen: &[usize], wanted: &Wanted) ->
         best.extend(clusters.next());
         others.extend(clusters);
     }
-    others.sort_by(super::better_first);
+    others.sort_by(|a, b| super::better_first(a, b, wanted.mode));
     let more = wanted
         .clusters
         .map_or(0, |clusters| clusters.max.saturating_sub(best.len()));

@@ -31,11 +31,14 @@ fn candidates<'a>(objects: &'a [Cluster], given: &[Given]) -> Vec<Candidate<'a>>
 
 fn chosen(given: &[Given], spread: Spread, demand: Demand, mode: Mode) -> Result<String, SelectError> {
     let objects = clusters(given);
-    let chosen = select(candidates(&objects, given), spread, demand, mode)?;
+    Ok(names(&select(candidates(&objects, given), spread, demand, 0, mode)?))
+}
+
+fn names(chosen: &[Candidate<'_>]) -> String {
     let names = chosen
         .iter()
         .map(|candidate| candidate.cluster.cluster_name().to_string());
-    Ok(names.collect::<Vec<_>>().join(" "))
+    names.collect::<Vec<_>>().join(" ")
 }
 
 fn groups(min: usize, max: usize) -> Groups {
@@ -69,6 +72,53 @@ const THREE: [Given; 3] = [("m1", "", 0, 0, 5), ("m2", "", 0, 0, 9), ("m3", "", 
 #[case::contradiction_takes_the_maximum(by_clusters(3, 2), Each(3), Ok("m3 m2"))]
 fn of_clusters(#[case] spread: Spread, #[case] demand: Demand, #[case] expected: Result<&str, SelectError>) {
     assert_eq!(chosen(&THREE, spread, demand, Steady), expected.map(str::to_owned));
+}
+
+// What runs comes before any score, and gives way to nobody, unless a person asks.
+#[rstest]
+#[case::a_better_score(by_clusters(1, 1), Each(3), Steady, &[("m1", "", 300, 0, 9), ("m2", "", 100, 3, 0)], Ok("m2"))]
+#[case::and_a_person_asks(by_clusters(1, 1), Each(3), Fresh, &[("m1", "", 300, 0, 9), ("m2", "", 100, 3, 0)], Ok("m1"))]
+#[case::better_regions(by_regions((1, 1), (1, 1)), Each(3), Steady, &[("m1", "a", 300, 0, 9), ("m2", "a", 100, 3, 0)], Ok("m2"))]
+#[case::the_other_gives_way(by_clusters(1, 2), Together(21), Steady, &[("m2", "", 200, 10, 0), ("m3", "", 110, 0, 8), ("m4", "", 100, 0, 11)], Ok("m2 m4"))]
+// 13 replicas of 23 are missing, 12 and 11 find room: of two clusters one would have to give up its 10.
+#[case::it_gives_way_to_none(by_clusters(1, 2), Together(23), Steady, &[("m2", "", 200, 10, 0), ("m3", "", 100, 0, 12), ("m4", "", 100, 0, 11)], Err(SelectError::NoRoom { clusters: 2 }))]
+#[case::unless_asked(by_clusters(1, 2), Together(23), Fresh, &[("m2", "", 200, 10, 0), ("m3", "", 100, 0, 12), ("m4", "", 100, 0, 11)], Ok("m4 m3"))]
+fn what_runs_comes_first(
+    #[case] spread: Spread,
+    #[case] demand: Demand,
+    #[case] mode: Mode,
+    #[case] given: &[Given],
+    #[case] expected: Result<&str, SelectError>,
+) {
+    assert_eq!(chosen(given, spread, demand, mode), expected.map(str::to_owned));
+}
+
+// Two copies are left of so many: a1 and b1 of regions a and b; regions c and d have one and two clusters.
+#[rstest]
+#[case::none_failed(0, by_regions((2, 3), (2, 3)), "a1 b1")]
+#[case::one_failed(3, by_regions((2, 3), (2, 3)), "a1 b1 c1")]
+#[case::no_more_clusters_are_allowed(3, by_regions((2, 3), (2, 2)), "a1 b1")]
+#[case::no_more_regions_are_allowed(3, by_regions((2, 2), (2, 3)), "a1 b1")]
+#[case::two_failed(4, by_regions((2, 4), (2, 4)), "a1 b1 c1 d1")]
+#[case::two_failed_of_three_regions(4, by_regions((2, 3), (2, 4)), "a1 b1 d1 d2")]
+#[case::as_many_as_there_are(9, by_regions((2, 4), (2, 9)), "a1 b1 c1 d1 d2")]
+#[case::as_many_as_can_be(4, by_regions((2, 3), (2, 3)), "a1 b1 c1")]
+#[case::one_for_each_region(3, Spread::Regions { regions: groups(2, 3), clusters: None }, "a1 b1 c1")]
+fn copies_that_failed_are_replaced_in_other_regions(
+    #[case] copies: usize,
+    #[case] spread: Spread,
+    #[case] expected: &str,
+) {
+    let given = [
+        ("a1", "a", 200, 3, 9),
+        ("b1", "b", 200, 3, 9),
+        ("c1", "c", 100, 0, 9),
+        ("d1", "d", 90, 0, 9),
+        ("d2", "d", 90, 0, 1),
+    ];
+    let objects = clusters(&given);
+    let chosen = select(candidates(&objects, &given), spread, Each(3), copies, Steady).unwrap();
+    assert_eq!(names(&chosen), expected);
 }
 
 // Regions a (3 clusters), b (2) and c (1).
@@ -131,6 +181,8 @@ fn the_score_of_a_region(
         regions: groups(mins.0, 9),
         clusters: Some(groups(mins.1, 9)),
         demand,
+        copies: 0,
+        mode: Steady,
     };
     assert_eq!(score(&candidates(&objects, given), &wanted), expected);
 }
@@ -177,7 +229,7 @@ fn very_many_regions() {
         })
         .collect::<Vec<_>>()
     };
-    let chosen = select(all(), by_regions((30, 30), (30, 30)), Each(1), Steady).unwrap();
+    let chosen = select(all(), by_regions((30, 30), (30, 30)), Each(1), 0, Steady).unwrap();
     let mut best: Vec<String> = names[30..].to_vec();
     best.reverse();
     assert_eq!(
@@ -188,7 +240,7 @@ fn very_many_regions() {
         best
     );
     assert_eq!(
-        select(all(), by_regions((30, 30), (31, 40)), Each(1), Steady).unwrap_err(),
+        select(all(), by_regions((30, 30), (31, 40)), Each(1), 0, Steady).unwrap_err(),
         SelectError::TooFewInRegions
     );
 }

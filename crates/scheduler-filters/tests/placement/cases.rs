@@ -119,7 +119,14 @@ fn c81_too_few_regions_take_nothing_away(
 // karmada#1323, PR#1324, C83: the result alone has no more clusters than maxGroups, scaled up or failed over.
 #[rstest]
 #[case::both_have_room(100, 100, 100, "m1:90 m2:90")]
-#[case::another_has_more(5, 5, 200, "m1:58 m3:122")]
+// m2 would have to give up what runs there.
+#[case::another_has_more(
+    5,
+    5,
+    200,
+    "SchedulerError: failed to select clusters: no enough resource when selecting 2 clusters"
+)]
+#[case::another_beside_it_has_more(5, 70, 200, "m1:60 m2:120")]
 #[case::no_two_have_room(
     5,
     5,
@@ -197,6 +204,7 @@ fn a_group_without_room_gives_way_to_the_next() {
     );
     assert_eq!(
         decision(90, &[("m1", 3)]).unwrap_err().to_string(),
-        "Clusters available replicas 3 are not enough to schedule."
+        "Clusters available replicas 3 are not enough to schedule. (This is of the affinity group near. far: Clusters available \
+         replicas 12 are not enough to schedule.)"
     );
 }

@@ -227,7 +227,8 @@ fn by_clusters(case: &Case, candidates: &[Candidate], min: usize, max: usize) ->
     while held(&inside) < i64::from(case.replicas) && last > 0 {
         last -= 1;
         let most = outside.iter().map(Candidate::holds).max().unwrap_or(0);
-        if most > inside[last].holds() {
+        let stays = !case.fresh && inside[last].present;
+        if !stays && most > inside[last].holds() {
             let other = outside.iter().position(|c| c.holds() == most).unwrap();
             std::mem::swap(&mut inside[last], &mut outside[other]);
         }
