@@ -7,6 +7,7 @@ use api_types::names::annotation;
 use api_types::work::{Binding, TargetCluster, condition};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use scheduler_filters::last_copy;
 use scheduler_filters::schedule::{StartFrom, schedule_in_steps};
 use scheduler_filters::steps::Step;
 use scheduler_filters::{Decision, Failure, Fleet, Plugins, Rules, Scheduling};
@@ -72,6 +73,17 @@ pub struct SpecChange {
     pub clusters: Vec<TargetCluster>,
     /// The placement that was applied, as the annotation keeps it; absent leaves the annotation as it is.
     pub applied_placement: Option<String>,
+    /// What the annotation about copies that are kept is to say.
+    pub kept_copies: KeptCopies,
+}
+
+/// The annotation about copies that are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptCopies {
+    /// It stays as it is: what it says of copies that are not in the result counts for nothing.
+    AsNoted,
+    /// It says this; absent for none.
+    Are(Option<String>),
 }
 
 /// What the status is to say.
@@ -153,6 +165,7 @@ pub fn plan_in_steps(view: &View<'_>, ended: &mut dyn FnMut(Step)) -> Result<Pla
         let kept = SpecChange {
             clusters: binding.spec.clusters,
             applied_placement: None,
+            kept_copies: KeptCopies::AsNoted,
         };
         plan.spec = plan.spec.or(Some(kept));
         let names: Vec<&str> = view.gone.iter().map(String::as_str).collect();
@@ -202,14 +215,18 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         .as_ref()
         .and_then(|all| all.get(annotation::APPLIED_PLACEMENT));
     let result = in_words(&clusters);
+    let note = last_copy::note(decision.kept.as_ref());
+    let is_noted = last_copy::stored_note(binding) == note.as_deref();
     let kept = decision.kept.map(|kept| format!(" {kept}"));
     let is_told = kept.is_none() || keeps_a_copy(binding);
     let kept = kept.unwrap_or_default();
     let spec = (moved
+        || !is_noted
         || (trigger == Trigger::PlacementChanged || trigger == Trigger::Asked) && stored != applied.as_ref())
     .then(|| SpecChange {
         clusters: if moved { clusters } else { binding.spec.clusters.clone() },
         applied_placement: applied,
+        kept_copies: KeptCopies::Are(note),
     });
     let was_placed = binding
         .condition(condition::SCHEDULED)
@@ -279,7 +296,7 @@ fn in_words(clusters: &[TargetCluster]) -> String {
         .join(", ")
 }
 
-/// The patch of `spec.clusters` and the annotation, on exactly the version that was read.
+/// The patch of `spec.clusters` and the annotations, on exactly the version that was read.
 #[must_use]
 pub fn spec_patch(read: &Binding, change: &SpecChange) -> Value {
     let mut patch = json!({
@@ -287,7 +304,12 @@ pub fn spec_patch(read: &Binding, change: &SpecChange) -> Value {
         "spec": { "clusters": change.clusters },
     });
     if let Some(placement) = &change.applied_placement {
-        patch["metadata"]["annotations"] = json!({ annotation::APPLIED_PLACEMENT: placement });
+        patch["metadata"]["annotations"][annotation::APPLIED_PLACEMENT] = json!(placement);
+    }
+    if let KeptCopies::Are(note) = &change.kept_copies
+        && note.as_deref() != last_copy::stored_note(read)
+    {
+        patch["metadata"]["annotations"][annotation::KEPT_COPIES] = json!(note);
     }
     patch
 }

@@ -92,6 +92,30 @@ fn the_filter_refuses_and_the_score_prefers() {
     }
 }
 
+/// What has no replicas is looked at each time. A cluster that is cheaper than anything takes no copy that runs away.
+#[test]
+fn a_cheaper_cluster_takes_nothing_that_runs() {
+    paused(async {
+        let bench = Bench::new(&[]);
+        put_cluster(&bench, "member2", &json!({PRICE: "10"}));
+        let _process = start(&bench, &["*", "Price", "-ClusterLocality"]).await;
+        put_binding(&bench, "settings", SCHEDULER);
+        bench.until(1).await;
+        assert_eq!(placed(&bench, "settings").await, "member2");
+        put_cluster(&bench, "member1", &json!({PRICE: "0"}));
+        let bindings: Api<Binding> = Api::namespaced_with(bench.client(), "shop", &BindingKind::Namespaced);
+        let look = Patch::Merge(json!({"metadata": {"labels": {"look": "now"}}}));
+        bindings.patch("settings", &Default::default(), &look).await.unwrap();
+        bench.until(2).await;
+        assert_eq!(placed(&bench, "settings").await, "member2");
+        let again = Patch::Merge(json!({"spec": {"rescheduleTriggeredAt": bench.clock.now()}}));
+        bindings.patch("settings", &Default::default(), &again).await.unwrap();
+        bench.until(3).await;
+        // That copy is not known to run: nothing waits for another one.
+        assert_eq!(placed(&bench, "settings").await, "member1", "a person asked");
+    });
+}
+
 #[test]
 fn a_refusal_is_told_and_its_end_wakes_the_binding() {
     paused(async {

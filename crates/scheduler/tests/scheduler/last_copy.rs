@@ -89,6 +89,58 @@ fn scaling_down_takes_the_last_copy_after_another_is_healthy() {
     });
 }
 
+fn with_room(bench: &Bench, name: &str, pods: &str) {
+    bench.put_cluster(name, "True", &json!([]));
+    let mut cluster = bench
+        .plane
+        .get("cluster.karmada.io/v1alpha1", "Cluster", None, name)
+        .unwrap();
+    cluster["status"]["resourceSummary"] = json!({"allocatable": {"pods": pods}});
+    bench.put(cluster);
+}
+
+// A person asks for a fresh placement, which moves all to member2. Its first word that it does not work yet, and each after
+// that, is no reason to bring them back to member1.
+#[test]
+fn a_fresh_placement_goes_through() {
+    paused(async {
+        let bench = Bench::new(&[]);
+        with_room(&bench, "member1", "0");
+        with_room(&bench, "member2", "20");
+        let aggregated = json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"});
+        bench.put_deployment(&json!({
+            "placement": {"replicaScheduling": aggregated}, "clusters": [{"name": "member1", "replicas": 3}],
+        }));
+        report(&bench, &[healthy("member1", 3)]).await;
+        let _process = bench.start_scheduler("a").await;
+        bench.until(10).await;
+        assert_eq!(bench.placed().await, "member1:3");
+        bench
+            .patch(json!({"spec": {"rescheduleTriggeredAt": bench.clock.now()}}))
+            .await;
+        bench.until(11).await;
+        assert_eq!(bench.placed().await, "member1:3 member2:3");
+        assert_eq!(noted(&bench).await.as_deref(), Some("member1:3"));
+        for second in 12..20 {
+            report(&bench, &[healthy("member1", 3), unhealthy("member2")]).await;
+            bench.until(second).await;
+            assert_eq!(bench.placed().await, "member1:3 member2:3");
+            report(&bench, &[healthy("member1", 3)]).await;
+        }
+        report(&bench, &[healthy("member1", 3), healthy("member2", 3)]).await;
+        bench.until(21).await;
+        assert_eq!(bench.placed().await, "member2:3");
+        assert_eq!(message(&bench).await, DONE);
+        assert_eq!(noted(&bench).await, None);
+    });
+}
+
+/// The annotation that says which copies are kept.
+async fn noted(bench: &Bench) -> Option<String> {
+    let annotations = bench.binding().await.metadata.annotations.unwrap_or_default();
+    annotations.get(api_types::names::annotation::KEPT_COPIES).cloned()
+}
+
 // What is kept was in the result already: there is nothing to write there, and it is told all the same.
 #[test]
 fn a_copy_that_stays_where_it_is_is_told() {
