@@ -42,6 +42,16 @@ pub struct Flags {
         default_value = "30s"
     )]
     pub directly_unreachable_wait: Duration,
+    /// How long the health of a copy is shown as it was reported last after its cluster stopped being Ready; then it is
+    /// Unknown. Decisions do not wait for it: they look at the cluster.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_STALE_HEALTH_GRACE_PERIOD",
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        default_value = "1m"
+    )]
+    pub stale_health_grace_period: Duration,
     /// How members are worked on.
     #[command(flatten)]
     pub member: MemberFlags,
@@ -110,6 +120,7 @@ impl Default for Flags {
             skipped_propagating_namespaces: Regex::new("kube-.*").into_iter().collect(),
             skipped_propagating_apis: Vec::new(),
             directly_unreachable_wait: Duration::from_secs(30),
+            stale_health_grace_period: Duration::from_secs(60),
             member: MemberFlags::default(),
             concurrent_resource_template_syncs: 5,
             concurrent_dependent_resource_syncs: 2,

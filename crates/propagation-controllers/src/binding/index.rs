@@ -159,6 +159,12 @@ impl Index {
         presence(&self.clusters, cluster)
     }
 
+    /// The Cluster of this name.
+    #[must_use]
+    pub fn cluster(&self, cluster: &ClusterName) -> Option<Arc<Cluster>> {
+        self.clusters.get(&ObjectKey::cluster_scoped(cluster.as_str()))
+    }
+
     /// Bindings that have a Work on a cluster.
     #[must_use]
     pub fn bindings_on(&self, cluster: &ClusterName) -> Vec<BindingKey> {

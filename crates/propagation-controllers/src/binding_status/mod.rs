@@ -4,17 +4,19 @@
 //! Guarantees: what is written was worked out from the newest Works at the very try that wrote it; status of a cluster
 //! that is not Ready is never called Healthy; nothing is written when nothing changes.
 
+mod freshness;
 mod reconcile;
 mod writer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use api_types::BindingKey;
 use api_types::work::{AggregatedStatusItem, Binding, Work};
+use api_types::{BindingKey, ClusterName};
 use binding_writer::binding_key;
 use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
 
+use self::freshness::freshness;
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};
@@ -77,6 +79,7 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
         ctx: ctx.clone(),
         index,
         interpreter: rules.interpreter(),
+        stale_after: flags.stale_health_grace_period,
     });
     queue
         .run(&ctx, flags.concurrent_binding_syncs, move |key| {
@@ -133,6 +136,8 @@ struct BindingStatus {
     ctx: Context,
     index: Index,
     interpreter: Arc<dyn Interpreter>,
+    /// So long after its cluster was Ready what a copy reported still counts.
+    stale_after: Duration,
 }
 
 impl BindingStatus {
@@ -141,15 +146,17 @@ impl BindingStatus {
             return Ok(Next::Done);
         };
         let mut tries = 0;
-        let status = loop {
+        let (status, next) = loop {
             if binding.is_being_deleted() {
                 return Ok(Next::Done);
             }
             let works = self.index.works_of(key);
             let now = self.ctx.clock.now();
-            let status = reconcile::status(&binding, &works, &|cluster| self.index.presence(cluster), now);
+            let freshness =
+                |cluster: &ClusterName| freshness(self.index.cluster(cluster).as_deref(), self.stale_after, now);
+            let status = reconcile::status(&binding, &works, &freshness, now);
             if writer::say(&self.ctx, key, &binding, &status).await? == Outcome::Done {
-                break status;
+                break (status, reconcile::look_again(&works, &freshness));
             }
             tries += 1;
             anyhow::ensure!(tries < TRIES, "others write binding {key} all the time");
@@ -162,7 +169,7 @@ impl BindingStatus {
         if let Ok(template) = self.index.templates.key_of(&binding) {
             self.sync_template(&template, &status.aggregated_status).await?;
         }
-        Ok(Next::Done)
+        Ok(next)
     }
 
     async fn sync_template(&self, key: &TemplateKey, items: &[AggregatedStatusItem]) -> Result<(), anyhow::Error> {

@@ -1,7 +1,7 @@
 //! The status of a binding from its Works, as a pure function.
 //!
-//! Status of a cluster that is not Ready stays as it was read last, its health is Unknown, and `collectedAt` shows how
-//! old it is: it is never shown as Healthy for ever.
+//! Status of a cluster that is not Ready stays as it was read last, and `collectedAt` shows how old it is; when the grace
+//! is over its health is Unknown: it is never shown as Healthy for ever.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,18 +11,19 @@ use api_types::conditions::{self, Say};
 use api_types::work::{
     AggregatedStatusItem, Binding, ResourceBindingStatus, ResourceHealth, Work, condition, work_condition,
 };
+use controller_kit::Next;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::binding::reconcile::{cluster_of, kept_by_tasks, targets};
-use crate::members::Presence;
+use crate::binding_status::freshness::Freshness;
 
 /// The status of `binding`, with the parts of other writers as they are.
 #[must_use]
 pub fn status(
     binding: &Binding,
     works: &[Arc<Work>],
-    presence: &(dyn Fn(&ClusterName) -> Presence + Sync),
+    freshness: &(dyn Fn(&ClusterName) -> Freshness + Sync),
     now: Timestamp,
 ) -> ResourceBindingStatus {
     let mut status = binding.status.clone().unwrap_or_default();
@@ -35,7 +36,7 @@ pub fn status(
                 &cluster,
                 work,
                 binding.status_on(&cluster),
-                presence(&cluster),
+                freshness(&cluster),
                 now,
             ))
         })
@@ -46,11 +47,22 @@ pub fn status(
     status
 }
 
+/// When a copy's health turns Unknown although nothing changes.
+#[must_use]
+pub fn look_again(works: &[Arc<Work>], freshness: &(dyn Fn(&ClusterName) -> Freshness + Sync)) -> Next {
+    let clusters = works.iter().filter_map(|work| cluster_of(work));
+    let ends = clusters.filter_map(|cluster| match freshness(&cluster) {
+        Freshness::Kept { until } => Some(until),
+        Freshness::Fresh | Freshness::Stale => None,
+    });
+    ends.min().map_or(Next::Done, Next::At)
+}
+
 fn item(
     cluster: &ClusterName,
     work: &Work,
     before: Option<&AggregatedStatusItem>,
-    presence: Presence,
+    freshness: Freshness,
     now: Timestamp,
 ) -> AggregatedStatusItem {
     let reported = work.status.as_ref().and_then(|status| status.manifest_statuses.first());
@@ -71,8 +83,14 @@ fn item(
     };
     // A Work that nobody has reported on is a new copy: what was known of the one before is not its own.
     let Some(reported) = reported else { return item };
-    if is_applied && presence == Presence::Ready {
-        item.health = reported.health.clone();
+    match freshness {
+        Freshness::Fresh if is_applied => item.health.clone_from(&reported.health),
+        // What was said stays: also that nobody knows, if that was said already.
+        Freshness::Kept { .. } if is_applied => {
+            let said = before.and_then(|before| before.health.clone());
+            item.health = said.or(item.health);
+        }
+        _ => {}
     }
     let healthy = item.health == Some(ResourceHealth::Healthy);
     let settled = before.and_then(|before| before.settled).unwrap_or(false) || healthy;
@@ -88,7 +106,7 @@ fn item(
     });
     let noted = before.and_then(|before| before.collected_at.clone());
     item.collected_at = match noted {
-        Some(noted) if same || presence != Presence::Ready => Some(noted),
+        Some(noted) if same || freshness != Freshness::Fresh => Some(noted),
         _ => Some(Time(now)),
     };
     item
@@ -179,7 +197,7 @@ mod tests {
         let now = status(
             &binding(&["m1", "m2"], &Default::default()),
             &works,
-            &|_| Presence::Ready,
+            &|_| Freshness::Fresh,
             at(9),
         );
         let names: Vec<_> = now
@@ -195,13 +213,13 @@ mod tests {
         assert_eq!(now.aggregated_status[0].settled, None);
         assert_eq!(fully_applied(&now), Some("True"));
 
-        let again = status(&binding(&["m1", "m2"], &now), &works, &|_| Presence::Ready, at(10));
+        let again = status(&binding(&["m1", "m2"], &now), &works, &|_| Freshness::Fresh, at(10));
         assert_eq!(again, now, "the same again is nothing to write");
 
         let missing = status(
             &binding(&["m1", "m2", "m3"], &now),
             &works,
-            &|_| Presence::Ready,
+            &|_| Freshness::Fresh,
             at(10),
         );
         assert_eq!(fully_applied(&missing), Some("False"));
@@ -213,7 +231,7 @@ mod tests {
         let now = status(
             &binding(&["m1"], &Default::default()),
             &works,
-            &|_| Presence::Ready,
+            &|_| Freshness::Fresh,
             at(9),
         );
         let item = &now.aggregated_status[0];
@@ -230,10 +248,18 @@ mod tests {
         let first = status(
             &binding(&["m1"], &Default::default()),
             &works,
-            &|_| Presence::Ready,
+            &|_| Freshness::Fresh,
             at(9),
         );
-        let away = status(&binding(&["m1"], &first), &works, &|_| Presence::NotReady, at(60));
+        let for_a_moment = |_: &ClusterName| Freshness::Kept { until: at(70) };
+        let kept = status(&binding(&["m1"], &first), &works, &for_a_moment, at(60));
+        assert_eq!(kept, first, "a moment's absence is nothing to write");
+        let away = status(&binding(&["m1"], &first), &works, &|_| Freshness::Stale, at(70));
+        let still = status(&binding(&["m1"], &away), &works, &for_a_moment, at(71));
+        assert_eq!(
+            still, away,
+            "what nobody knows is not known again by another way of being away"
+        );
         let item = &away.aggregated_status[0];
         assert_eq!(item.health, Some(ResourceHealth::Unknown));
         assert_eq!(item.collected_at, Some(Time(at(9))));
@@ -242,7 +268,7 @@ mod tests {
             (Some(true), Some(json!({"replicas": 1})))
         );
 
-        let back = status(&binding(&["m1"], &away), &works, &|_| Presence::Ready, at(90));
+        let back = status(&binding(&["m1"], &away), &works, &|_| Freshness::Fresh, at(90));
         assert_eq!(back.aggregated_status[0].health, Some(ResourceHealth::Healthy));
         assert_eq!(
             back.aggregated_status[0].collected_at,
@@ -252,7 +278,7 @@ mod tests {
         assert_eq!(back.aggregated_status[0].creation_timestamp, Some(Time(at(9))));
 
         let works = [work("m1", "True", Some(("Healthy", 2)))];
-        let read = status(&binding(&["m1"], &back), &works, &|_| Presence::Ready, at(95));
+        let read = status(&binding(&["m1"], &back), &works, &|_| Freshness::Fresh, at(95));
         assert_eq!(read.aggregated_status[0].collected_at, Some(Time(at(95))));
     }
 
@@ -261,13 +287,13 @@ mod tests {
         let settled = status(
             &binding(&["m1"], &Default::default()),
             &[work("m1", "True", Some(("Healthy", 1)))],
-            &|_| Presence::Ready,
+            &|_| Freshness::Fresh,
             at(9),
         );
         let fresh = status(
             &binding(&["m1"], &settled),
             &[work("m1", "True", None)],
-            &|_| Presence::Ready,
+            &|_| Freshness::Fresh,
             at(20),
         );
         let item = &fresh.aggregated_status[0];
@@ -284,7 +310,7 @@ mod tests {
         let now = status(
             &binding(&[], &Default::default()),
             &[Arc::new(leaving)],
-            &|_| Presence::Ready,
+            &|_| Freshness::Fresh,
             at(9),
         );
         assert!(now.aggregated_status.is_empty());

@@ -10,11 +10,17 @@ async fn deletion_waits_for_a_member_that_is_away_and_happens_at_once_on_its_ret
     limited(async {
         let world = World::running_web().await;
         world.lose("m1");
-        world.settle().await;
+        world.pass(50_000).await;
+        assert_eq!(
+            world.item("web-deployment", "m1")["health"],
+            "Healthy",
+            "away for a moment"
+        );
+        world.pass(15_000).await;
         assert_eq!(
             world.item("web-deployment", "m1")["health"],
             "Unknown",
-            "a silent cluster is not called healthy"
+            "a silent cluster is not called healthy for ever"
         );
         world.evict("web-deployment", "m1", "Gracefully", &[("m2", 3)]);
         world.settle().await;
