@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 pub const WORKED_EXAMPLE: &str = "worked-example";
 
 /// The scenarios that only `--full` tells too, with the names of their stages.
-pub const OTHERS: [(&str, &str); 10] = [
+pub const OTHERS: [(&str, &str); 11] = [
     ("e2e restarts", "restarts"),
     ("e2e mass-failure", "mass-failure"),
     ("e2e evictions", "evictions"),
@@ -20,6 +20,7 @@ pub const OTHERS: [(&str, &str); 10] = [
     ("e2e no-target", "no-target"),
     ("e2e drain", "drain"),
     ("e2e opt-in", "opt-in"),
+    ("e2e custom-kind", "custom-kind"),
     ("e2e taint-policies", "taint-policies"),
     ("e2e cluster-health", "cluster-health"),
     ("e2e pull-member", "pull-member"),

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use karmada_failover::story::example::Pace;
-use karmada_failover::story::scenario::{application_failover, drain, no_target, opt_in};
+use karmada_failover::story::scenario::{application_failover, custom_kind, drain, no_target, opt_in};
 
 /// Tells a story on real API servers, with the separate binaries as processes.
 #[derive(Parser)]
@@ -47,6 +47,8 @@ enum Scenario {
     Drain,
     /// A cluster fails, and only who asked for it moves.
     OptIn,
+    /// A kind of one's own, with scripts that say what it is, moves like any other.
+    CustomKind,
     /// Sixty workloads leave a cluster while who evicts them is killed, suspended, paused and told otherwise.
     Evictions,
     /// Policies alone, as a person sees them who has kubectl: windows, a restart, a taint taken back, bad policies.
@@ -69,6 +71,7 @@ async fn main() -> ExitCode {
         Scenario::NoTarget => story::tell(no_target::scenario(Pace::FAST)).await,
         Scenario::Drain => story::tell(drain::scenario(Pace::FAST)).await,
         Scenario::OptIn => story::tell(opt_in::scenario(Pace::FAST)).await,
+        Scenario::CustomKind => story::tell(custom_kind::scenario(Pace::FAST)).await,
         Scenario::Evictions => evictions::tell().await,
         Scenario::TaintPolicies => taint_policies::tell().await,
         Scenario::ClusterHealth => cluster_health::tell().await,

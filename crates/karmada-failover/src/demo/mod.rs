@@ -14,7 +14,7 @@ use self::stage::{Files, Stage};
 use crate::story::example::Pace;
 use crate::story::print::{Output, Printer};
 use crate::story::scenario::{
-    self, application_failover, drain, flapping, mass_failure, no_target, opt_in, worked_example,
+    self, application_failover, custom_kind, drain, flapping, mass_failure, no_target, opt_in, worked_example,
 };
 use crate::story::{Observer, script};
 
@@ -52,6 +52,8 @@ pub enum Scenario {
     OptIn,
     /// A cluster comes and goes.
     Flapping,
+    /// A kind of one's own, with scripts that say what it is, moves like any other.
+    CustomKind,
 }
 
 /// How long things take.
@@ -81,6 +83,7 @@ impl Scenario {
             (Self::NoTarget, _) => no_target::scenario(tempo.pace()),
             (Self::Drain, _) => drain::scenario(tempo.pace()),
             (Self::OptIn, _) => opt_in::scenario(tempo.pace()),
+            (Self::CustomKind, _) => custom_kind::scenario(tempo.pace()),
             (Self::Flapping, Tempo::Watchable) => flapping::scenario(flapping::WATCHABLE),
             (Self::Flapping, Tempo::Fast) => flapping::scenario(flapping::FAST),
         }

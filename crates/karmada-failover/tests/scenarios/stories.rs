@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use karmada_failover::story::Step;
 use karmada_failover::story::example::Pace;
-use karmada_failover::story::scenario::{Scenario, application_failover, drain, flapping, no_target, opt_in};
+use karmada_failover::story::scenario::{
+    Scenario, application_failover, custom_kind, drain, flapping, no_target, opt_in,
+};
 use rstest::rstest;
 
 use crate::chapters::PACE;
@@ -54,6 +56,14 @@ fn a_cluster_is_drained_and_taken_back(#[case] pace: Pace) {
 #[case::of_a_real_fleet(PACE)]
 fn only_who_has_opted_in_moves(#[case] pace: Pace) {
     told(&opt_in::scenario(pace));
+}
+
+#[rstest]
+#[case::to_watch(Pace::WATCHABLE)]
+#[case::fast(Pace::FAST)]
+#[case::of_a_real_fleet(PACE)]
+fn a_kind_of_ones_own_moves_like_any_other(#[case] pace: Pace) {
+    told(&custom_kind::scenario(pace));
 }
 
 #[rstest]

@@ -5,6 +5,7 @@
 
 mod action;
 pub mod application_failover;
+pub mod custom_kind;
 pub mod drain;
 mod expectation;
 pub mod flapping;
