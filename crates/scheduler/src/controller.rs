@@ -15,8 +15,9 @@ use crate::counts::{Attempt, Counts, Incoming};
 use crate::emptying::Emptying;
 use crate::flags::Flags;
 use crate::own::Own;
-use crate::plan::{View, plan_in_steps};
+use crate::plan::{Placed, Plan, View, plan_in_steps};
 use crate::store::{Informers, Stores, Watching};
+use crate::trigger::Trigger;
 use crate::writer::{self, Outcome};
 
 /// Tries against a binding that others write at the same time, before it waits its turn again.
@@ -155,11 +156,7 @@ impl Scheduler {
         };
         match writer::write(&self.ctx, &deciding, binding, &plan, now).await? {
             Outcome::Done => {
-                if let Some(trigger) = plan.trigger {
-                    let attempt = match plan.saying.scheduled {
-                        "True" => Attempt::Scheduled,
-                        _ => Attempt::NoPlace,
-                    };
+                if let Some((attempt, trigger)) = tried(&plan) {
                     tracing::debug!(binding = %binding.key(), ?trigger, ?attempt, "placed");
                     self.counts.attempt(attempt, trigger, began.elapsed());
                 }
@@ -168,4 +165,14 @@ impl Scheduler {
             other => Ok(Err(other)),
         }
     }
+}
+
+/// What was tried, and why. A look that finds the present place good is no try: what runs everywhere has one each time.
+fn tried(plan: &Plan) -> Option<(Attempt, Trigger)> {
+    let attempt = match plan.saying.scheduled {
+        "True" if plan.spec.is_none() && plan.saying.placed == Placed::Before => return None,
+        "True" => Attempt::Scheduled,
+        _ => Attempt::NoPlace,
+    };
+    Some((attempt, plan.trigger?))
 }

@@ -13,6 +13,8 @@ mod controller;
 mod counts;
 mod emptying;
 mod flags;
+mod group;
+mod news;
 mod own;
 pub mod plan;
 mod store;

@@ -2,8 +2,8 @@
 //!
 //! Guarantees: what comes back of an own write is no reason for a look, because the look that wrote it knew it; what would
 //! be decided on a version that an own write has superseded waits until the cache shows what was written, and is then not
-//! forgotten; a cluster that changed between a decision and the moment at which the cache shows it is reason for another look,
-//! because until then nobody could know that it concerns the binding; what others write is always told.
+//! forgotten; a cluster that changed between a decision and the moment at which the cache shows it is reason for another look
+//! where it concerns the binding as it is shown, because until then nobody could know that; what others write is always told.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,6 +12,8 @@ use api_types::BindingKey;
 use api_types::work::Binding;
 use binding_writer::{Cache, OwnWrites};
 use parking_lot::Mutex;
+
+use crate::news::News;
 
 /// Clones share what they know.
 #[derive(Clone, Default)]
@@ -30,9 +32,6 @@ struct Results {
     /// The news of clusters by which was decided.
     decided_by: News,
 }
-
-/// How many changes of clusters that concern somebody have come so far.
-pub(crate) type News = u64;
 
 /// A decision, by the news that there were when it began.
 pub(crate) struct Deciding<'a> {
@@ -64,7 +63,7 @@ pub(crate) enum Shown {
     Superseded,
     /// It is what an own write made, and nobody waits for it.
     Own,
-    /// It is what an own write made, and a look waits for it, or a cluster has changed meanwhile.
+    /// It is what an own write made, and a look waits for it, or a cluster that concerns it has changed meanwhile.
     Awaited,
     /// Somebody else made it.
     Others,
@@ -105,8 +104,8 @@ impl Own {
         cache
     }
 
-    /// Takes in a change of a binding, when there are these news.
-    pub(crate) fn saw(&self, shown: &Binding, news: News) -> Shown {
+    /// Takes in a change of a binding. `is_concerned_since` says whether what was heard after these news concerns it.
+    pub(crate) fn saw(&self, shown: &Binding, is_concerned_since: impl FnOnce(News) -> bool) -> Shown {
         if self.superseded.take_in(shown) == Cache::Behind {
             return Shown::Superseded;
         }
@@ -117,7 +116,7 @@ impl Own {
         let is_own = version.is_some_and(|version| results.versions.contains(version));
         match (is_own, results.look) {
             (_, Look::Waits) => Shown::Awaited,
-            (true, Look::Done) if results.decided_by != news => Shown::Awaited,
+            (true, Look::Done) if is_concerned_since(results.decided_by) => Shown::Awaited,
             (true, Look::Done) => Shown::Own,
             (false, Look::Done) => Shown::Others,
         }
@@ -145,15 +144,19 @@ mod tests {
         binding
     }
 
+    fn unconcerned(_: News) -> bool {
+        false
+    }
+
     #[test]
     fn what_comes_back_is_known() {
         let own = Own::default();
         own.wrote(&version("1"), &version("2"), 7);
         own.wrote(&version("2"), &version("3"), 7);
-        assert_eq!(own.saw(&version("2"), 7), Shown::Superseded);
-        assert_eq!(own.saw(&version("3"), 7), Shown::Own);
+        assert_eq!(own.saw(&version("2"), unconcerned), Shown::Superseded);
+        assert_eq!(own.saw(&version("3"), unconcerned), Shown::Own);
         assert!(own.is_empty());
-        assert_eq!(own.saw(&version("4"), 7), Shown::Others);
+        assert_eq!(own.saw(&version("4"), unconcerned), Shown::Others);
     }
 
     /// A watch that began anew shows only what somebody made of it afterwards.
@@ -161,7 +164,7 @@ mod tests {
     fn what_others_made_of_it_is_theirs() {
         let own = Own::default();
         own.wrote(&version("1"), &version("2"), 7);
-        assert_eq!(own.saw(&version("7"), 7), Shown::Others);
+        assert_eq!(own.saw(&version("7"), unconcerned), Shown::Others);
         assert!(own.is_empty());
     }
 
@@ -170,21 +173,21 @@ mod tests {
         let own = Own::default();
         own.wrote(&version("1"), &version("2"), 7);
         assert_eq!(own.take_in(&version("1")), Cache::Behind);
-        assert_eq!(own.saw(&version("2"), 7), Shown::Awaited);
+        assert_eq!(own.saw(&version("2"), unconcerned), Shown::Awaited);
         assert!(own.is_empty());
 
         // The cache catches up between the two reads of one look: then this look is the one.
         own.wrote(&version("2"), &version("3"), 7);
         assert_eq!(own.take_in(&version("2")), Cache::Behind);
         assert_eq!(own.take_in(&version("3")), Cache::CaughtUp);
-        assert_eq!(own.saw(&version("3"), 7), Shown::Own);
+        assert_eq!(own.saw(&version("3"), unconcerned), Shown::Own);
     }
 
     #[test]
-    fn a_cluster_that_changed_meanwhile_is_reason_for_a_look() {
+    fn what_concerns_it_since_the_decision_is_reason_for_a_look() {
         let own = Own::default();
         own.deciding(7).wrote(&version("1"), &version("2"));
-        assert_eq!(own.saw(&version("2"), 8), Shown::Awaited);
+        assert_eq!(own.saw(&version("2"), |since| since == 7), Shown::Awaited);
         assert!(own.is_empty());
     }
 

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use api_types::conditions::{self, Say};
 use api_types::names::annotation;
-use api_types::work::{Binding, TargetCluster, condition};
+use api_types::work::{Binding, ResourceBindingStatus, TargetCluster, condition};
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use scheduler_filters::last_copy;
 use scheduler_filters::schedule::{StartFrom, schedule_in_steps};
 use scheduler_filters::steps::Step;
 use scheduler_filters::{Decision, Failure, Fleet, Plugins, Rules, Scheduling};
 use serde_json::{Value, json};
 
+use crate::group;
 use crate::trigger::{NotOurs, Trigger, as_map, ours, trigger};
 use crate::wake::wants_every_cluster;
 
@@ -137,6 +138,11 @@ pub fn plan_in_steps(view: &View<'_>, ended: &mut dyn FnMut(Step)) -> Result<Pla
     let placement = ours(view.binding, view.scheduler_name)?;
     let mut binding = view.binding.clone();
     binding.spec.clusters.retain(|target| !view.gone.contains(&target.name));
+    let group = group::of_result(&binding, placement, view.fleet);
+    if group.is_some() {
+        let status = binding.status.get_or_insert_default();
+        status.scheduler_observed_affinity_name.clone_from(&group);
+    }
     let trigger = trigger(&binding, placement, view.fleet, view.rules.deletion);
     let mut plan = match trigger {
         None => standing(&binding),
@@ -161,6 +167,7 @@ pub fn plan_in_steps(view: &View<'_>, ended: &mut dyn FnMut(Step)) -> Result<Pla
         }
     };
     plan.trigger = trigger;
+    plan.saying.affinity_name = plan.saying.affinity_name.or(group);
     if !view.gone.is_empty() {
         let kept = SpecChange {
             clusters: binding.spec.clusters,
@@ -315,7 +322,8 @@ pub fn spec_patch(read: &Binding, change: &SpecChange) -> Value {
 }
 
 /// The patch of the status of a binding as it is stored now, or nothing when it says so already. The generation looked
-/// at is the stored one: graceful eviction trusts a placement only of that.
+/// at is the stored one: graceful eviction trusts a placement only of that. How much room there is where it is too little
+/// changes by the minute, and is told anew only with something else.
 #[must_use]
 pub fn status_patch(stored: &Binding, saying: &Saying, now: Timestamp) -> Option<Value> {
     let before = stored.status.clone().unwrap_or_default();
@@ -334,7 +342,7 @@ pub fn status_patch(stored: &Binding, saying: &Saying, now: Timestamp) -> Option
     if saying.placed == Placed::Now {
         after.last_scheduled_time = Some(Time(now));
     }
-    if after == before {
+    if after == before || differs_in_room_alone(&before, &after) {
         return None;
     }
     Some(json!({
@@ -346,4 +354,29 @@ pub fn status_patch(stored: &Binding, saying: &Saying, now: Timestamp) -> Option
             "lastScheduledTime": after.last_scheduled_time,
         },
     }))
+}
+
+/// Whether all says the same but how much room there is.
+fn differs_in_room_alone(before: &ResourceBindingStatus, after: &ResourceBindingStatus) -> bool {
+    let is_it = |says: &&Condition| says.type_ == condition::SCHEDULED && says.status == "False";
+    let Some(told) = before.conditions.iter().find(is_it) else {
+        return false;
+    };
+    let mut same = after.clone();
+    for says in &mut same.conditions {
+        if is_it(&&*says) && without_room(&says.message) == without_room(&told.message) {
+            says.message.clone_from(&told.message);
+        }
+    }
+    same == *before
+}
+
+/// A message without the numbers that say how many replicas there is room for.
+fn without_room(message: &str) -> String {
+    const ROOM: &str = "Clusters available replicas ";
+    let mut parts = message.split(ROOM);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| {
+        all + ROOM + part.trim_start_matches(|c: char| c.is_ascii_digit())
+    })
 }

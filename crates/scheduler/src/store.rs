@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
@@ -10,20 +9,22 @@ use api_types::work::{AggregatedStatusItem, Binding};
 use binding_writer::{BindingInformers, BindingStores, binding_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
+use parking_lot::Mutex;
 use scheduler_filters::{Fleet, Plugins};
 
 use crate::counts::{Counts, Incoming};
-use crate::own::{News, Own, Shown};
+use crate::news::{ClusterChange, Heard, Item, News};
+use crate::own::{Own, Shown};
 use crate::plan::keeps_a_copy;
 use crate::trigger::ours;
-use crate::wake::{self, Concerned, Concerns};
+use crate::wake::{self, Concerned};
 
 /// Reads of what is known; only of what has synced.
 #[derive(Clone)]
 pub(crate) struct Stores {
     bindings: BindingStores,
     clusters: Store<Cluster>,
-    news: Arc<AtomicU64>,
+    heard: Heard,
 }
 
 pub(crate) struct Informers {
@@ -58,7 +59,7 @@ impl Informers {
         Ok(Stores {
             clusters: self.clusters.synced().await?,
             bindings: self.bindings.synced().await?,
-            news: Arc::default(),
+            heard: Heard::default(),
         })
     }
 
@@ -67,7 +68,9 @@ impl Informers {
         for informer in self.bindings.each() {
             let (watching, stores) = (watching.clone(), stores.clone());
             queue.follow(ctx, informer.changes(), move |change| {
-                let key = to_look_at(change, &watching.scheduler_name, &watching.own, stores.news())?;
+                let key = to_look_at(change, &watching.scheduler_name, &watching.own, |since, shown| {
+                    stores.concerned_since(since, shown, &watching.scheduler_name)
+                })?;
                 let why = if change.before.is_none() {
                     Incoming::BindingAdded
                 } else {
@@ -77,11 +80,11 @@ impl Informers {
                 Some(key)
             });
         }
-        // What is known now is looked at with the bindings themselves.
-        let known: BTreeSet<ObjectKey> = stores.clusters.keys().into_iter().collect();
+        // What is known now is looked at with the bindings themselves, until it first changes.
+        let known: Mutex<BTreeSet<ObjectKey>> = Mutex::new(stores.clusters.keys().into_iter().collect());
         let (stores, watching) = (stores.clone(), watching.clone());
         queue.follow(ctx, self.clusters.changes(), move |change| {
-            if change.before.is_none() && known.contains(&change.key) {
+            if known.lock().remove(&change.key) && change.before.is_none() {
                 return Vec::new();
             }
             let concerned = stores.concerned_by(change, &watching.plugins);
@@ -96,10 +99,15 @@ impl Stores {
         self.bindings.get(key)
     }
 
-    /// How many changes have come so far that concern bindings which are not named in them. What is decided by fewer, and
-    /// not shown by the cache yet, may have been concerned.
+    /// How many changes have come so far that concern bindings which are not named in them.
     pub(crate) fn news(&self) -> News {
-        self.news.load(Ordering::SeqCst)
+        self.heard.news()
+    }
+
+    /// Whether what was heard of clusters after `since` concerns a binding as it is shown now.
+    fn concerned_since(&self, since: News, shown: &Binding, scheduler_name: &str) -> bool {
+        let clusters = || self.clusters.list();
+        self.heard.concerns_since(since, shown, scheduler_name, clusters)
     }
 
     pub(crate) fn fleet(&self) -> Fleet {
@@ -108,7 +116,7 @@ impl Stores {
 
     /// The bindings that are placed on a cluster that is being deleted.
     pub(crate) fn on_clusters_that_go(&self) -> BTreeSet<BindingKey> {
-        self.news.fetch_add(1, Ordering::SeqCst);
+        self.heard.add(Item::Emptying);
         let mut keys = BTreeSet::new();
         for cluster in self.clusters.list().iter().filter(|cluster| cluster.is_being_deleted()) {
             let name = cluster.cluster_name();
@@ -119,38 +127,31 @@ impl Stores {
     }
 
     fn concerned_by(&self, change: &Change<Cluster>, plugins: &Plugins) -> Vec<BindingKey> {
-        let (before, after) = (change.before.as_deref(), change.after.as_deref());
-        let concerns = wake::concerns(before, after, plugins);
-        if concerns == Concerns::default() {
+        let Some(change) = ClusterChange::of(change, plugins) else {
             return Vec::new();
-        }
+        };
+        let change = Arc::new(change);
         // First, and then who is concerned: whose place is written only now is found by the one or by the other.
-        self.news.fetch_add(1, Ordering::SeqCst);
+        self.heard.add(Item::Cluster(change.clone()));
         let mut keys = BTreeSet::new();
-        if concerns.holders == Concerned::Yes {
-            let holders = self.bindings.by_index(wake::HOLDERS, &change.key.name);
+        if change.concerns.holders == Concerned::Yes {
+            let holders = self.bindings.by_index(wake::HOLDERS, change.name());
             keys.extend(holders.map(|binding| binding.key()));
         }
-        if concerns.seekers == Concerned::Yes {
-            for group in [wake::UNPLACED, wake::EVERYWHERE, wake::KEEPING] {
+        if change.concerns.seekers == Concerned::Yes {
+            for group in wake::SEEKERS {
                 let seekers = self.bindings.by_index(wake::WAKES, group);
-                let concerned = seekers.filter(|binding| {
-                    [before, after]
-                        .into_iter()
-                        .flatten()
-                        .any(|cluster| wake::could_choose(binding, cluster))
-                });
+                let concerned = seekers.filter(|binding| change.concerns_seeker(binding));
                 keys.extend(concerned.map(|binding| binding.key()));
             }
         }
-        if let (Concerned::Yes, Some(before), Some(after)) = (concerns.short, before, after) {
+        if change.concerns.short == Concerned::Yes {
+            let clusters = self.clusters.list();
             let short = self.bindings.by_index(wake::WAKES, wake::SHORT);
-            let concerned = short.filter(|binding| {
-                !keys.contains(&binding.key())
-                    && wake::could_choose(binding, after)
-                    && wake::has_more_room(binding, before, after)
-            });
-            let concerned: Vec<BindingKey> = concerned.map(|binding| binding.key()).collect();
+            let concerned: Vec<BindingKey> = short
+                .filter(|binding| !keys.contains(&binding.key()) && change.concerns_short(binding, &clusters))
+                .map(|binding| binding.key())
+                .collect();
             keys.extend(concerned);
         }
         keys.into_iter().collect()
@@ -158,13 +159,18 @@ impl Stores {
 }
 
 /// The binding of a change that it concerns; of another one only what it ends is taken in.
-fn to_look_at(change: &Change<Binding>, scheduler_name: &str, own: &Own, news: News) -> Option<BindingKey> {
+fn to_look_at(
+    change: &Change<Binding>,
+    scheduler_name: &str,
+    own: &Own,
+    is_concerned_since: impl FnOnce(News, &Binding) -> bool,
+) -> Option<BindingKey> {
     let key = binding_key(&change.key);
     let Some(after) = change.after.as_deref() else {
         own.forget(&key);
         return None;
     };
-    let look = match own.saw(after, news) {
+    let look = match own.saw(after, |since| is_concerned_since(since, after)) {
         Shown::Superseded | Shown::Own => false,
         Shown::Awaited => true,
         Shown::Others => change.before.as_deref().is_none_or(|before| concerned(before, after)),
@@ -211,7 +217,7 @@ mod tests {
             before: Some(binding),
             after: None,
         };
-        assert_eq!(to_look_at(&gone, "default-scheduler", &own, 0), None);
+        assert_eq!(to_look_at(&gone, "default-scheduler", &own, |_, _| false), None);
         assert!(own.is_empty());
     }
 }

@@ -73,15 +73,15 @@ fn asked(binding: &Binding) -> bool {
     }
 }
 
+/// The placement by which the result was made; what cannot be read was not applied by us.
+pub(crate) fn applied_placement(binding: &Binding) -> Option<Placement> {
+    let annotations = binding.metadata.annotations.as_ref()?;
+    serde_json::from_str(annotations.get(annotation::APPLIED_PLACEMENT)?).ok()
+}
+
 /// `workloadAffinity` does not count; of ordered groups only the one in use does.
 fn placement_changed(binding: &Binding, placement: &Placement) -> bool {
-    let applied = binding
-        .metadata
-        .annotations
-        .as_ref()
-        .and_then(|all| all.get(annotation::APPLIED_PLACEMENT));
-    // What cannot be read was not applied by us.
-    let Some(applied) = applied.and_then(|text| serde_json::from_str::<Placement>(text).ok()) else {
+    let Some(applied) = applied_placement(binding) else {
         return true;
     };
     let rest = |placement: &Placement| Placement {

@@ -2,8 +2,8 @@
 //!
 //! Rules: a binding without a place, one that wants every cluster and one that keeps a copy are looked at when a cluster
 //! that its placement could choose came, changed its traits, lost a taint that keeps workloads away, became Ready or
-//! reported for the first time. One that waits for room also when such a cluster has room for more of its replicas than
-//! before. Those on a cluster are looked at when it begins to go, and when it is gone. Nothing else of a cluster concerns
+//! reported for the first time. One that waits for room also when such a cluster is Ready and has room for more of its
+//! replicas than before, if that and the room of the others could be enough. Those on a cluster are looked at when it begins to go, and when it is gone. Nothing else of a cluster concerns
 //! anybody: no renewal, no condition that says the same again, no pod that comes or goes where nobody waits for room.
 
 use std::collections::BTreeMap;
@@ -19,6 +19,9 @@ use scheduler_filters::{Plugins, estimate};
 
 use crate::plan::keeps_a_copy;
 use crate::trigger::ours;
+
+/// In [`WAKES`]: those that may find a place, or a better one, on a cluster that takes more than before.
+pub const SEEKERS: [&str; 3] = [UNPLACED, EVERYWHERE, KEEPING];
 
 /// Index of bindings by the clusters of their result.
 pub const HOLDERS: &str = "scheduler/holders";
@@ -77,7 +80,8 @@ pub struct Concerns {
     pub holders: Concerned,
     /// Those that may find a place now: unplaced ones, those that want every cluster, and those that keep a copy.
     pub seekers: Concerned,
-    /// Those that wait for room, where there is more of it than before ([`has_more_room`]).
+    /// Those that wait for room, where there is more of it than before ([`has_more_room`]) and it may be enough
+    /// ([`may_hold`]). What is not Ready takes nothing new.
     pub short: Concerned,
 }
 
@@ -115,7 +119,7 @@ pub fn concerns(before: Option<&Cluster>, after: Option<&Cluster>, plugins: &Plu
             seekers: (Traits::of(before) != Traits::of(after)
                 || !after.is_being_deleted() && may_take_more(before, after, plugins))
             .into(),
-            short: (!after.is_being_deleted() && resources(before) != resources(after)).into(),
+            short: (!after.is_being_deleted() && after.is_ready() && resources(before) != resources(after)).into(),
         },
     }
 }
@@ -171,6 +175,32 @@ pub fn has_more_room(binding: &Binding, before: &Cluster, after: &Cluster) -> bo
         let mut components = spec.components.iter();
         components.any(|component| more(component.replica_requirements.as_ref()))
     }
+}
+
+/// Whether the clusters that a binding could choose may have room together for the replicas that it lacks. They never have
+/// more than is counted here: of the clusters some may be refused, or not be chosen, and of its replicas more may be missing.
+#[must_use]
+pub fn may_hold<'a>(binding: &Binding, clusters: impl IntoIterator<Item = &'a Cluster>) -> bool {
+    let spec = &binding.spec;
+    if !spec.components.is_empty() {
+        return true;
+    }
+    let assigned: i64 = spec
+        .clusters
+        .iter()
+        .map(|target| i64::from(target.replicas.max(0)))
+        .sum();
+    let mut missing = i64::from(binding.replicas()) - assigned;
+    for cluster in clusters {
+        if missing <= 0 {
+            return true;
+        }
+        if cluster.is_ready() && could_choose(binding, cluster) {
+            let room = estimate::room(cluster, spec.replica_requirements.as_ref()).replicas();
+            missing = missing.saturating_sub(room.max(0));
+        }
+    }
+    missing <= 0
 }
 
 /// Whether the placement of a binding could choose this cluster at all.
@@ -336,9 +366,45 @@ mod tests {
         #[case] more: bool,
     ) {
         let (before, after) = (cluster(&before), cluster(&after));
-        let concerns = concerns(Some(&before), Some(&after), &Plugins::default());
-        assert_eq!(concerns.short, Concerned::from(differs));
+        let short = |after: &Cluster| concerns(Some(&before), Some(after), &Plugins::default()).short;
+        assert_eq!(short(&after), Concerned::No, "what is not Ready takes nothing");
+        assert_eq!(short(&is_ready(after.clone())), Concerned::from(differs));
         let binding = binding("False", &aggregated());
         assert_eq!(has_more_room(&binding, &before, &after), more);
+    }
+
+    fn is_ready(mut cluster: Cluster) -> Cluster {
+        let ready = serde_json::from_value::<Cluster>(json!({
+            "metadata": {"name": "r"}, "spec": {"syncMode": "Push"}, "status": ready("True")["status"],
+        }));
+        let ready = ready.unwrap().status.unwrap();
+        cluster.status.get_or_insert_default().conditions = ready.conditions;
+        cluster
+    }
+
+    // A replica takes two processors; m3 has room for any number and is not wanted.
+    #[rstest]
+    #[case::one_too_few(6, 0, 3, false)]
+    #[case::just_enough(6, 0, 4, true)]
+    #[case::with_what_it_has(6, 1, 3, true)]
+    #[case::scaled_down(1, 2, 0, true)]
+    fn room_matters_when_all_of_it_may_be_enough(
+        #[case] replicas: i32,
+        #[case] has: i32,
+        #[case] second: i64,
+        #[case] may: bool,
+    ) {
+        let mut placement = aggregated();
+        placement["clusterAffinity"] = json!({"clusterNames": ["m1", "m2"]});
+        let mut binding = binding("False", &placement);
+        binding.spec.replicas = Some(replicas);
+        binding.spec.clusters = serde_json::from_value(json!([{"name": "m1", "replicas": has}])).unwrap();
+        let fleet = [("m1", 2), ("m2", second), ("m3", 100)].map(|(name, holds)| {
+            let mut cluster = cluster(&room(&(2 * holds).to_string()));
+            cluster.metadata.name = Some(name.to_owned());
+            cluster
+        });
+        assert!(!may_hold(&binding, &fleet) || has >= replicas, "none of them is Ready");
+        assert_eq!(may_hold(&binding, &fleet.map(is_ready)), may);
     }
 }

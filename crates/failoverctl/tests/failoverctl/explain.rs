@@ -164,7 +164,7 @@ fn the_evictor_found_no_place_where_the_dry_run_does() {
         ..ready()
     });
     let text = show(&report, Format::Table);
-    assert_snapshot!(text.lines().last().unwrap(), @"default/nginx-deployment has to leave member1 but is held: NoTarget: no room on 2 clusters; the evictor's word counts: it asks again by itself, with its own --plugins and --pre-eviction-check; the dry run here assumes their defaults, regards no free room, and finds member2:3.");
+    assert_snapshot!(text.lines().last().unwrap(), @"default/nginx-deployment has to leave member1 but is held: NoTarget: no room on 2 clusters; the evictor's word counts: it asks again by itself, with its own --plugins and --pre-eviction-check; the dry run here assumes their defaults, counts free room only where replicas are divided by it, and finds member2:3.");
 }
 
 #[test]

@@ -157,9 +157,10 @@ fn who_waits_for_room_is_looked_at_when_there_is_more_for_it() {
         let said = binding.condition("Scheduled").unwrap();
         assert_eq!((shown(&binding).as_str(), said.reason.as_str()), ("", "Unschedulable"));
         assert_eq!(looks(&process), 1.0);
-        // Less, as much on fewer nodes, and more of what it does not ask for.
+        // Less, more that is too little all the same, as much on fewer nodes, and more of what it does not ask for.
         for patch in [
             free_pods(1),
+            free_pods(2),
             json!({"status": {"nodeSummary": {"totalNum": 1}}}),
             json!({"status": {"resourceSummary": {"allocatable": {"cpu": "128"}}}}),
         ] {
@@ -167,15 +168,24 @@ fn who_waits_for_room_is_looked_at_when_there_is_more_for_it() {
             tokio::time::sleep(Duration::from_secs(600)).await;
             assert_eq!(looks(&process), 1.0, "{patch}");
         }
-        // Another cluster reports for the first time: with both there is enough.
-        change(&bench, "member2", &free_pods(2)).await;
+        // What is not Ready takes nothing, however much room it reports.
+        change(&bench, "member2", &ready(&bench, "False", "")).await;
+        change(&bench, "member2", &free_pods(100)).await;
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        assert_eq!(looks(&process), 1.0);
+        change(&bench, "member2", &json!({"status": {"resourceSummary": null}})).await;
+        change(&bench, "member2", &ready(&bench, "True", "")).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(looks(&process), 2.0);
-        assert_eq!(bench.placed().await, "member1:1 member2:2");
+        assert_eq!((bench.placed().await.as_str(), looks(&process)), ("", 2.0));
+        // It reports again: with both there is enough.
+        change(&bench, "member2", &free_pods(1)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(looks(&process), 3.0);
+        assert_eq!(bench.placed().await, "member1:2 member2:1");
         // Placed, it moves for no room.
         change(&bench, "member1", &free_pods(100)).await;
         tokio::time::sleep(Duration::from_secs(600)).await;
-        assert_eq!(looks(&process), 2.0);
+        assert_eq!(looks(&process), 3.0);
     });
 }
 
@@ -201,7 +211,8 @@ fn room_that_comes_while_the_want_of_it_is_written_is_not_missed() {
     });
 }
 
-/// Room comes and goes by the minute where nothing fits: what is said changes, and nobody is told anew.
+/// Room comes and goes by the minute where nothing fits: nobody is told anew, and how much it is is written only with
+/// something else.
 #[test]
 fn want_of_room_is_told_once() {
     paused(async {
@@ -212,9 +223,85 @@ fn want_of_room_is_told_once() {
         for round in 1..20_u32 {
             bench.until(u64::from(round) * 60).await;
             change(&bench, "member1", &free_pods(round % 3)).await;
+            // A look for another reason finds another number, too.
+            let labels = json!({"metadata": {"labels": {"round": round.to_string()}}});
+            bench.patch(labels).await;
         }
         bench.until(86_400).await;
         assert_eq!(bench.reasons(), ["ScheduleBindingFailed"]);
+        assert_eq!(bench.writes("scheduler"), ["resourcebindings status 200"]);
+        let said = async || bench.binding().await.condition("Scheduled").unwrap().message.clone();
+        let with = |room| format!("Clusters available replicas {room} are not enough to schedule.");
+        assert_eq!(said().await, with(0));
+        bench.patch(json!({"spec": {"replicas": 4}})).await;
+        bench.until(86_401).await;
+        assert_eq!(said().await, with(1));
+    });
+}
+
+/// A cluster changes while a place is written that it could not be, or that is none the better for it.
+#[test]
+fn what_is_being_written_is_not_looked_at_again_for_what_does_not_concern_it() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2", "other"]);
+        bench.fail_cluster("other");
+        let process = bench.start_scheduler("a").await;
+        let writes = Match::writes().resource("resourcebindings").client("scheduler");
+        let slow = Effect::Latency(Duration::from_secs(2));
+        bench.plane.faults().inject(writes, slow);
+        bench.put_deployment(&json!({"placement": {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}}));
+        bench.until(1).await;
+        bench.put_cluster("other", "True", &json!([]));
+        change(&bench, "member1", &free_pods(100)).await;
+        bench.until(20).await;
+        let placed = bench.placed().await;
+        assert_eq!((placed.as_str(), looks(&process)), ("member1:3 member2:3", 1.0));
+    });
+}
+
+/// The first change of a cluster that was there at the start is not taken for what was known then.
+#[test]
+fn a_cluster_that_joins_again_under_its_name_is_a_new_one() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _process = bench.start_scheduler("a").await;
+        bench.put_deployment(&json!({"placement": {}}));
+        bench.until(1).await;
+        assert_eq!(bench.placed().await, "member1:3 member2:3");
+        bench.begin_deletion("member1").await;
+        change(&bench, "member1", &json!({"metadata": {"finalizers": null}})).await;
+        bench.until(2).await;
+        assert_eq!(bench.placed().await, "member2:3");
+        bench.put_cluster("member1", "True", &json!([]));
+        bench.until(3).await;
+        assert_eq!(bench.placed().await, "member1:3 member2:3");
+    });
+}
+
+/// What runs everywhere is computed at each look; a look that finds all as it should be is no try.
+#[test]
+fn a_look_that_finds_the_place_good_is_no_attempt() {
+    paused(async {
+        let bench = Bench::new(&["member1"]);
+        let process = bench.start_scheduler("a").await;
+        bench.put_deployment(&json!({"placement": {}}));
+        let attempts = || {
+            let labels = [("result", "scheduled"), ("schedule_type", "ReconcileSchedule")];
+            process
+                .metrics()
+                .value("karmada_scheduler_schedule_attempts_total", &labels)
+        };
+        bench.until(1).await;
+        assert_eq!((looks(&process), attempts()), (1.0, Some(1.0)));
+        bench.patch(json!({"metadata": {"labels": {"seen": "yes"}}})).await;
+        bench.until(2).await;
+        assert_eq!((looks(&process), attempts()), (2.0, Some(1.0)));
+        // Asked for, it is one, whatever comes out.
+        bench
+            .patch(json!({"spec": {"rescheduleTriggeredAt": bench.clock.now()}}))
+            .await;
+        bench.until(3).await;
+        assert_eq!((looks(&process), attempts()), (3.0, Some(2.0)));
     });
 }
 

@@ -1,10 +1,11 @@
 //! Writes that meet others, get lost, or are the last before a crash.
 
 use kube_sandbox::{Effect, Match, Verb};
-use serde_json::json;
+use rstest::rstest;
+use serde_json::{Value, json};
 use test_bench::paused;
 
-use crate::bench::{Bench, one_to_two, shown};
+use crate::bench::{Bench, one_to_two, shown, task};
 
 // Another writer comes between the read and the write.
 #[test]
@@ -84,5 +85,43 @@ fn a_lost_answer_is_found_out_by_reading() {
             binding.status.unwrap().scheduler_observed_generation,
             binding.metadata.generation
         );
+    });
+}
+
+// The process dies between the result and the status of a failover to another group, and the first group is well again.
+#[rstest]
+#[case::divided(json!({"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}))]
+#[case::looked_at_each_time(json!({"replicaSchedulingType": "Duplicated"}))]
+fn the_group_of_a_failover_is_not_lost_with_the_status(#[case] scheduling: Value) {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let first = bench.start_scheduler("a").await;
+        bench.put_deployment(&json!({"placement": {"replicaScheduling": scheduling, "clusterAffinities": [
+            {"affinityName": "near", "clusterNames": ["member1"]}, {"affinityName": "far", "clusterNames": ["member2"]},
+        ]}}));
+        bench.until(1).await;
+        assert_eq!(bench.placed().await, "member1:3");
+        let group = async || bench.binding().await.status.unwrap().scheduler_observed_affinity_name;
+        bench.fail_cluster("member1");
+        let writes = Match::writes().resource("resourcebindings").client("scheduler");
+        bench.plane.faults().freeze_after_write(writes, 1);
+        let evicted = [task("member1", 3, bench.clock.now())];
+        bench
+            .patch(json!({"spec": {"clusters": [], "gracefulEvictionTasks": evicted}}))
+            .await;
+        bench.until(5).await;
+        assert_eq!(bench.placed().await, "member2:3");
+        assert_eq!(group().await.as_deref(), Some("near"));
+        first.crash();
+        bench.plane.faults().thaw();
+        bench.plane.faults().clear();
+        bench.put_cluster("member1", "True", &json!([]));
+        let _second = bench.start_scheduler("b").await;
+        bench.until(60).await;
+        assert_eq!(bench.placed().await, "member2:3");
+        assert_eq!(group().await.as_deref(), Some("far"));
+        bench.patch(json!({"spec": {"replicas": 6}})).await;
+        bench.until(120).await;
+        assert_eq!(bench.placed().await, "member2:6");
     });
 }

@@ -98,7 +98,7 @@ impl Facts<'_> {
         let search = self.report.searches.iter().find(of_it)?;
         Some(format!(
             "the evictor's word counts: it asks again by itself, with its own --plugins and --pre-eviction-check; the \
-             dry run here assumes their defaults, regards no free room, and finds {}",
+             dry run here assumes their defaults, counts free room only where replicas are divided by it, and finds {}",
             search.result.join(", ")
         ))
     }

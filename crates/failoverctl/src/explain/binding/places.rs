@@ -50,7 +50,7 @@ pub struct Score {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rank {
-    /// The sum of its scores; higher is better, of equals the first by name.
+    /// The sum of its scores; higher is better, of equals that which can hold more replicas, then the first by name.
     pub score: i64,
     /// What it is made of; what gives nothing is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
