@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use controller_kit::members::HttpMembers;
-use controller_kit::{Clock, ConnectMember, MemberTarget, api_errors};
+use controller_kit::{Clock, ConnectMember, MemberTarget, Tasks, api_errors};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, ListParams};
 use kube_sandbox::{Sandbox, SandboxOptions};
@@ -15,12 +15,13 @@ use tokio::net::{TcpListener, TcpStream};
 const KNOWN: &str = "proxy-authorization: Basic bWU6bXkgd29yZA==";
 
 /// Leads on who is known, to wherever they want; listens on loopback.
-async fn proxy() -> SocketAddr {
+async fn proxy(tasks: &Tasks) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
+    let of_connections = tasks.clone();
+    tasks.spawn("proxy", async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
+            of_connections.spawn("proxy connection", async move {
                 let mut head = Vec::new();
                 while !head.ends_with(b"\r\n\r\n") {
                     head.push(stream.read_u8().await.unwrap());
@@ -54,7 +55,8 @@ async fn a_proxy_is_told_who_asks_and_nobody_else_is() {
     let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
     let sandbox = Sandbox::new(SandboxOptions::new(Arc::new(move || clock.now())));
     let served = sandbox.serve_http("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let proxy = proxy().await;
+    let tasks = Tasks::new();
+    let proxy = proxy(&tasks).await;
     let mut target = MemberTarget::new("member1", served.url());
     target.proxy_url = Some(format!("http://me:my%20word@{proxy}"));
     assert!(namespaces(&target).await.unwrap() > 0);
@@ -63,4 +65,5 @@ async fn a_proxy_is_told_who_asks_and_nobody_else_is() {
     let refused = namespaces(&target).await.unwrap_err();
     assert!(refused.contains("proxy authorization required"), "{refused}");
     assert!(!refused.contains("hidden"), "{refused}");
+    tasks.abort();
 }

@@ -174,7 +174,8 @@ async fn health_is_said_again_after_our_own_word_was_heard_late(#[case] resource
         late(&world, &[resource], 3_000);
         world.forget_writes();
         world.ready("m1", "False");
-        world.pass(1_000).await;
+        // Its grace, and a moment.
+        world.pass(61_000).await;
         assert_eq!(status_writes(&world, resource, "shop"), 1, "the case came up");
         world.ready("m1", "True");
         world.pass(20_000).await;

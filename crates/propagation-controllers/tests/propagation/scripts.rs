@@ -155,7 +155,7 @@ async fn scripts_speak_at_every_step() {
         assert_eq!(template["status"], json!({"size": 3}));
 
         world.edit(WIDGETS, "Widget", Some("shop"), "gear", |widget| {
-            widget["spec"]["color"] = json!("red")
+            widget["spec"]["color"] = json!("red");
         });
         world.settle().await;
         assert_eq!(

@@ -99,16 +99,9 @@ fn a_number_that_json_has_not_is_an_error() {
 #[test]
 fn long_names_over_many_fields_are_read_at_once() {
     let script = "local o = {} for i = 1, 1e5 do o[string.format('%x', i)] = 1 end return {[string.rep('a', 1e6)] = o}";
-    let began = std::time::Instant::now();
     let value = json(of_script(script).unwrap(), &References::default()).unwrap();
     let references = References::of([&value]);
     assert_eq!(there_and_back(&value, &references), value);
-    // Far above what it takes.
-    assert!(
-        began.elapsed() < std::time::Duration::from_secs(10),
-        "{:?}",
-        began.elapsed()
-    );
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
