@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 
 use api_types::taint_policy::ClusterTaintPolicy;
 use e2e_harness::{Binaries, ControlPlane, Identity, Tool, available_with};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
 
@@ -180,7 +181,10 @@ async fn it_installs_kinds_and_policies_on_a_real_api_server_and_upgrades() {
         "karmada-system",
     ];
     let notes = helm.run(&[&["install"], &place[..], &["--create-namespace", "--wait"]].concat());
-    assert!(notes.contains("kubectl create namespace karmada-cluster"), "{notes}");
+    assert!(
+        notes.contains("namespace karmada-cluster, which is there now"),
+        "{notes}"
+    );
     assert!(
         notes.contains("karmada-failover run --feature-gates=Failover=true"),
         "{notes}"
@@ -195,6 +199,9 @@ async fn it_installs_kinds_and_policies_on_a_real_api_server_and_upgrades() {
     helm.run(&["uninstall", "control-plane", "--namespace", "karmada-system"]);
     // The kinds stay, and with them whatever a person applied.
     assert_eq!(policies(&client).await, [""; 0]);
+    // So do the credentials of members.
+    let of_members = Api::<Namespace>::all(client).get("karmada-cluster").await.unwrap();
+    assert!(of_members.metadata.deletion_timestamp.is_none());
 }
 
 async fn policies(client: &Client) -> Vec<String> {

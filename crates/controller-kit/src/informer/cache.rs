@@ -193,16 +193,11 @@ impl<S> Cache<S> {
         self.state.read().objects.len()
     }
 
-    /// `None` when there is no such index.
-    pub(crate) fn by_index(&self, name: &str, value: &str) -> Option<Vec<(ObjectKey, Arc<S>)>> {
+    /// What `of` makes of each object under a value of an index, in the order of keys; `None` when there is no such index.
+    pub(crate) fn by_index<T>(&self, name: &str, value: &str, of: impl Fn(&ObjectKey, &Arc<S>) -> T) -> Option<Vec<T>> {
         let state = self.state.read();
         let keys = state.indexes.get(name)?.keys.get(value);
-        let entry = |key: &Arc<ObjectKey>| {
-            state
-                .objects
-                .get(key)
-                .map(|entry| (key.as_ref().clone(), entry.kept.clone()))
-        };
+        let entry = |key: &Arc<ObjectKey>| state.objects.get(key).map(|entry| of(key, &entry.kept));
         Some(keys.into_iter().flatten().filter_map(entry).collect())
     }
 

@@ -145,16 +145,17 @@ impl<K> Store<K> {
     /// in the log otherwise.
     #[must_use]
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<K>> {
-        self.entries_by_index(index, value)
-            .into_iter()
-            .map(|(_, object)| object)
-            .collect()
+        self.under(index, value, |_, object| object.clone())
     }
 
     /// The same with their keys.
     #[must_use]
     pub fn entries_by_index(&self, index: &str, value: &str) -> Vec<(ObjectKey, Arc<K>)> {
-        let found = self.shared.cache.by_index(index, value);
+        self.under(index, value, |key, object| (key.clone(), object.clone()))
+    }
+
+    fn under<T>(&self, index: &str, value: &str, of: impl Fn(&ObjectKey, &Arc<K>) -> T) -> Vec<T> {
+        let found = self.shared.cache.by_index(index, value, of);
         debug_assert!(found.is_some(), "no index {index:?}");
         found.unwrap_or_else(|| {
             tracing::error!(index, "no such index");

@@ -121,9 +121,10 @@ impl<K: Ord + Hash + Clone> State<K> {
     /// Gives the next key to a worker, with the moment since which it was ready.
     pub(crate) fn take(&mut self) -> Option<(K, Instant)> {
         let (key, since) = self.ready.pop_front()?;
-        let entry = self.keys.entry(key.clone()).or_default();
-        entry.queued = false;
-        entry.working = true;
+        if let Some(entry) = self.keys.get_mut(&key) {
+            entry.queued = false;
+            entry.working = true;
+        }
         Some((key, since))
     }
 

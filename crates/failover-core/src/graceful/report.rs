@@ -15,6 +15,17 @@ const LONGEST_MESSAGE: usize = 32_700;
 /// Stands between two tasks.
 const BETWEEN: &str = " | ";
 
+/// So many characters of a text.
+fn first(text: &str, characters: usize) -> &str {
+    // A text of no more bytes has no more characters.
+    if text.len() <= characters {
+        return text;
+    }
+    text.char_indices()
+        .nth(characters)
+        .map_or(text, |(end, _)| &text[..end])
+}
+
 /// For each task that stays, what it waits for, a task cut off nowhere; `None` when none stays.
 #[must_use]
 pub fn waiting(assessed: &[Assessed]) -> Option<String> {
@@ -29,7 +40,7 @@ pub fn waiting(assessed: &[Assessed]) -> Option<String> {
     for assessed in assessed.iter().filter(|assessed| waits(&assessed.fate)) {
         let line = format!("{}: {}", assessed.cluster, assessed.fate.in_words());
         if text.is_empty() {
-            text.extend(line.chars().take(LONGEST_MESSAGE));
+            text.push_str(first(&line, LONGEST_MESSAGE));
         } else if more == 0 && text.len() + BETWEEN.len() + line.len() <= LONGEST_MESSAGE {
             text.push_str(BETWEEN);
             text.push_str(&line);

@@ -122,7 +122,10 @@ impl Interpreting {
     #[must_use]
     pub fn changes(&self) -> KindChanges {
         let subscriber = Arc::new(Subscriber::default());
-        self.subscribers.0.lock().push(Arc::downgrade(&subscriber));
+        let mut all = self.subscribers.0.lock();
+        // Each return of a member asks anew, and customizations may not change for months.
+        all.retain(|subscriber| subscriber.strong_count() > 0);
+        all.push(Arc::downgrade(&subscriber));
         KindChanges { subscriber }
     }
 

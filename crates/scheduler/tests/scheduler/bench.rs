@@ -168,12 +168,14 @@ impl Bench {
         shown(&self.binding().await)
     }
 
-    /// Reasons of the events on the template.
+    /// Reasons of the events on the binding.
     pub fn reasons(&self) -> Vec<String> {
-        self.events("Deployment", "nginx")
-            .into_iter()
-            .map(|(reason, _)| reason)
-            .collect()
+        self.reasons_on("ResourceBinding", "nginx-deployment")
+    }
+
+    /// Reasons of the events on an object.
+    pub fn reasons_on(&self, kind: &str, name: &str) -> Vec<String> {
+        self.events(kind, name).into_iter().map(|(reason, _)| reason).collect()
     }
 
     /// What a component has written, but for Leases and Events, in short.

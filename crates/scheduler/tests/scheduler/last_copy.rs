@@ -241,6 +241,6 @@ fn a_cluster_that_only_the_cache_misses_stays() {
         assert_eq!(bench.placed().await, "member1:3 member2:3");
         bench.until(60).await;
         assert_eq!(bench.placed().await, "member1:3 member2:3");
-        assert_eq!(bench.reasons(), ["ScheduleBindingSucceed"]);
+        assert_eq!(bench.reasons_on("Deployment", "nginx"), ["ScheduleBindingSucceed"]);
     });
 }

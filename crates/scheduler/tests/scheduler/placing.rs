@@ -83,7 +83,10 @@ fn the_worked_example() {
         bench.patch(json!({"spec": {"gracefulEvictionTasks": null}})).await;
         bench.until(20).await;
         assert_eq!(bench.placed().await, "member2:3");
-        assert_eq!(bench.reasons(), ["ScheduleBindingSucceed", "ScheduleBindingSucceed"]);
+        assert_eq!(
+            bench.reasons_on("Deployment", "nginx"),
+            ["ScheduleBindingSucceed", "ScheduleBindingSucceed"]
+        );
         let binding = bench.binding().await;
         assert_eq!(
             binding.status.unwrap().scheduler_observed_generation,
@@ -114,7 +117,7 @@ fn at_rest_nothing_is_written() {
             .await;
         bench.until(3600).await;
         assert_eq!(bench.writes("scheduler"), writes);
-        assert_eq!(bench.reasons(), ["ScheduleBindingSucceed"]);
+        assert_eq!(bench.reasons_on("Deployment", "nginx"), ["ScheduleBindingSucceed"]);
     });
 }
 
