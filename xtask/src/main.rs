@@ -37,7 +37,7 @@ enum Task {
         #[arg(long)]
         full: bool,
     },
-    /// Writes the CustomResourceDefinitions into charts/control-plane/crds.
+    /// Writes the CustomResourceDefinitions into charts/control-plane/kinds and charts/karmada-crds/kinds.
     Crds {
         /// Writes nothing: fails and names the files when they are stale.
         #[arg(long)]

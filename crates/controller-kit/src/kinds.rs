@@ -45,7 +45,8 @@ impl RequiredKind {
 pub enum RequireError {
     /// Kinds are missing.
     #[error(
-        "the API server does not serve {}; install the CRDs: kubectl apply -f charts/control-plane/crds",
+        "the API server does not serve {}; install the CRDs: kubectl apply -f charts/karmada-crds/kinds -f \
+         charts/control-plane/kinds (not the former where a Karmada is)",
         missing.iter().map(|kind| format!("{} ({})", kind.kind, kind.api_version)).collect::<Vec<_>>().join(", ")
     )]
     Missing {

@@ -76,6 +76,18 @@ impl Failure {
         format!("{}: {}", self.what, self.why)
     }
 
+    /// The same about another connection: its words name these flags.
+    #[must_use]
+    pub fn about_flags(mut self, kubeconfig: &str, context: &str) -> Self {
+        for text in [&mut self.why, &mut self.next] {
+            *text = text
+                .replace("--kubeconfig", kubeconfig)
+                .replace("--context", context)
+                .replace("Karmada control plane", "host cluster");
+        }
+        self
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn next(&self) -> &str {
@@ -129,7 +141,7 @@ impl Failure {
             ExitStatus::Problem,
             format!("cannot ask for {kind}s"),
             format!("the API server does not serve {kind} (failover.karmada.io/v1alpha1)"),
-            "check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/crds",
+            "check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/kinds",
         )
     }
 
@@ -189,7 +201,8 @@ impl From<RequireError> for Failure {
                     ExitStatus::Problem,
                     "this is no control plane with cluster failover",
                     format!("the API server does not serve {}", kinds.join(", ")),
-                    "check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/crds",
+                    "check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/karmada-crds/kinds -f \
+                     charts/control-plane/kinds (not the former where a Karmada is)",
                 )
             }
             RequireError::Unanswered(error) => Self::of_api("cannot ask the API server what it serves", &error),

@@ -109,6 +109,6 @@ fn a_server_without_our_kinds_is_told_how_to_get_them() {
     assert_says(
         &output,
         1,
-        &["cluster.karmada.io", "kubectl apply -f charts/control-plane/crds"],
+        &["cluster.karmada.io", "kubectl apply -f charts/karmada-crds/kinds"],
     );
 }

@@ -18,7 +18,8 @@ async fn a_real_api_server_takes_all_crds() {
     if available("the test of the CRDs on a real API server").is_none() {
         return;
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/control-plane/crds");
+    let charts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts");
+    let folders = ["control-plane/kinds", "karmada-crds/kinds"].map(|folder| charts.join(folder));
     let control_plane = ControlPlane::start().await.unwrap();
     let kubectl = control_plane.binaries().path(Tool::Kubectl);
     let arguments = [
@@ -26,7 +27,9 @@ async fn a_real_api_server_takes_all_crds() {
         "--server-side",
         "--validate=strict",
         "-f",
-        folder.to_str().unwrap(),
+        folders[0].to_str().unwrap(),
+        "-f",
+        folders[1].to_str().unwrap(),
     ];
     let mut apply = control_plane
         .spawn("apply-crds", &kubectl, Identity::Admin, arguments)

@@ -40,7 +40,7 @@ async fn install(client: &Client) {
         if object["kind"] == "ClusterRole" {
             let role: ClusterRole = serde_json::from_value(object).unwrap();
             Api::all(client.clone()).create(&create, &role).await.unwrap();
-        } else {
+        } else if object["kind"] == "ClusterRoleBinding" {
             let binding: ClusterRoleBinding = serde_json::from_value(object).unwrap();
             Api::all(client.clone()).create(&create, &binding).await.unwrap();
         }

@@ -113,9 +113,11 @@ mod tests {
     /// The files in the repository are what the types say.
     #[test]
     fn the_checked_in_files_are_current() {
-        let expected = expected(&api_types::crds()).unwrap();
-        let differences = difference(&crate::default_folder(), &expected).unwrap();
-        assert!(differences.is_empty(), "run `cargo xtask crds`: {differences:?}");
+        for (folder, expected) in crate::folders(&crate::charts()).unwrap() {
+            assert!(!expected.is_empty());
+            let differences = difference(&folder, &expected).unwrap();
+            assert!(differences.is_empty(), "run `cargo xtask crds`: {differences:?}");
+        }
     }
 
     #[test]

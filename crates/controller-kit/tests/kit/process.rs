@@ -268,7 +268,8 @@ async fn missing_kinds_are_named_with_what_to_do() {
         assert_eq!(
             error.to_string(),
             "the API server does not serve Cluster (cluster.karmada.io/v1alpha1), Nonsense (v1); \
-             install the CRDs: kubectl apply -f charts/control-plane/crds"
+             install the CRDs: kubectl apply -f charts/karmada-crds/kinds -f charts/control-plane/kinds \
+             (not the former where a Karmada is)"
         );
         require_kinds(&world.sandbox.client(), &[RequiredKind::of::<ConfigMap>()])
             .await

@@ -136,13 +136,13 @@ async fn a_server_without_records_or_pauses() {
     assert_eq!(failure.status(), ExitStatus::Problem);
     assert_snapshot!(failure.to_string(), @r"
     cannot ask for FailoverRecords: the API server does not serve FailoverRecord (failover.karmada.io/v1alpha1)
-      next: check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/crds
+      next: check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/kinds
     ");
     let failure = on(ours(), &["resume", "--all", "--yes"]).await.unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Problem);
     assert_snapshot!(failure.to_string(), @r"
     cannot ask for FailoverPauses: the API server does not serve FailoverPause (failover.karmada.io/v1alpha1)
-      next: check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/crds
+      next: check --kubeconfig and --context; to install the CRDs: kubectl apply -f charts/control-plane/kinds
     ");
 }
 

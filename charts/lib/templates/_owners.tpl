@@ -1,0 +1,46 @@
+{{- /* Refusals, where helm can look: `helm template` cannot, and then nothing is refused here. The components find a second
+     owner at run time too. */ -}}
+
+{{- /* The karmada-controller-manager of stock in this namespace, with its flags as one text. */ -}}
+{{- define "lib.stockFlags" -}}
+{{- $stock := lookup "apps/v1" "Deployment" .Release.Namespace "karmada-controller-manager" -}}
+{{- range (dig "spec" "template" "spec" "containers" list ($stock | default dict)) }}
+{{- join " " (concat (.command | default list) (.args | default list)) }}
+{{- end }}
+{{- end }}
+
+{{- /* lib.refusals takes a dict: root; standaloneOnly: stock does this itself; stockController: its switch in stock's
+     --controllers; gate true: stock does it while its gate Failover is on. */ -}}
+{{- define "lib.refusals" -}}
+{{- $root := .root -}}
+{{- $name := $root.Chart.Name -}}
+{{- $mode := include "lib.mode" $root -}}
+{{- if not (has $mode (list "standalone" "beside")) }}
+{{- fail (printf "%s: mode is %q: say standalone or beside" $name $mode) }}
+{{- end }}
+{{- if and .standaloneOnly (eq $mode "beside") }}
+{{- fail (printf "%s: stock Karmada does this itself where mode is beside: leave this chart out (%s.enabled=false in karmada-failover)" $name $name) }}
+{{- end }}
+{{- if and (not (include "lib.kubeconfigSecret" $root)) (ne $root.Release.Namespace "karmada-system") (not .anywhere) }}
+{{- fail (printf "%s: without karmada.kubeconfigSecret it runs as the ServiceAccount karmada-system/%s: install it into the namespace karmada-system, or name the Secret with the control plane's kubeconfig" $name $name) }}
+{{- end }}
+{{- if eq $mode "standalone" }}
+{{- if not (include "lib.kubeconfigSecret" $root) }}
+{{- $api := lookup "apiregistration.k8s.io/v1" "APIService" "" "v1alpha1.cluster.karmada.io" }}
+{{- if and $api (dig "spec" "service" "" $api) }}
+{{- fail (printf "%s: this API server is a stock Karmada's (its APIService v1alpha1.cluster.karmada.io has a service): say mode=beside" $name) }}
+{{- end }}
+{{- end }}
+{{- else }}
+{{- $flags := include "lib.stockFlags" $root }}
+{{- if $flags }}
+{{- $controllers := regexFind "--controllers=[^ ]*" $flags }}
+{{- if and .stockController (not (has (printf "-%s" .stockController) (splitList "," (trimPrefix "--controllers=" $controllers)))) }}
+{{- fail (printf "%s: stock's karmada-controller-manager in %s does this too: add -%s to its --controllers first, as in --controllers=*,-gracefulEviction,-applicationFailover" $name $root.Release.Namespace .stockController) }}
+{{- end }}
+{{- if and .gate (regexMatch "--feature-gates=[^ ]*Failover=true" $flags) }}
+{{- fail (printf "%s: stock's karmada-controller-manager in %s does this too: set its --feature-gates=Failover=false first" $name $root.Release.Namespace) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
