@@ -8,11 +8,12 @@ use xshell::cmd;
 use crate::run;
 use crate::workspace::Workspace;
 
-/// The scenario that every run of the tests tells.
-pub const WORKED_EXAMPLE: &str = "worked-example";
+/// The scenario that every run of the tests tells: the worked example with everything as the charts install it.
+pub const INSTALLED: &str = "installed";
 
 /// The scenarios that only `--full` tells too, with the names of their stages.
-pub const OTHERS: [(&str, &str); 11] = [
+pub const OTHERS: [(&str, &str); 12] = [
+    ("e2e worked-example", "worked-example"),
     ("e2e restarts", "restarts"),
     ("e2e mass-failure", "mass-failure"),
     ("e2e evictions", "evictions"),

@@ -2,17 +2,22 @@
 #![allow(clippy::print_stdout, reason = "what a task prints is its result")]
 
 mod bench;
+mod charts;
 mod control_plane;
 mod crds;
 mod demo;
 mod deny;
 mod e2e;
+mod images;
+mod prometheus;
 mod run;
+mod sbom;
 mod stage;
 mod suite;
 mod totals;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -43,9 +48,17 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Writes the README of each chart from the comments of its values.yaml.
+    Charts {
+        /// Writes nothing: fails and names the files when they are stale.
+        #[arg(long)]
+        check: bool,
+    },
     /// Builds etcd, the Kubernetes servers, kwok, kubectl, grpcurl and helm into a cache, unless they are there, and prints
     /// the folder.
     ControlPlane,
+    /// Fetches Prometheus and promtool (Debian's package) into a cache, unless they are there, and prints the folder.
+    Prometheus,
     /// Measures what the project promises about its speed, in a release build. Prints a line for each promise: name,
     /// value, bar, whether it holds, and on which machine. Fails when one falls short.
     Bench {
@@ -55,6 +68,14 @@ enum Task {
         /// One JSON document instead of lines.
         #[arg(long)]
         json: bool,
+    },
+    /// Carries out the build step of the Dockerfile here, and fails when a program is larger than it may be.
+    Images,
+    /// Prints a CycloneDX document of all that is compiled into the programs, with licences and checksums.
+    Sbom {
+        /// Writes it there instead.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Runs a scenario with our programs on a real control plane with real members.
     E2e {
@@ -93,6 +114,16 @@ fn perform(task: Task) -> anyhow::Result<ExitCode> {
             let mode = if check { crds::Mode::Check } else { crds::Mode::Write };
             crds::run(&workspace, mode)?;
         }
+        Task::Charts { check } => {
+            let mode = if check { charts::Mode::Check } else { charts::Mode::Write };
+            charts::run(&workspace, mode)?;
+        }
+        Task::Prometheus => {
+            let found = e2e_control_plane::fetch_prometheus()?;
+            println!("{}", found.promtool().with_file_name("").display());
+        }
+        Task::Images => images::run(&workspace)?,
+        Task::Sbom { output } => sbom::run(&workspace, output.as_deref(), &images::programs(&workspace)?)?,
         Task::ControlPlane => println!("{}", control_plane::build()?.folder().display()),
         Task::Bench { only, json } => {
             let output = if json { bench::Output::Json } else { bench::Output::Text };

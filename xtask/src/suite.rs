@@ -12,7 +12,7 @@ use crate::run;
 use crate::stage::{Outcome, Report, Strictness};
 use crate::totals::Totals;
 use crate::workspace::Workspace;
-use crate::{bench, control_plane, demo, deny, e2e};
+use crate::{bench, control_plane, demo, deny, e2e, images, prometheus};
 
 const FORMAT_WITHIN: Duration = Duration::from_mins(5);
 const LINT_WITHIN: Duration = Duration::from_mins(40);
@@ -49,6 +49,7 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<bool> {
     report.stage("licences, bans, sources", || deny::stage(workspace));
     // Before the tests, some of which run on it.
     let real_servers = report.stage("real control plane", control_plane::stage);
+    report.stage("prometheus", prometheus::stage);
     let built = report.stage("build", || workspace.build().into());
     if built {
         report.stage("tests", || tests(workspace, extent));
@@ -62,11 +63,12 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<bool> {
         (false, _) => not_built(),
         (true, false) => Outcome::LeftOut("it needs the real control plane (see there)".to_owned()),
     };
-    report.stage("e2e worked-example", || scenario(e2e::WORKED_EXAMPLE));
+    report.stage("e2e installed", || scenario(e2e::INSTALLED));
     if extent == Extent::Full {
         for (stage, name) in e2e::OTHERS {
             report.stage(stage, || scenario(name));
         }
+        report.stage("images", || images::stage(workspace));
         report.stage("benchmarks", || bench::stage(workspace));
         report.stage("advisories", || deny::advisories_stage(workspace));
     }

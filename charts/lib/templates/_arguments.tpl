@@ -53,6 +53,13 @@
 {{- end }}
 {{- end }}
 
+{{- /* What is done otherwise where a stock Karmada runs, too. */ -}}
+{{- define "lib.besideArguments" -}}
+{{- if eq (include "lib.mode" .) "beside" -}}
+- --beside-stock=true
+{{- end }}
+{{- end }}
+
 {{- /* How a caller of the eviction queue is known to it, and it to the caller. */ -}}
 {{- define "lib.queueArguments" -}}
 - --queue-ca-file=/etc/karmada-failover/queue-tls/ca.crt

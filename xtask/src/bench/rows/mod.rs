@@ -8,7 +8,9 @@ mod policy_edit;
 mod propagation;
 mod queue;
 mod rate_exactness;
+mod reading;
 mod scheduler;
+mod scrape;
 mod start;
 mod storm;
 mod verdicts;
@@ -51,7 +53,14 @@ pub fn all() -> Vec<Row> {
         memory::GROWTH_OF_TAINT_MANAGER,
         memory::OF_QUEUE,
         memory::GROWTH_OF_QUEUE,
+        scrape::OF_TAINT_MANAGER,
+        scrape::SERIES_OF_TAINT_MANAGER,
+        scrape::OF_QUEUE,
+        scrape::SERIES_OF_QUEUE,
         start::TAINT_MANAGER,
         start::QUEUE,
+        reading::STATUS,
+        reading::EXPLAIN,
+        reading::CLUSTER,
     ]
 }

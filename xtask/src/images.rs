@@ -1,0 +1,154 @@
+//! The images of the Dockerfile: which there are, and their build step carried out here, without a container.
+//!
+//! What the Dockerfile names is what the workspace has and what the charts run, compared by tests; how large the programs
+//! are is measured by carrying out the very command of the Dockerfile.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use xshell::cmd;
+
+use crate::run::run as run_command;
+use crate::stage::Outcome;
+use crate::workspace::Workspace;
+
+/// An optimized build of everything from nothing.
+const BUILD_WITHIN: Duration = Duration::from_mins(90);
+/// The most that a stripped program may have.
+const MOST_MIB: f64 = 25.0;
+const SBOM: &str = "sbom.cdx.json";
+
+/// Carries out the build step and looks at what it made, as a stage of the test run.
+pub fn stage(workspace: &Workspace) -> Outcome {
+    run(workspace).into()
+}
+
+/// Carries out the build step and prints the size of each program.
+pub fn run(workspace: &Workspace) -> Result<()> {
+    let dockerfile = workspace.shell().read_file("Dockerfile")?;
+    let made = workspace.target()?.join("images");
+    fs::create_dir_all(&made).with_context(|| format!("cannot make {}", made.display()))?;
+    let step = build_step(&dockerfile)?;
+    let target = workspace.target()?;
+    let build = cmd!(workspace.shell(), "sh -euc {step}")
+        .env("OUT", &made)
+        .env("CARGO_TARGET_DIR", target);
+    run_command(build, BUILD_WITHIN)?;
+    let mut too_large = Vec::new();
+    for program in programs(workspace)? {
+        let mib = size_mib(&made.join(&program))?;
+        println!("{program:<34}{mib:6.1} MiB");
+        if mib > MOST_MIB {
+            too_large.push(format!("{program} has {mib:.1} MiB"));
+        }
+    }
+    ensure!(made.join(SBOM).is_file(), "the build step wrote no {SBOM}");
+    ensure!(
+        too_large.is_empty(),
+        "more than {MOST_MIB} MiB: {}",
+        too_large.join(", ")
+    );
+    Ok(())
+}
+
+/// The programs that the Dockerfile builds.
+pub fn programs(workspace: &Workspace) -> Result<Vec<String>> {
+    let dockerfile = workspace.shell().read_file("Dockerfile")?;
+    let mut words = dockerfile.split_ascii_whitespace();
+    let mut programs = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--package" {
+            programs.push(words.next().context("the Dockerfile ends in --package")?.to_owned());
+        }
+    }
+    ensure!(!programs.is_empty(), "the Dockerfile builds no package");
+    Ok(programs)
+}
+
+/// The targets that make an image of a program.
+fn targets(dockerfile: &str) -> BTreeSet<&str> {
+    let lines = dockerfile.lines();
+    lines.filter_map(|line| line.strip_prefix("FROM runtime AS ")).collect()
+}
+
+/// The command of the Dockerfile's RUN, without its mounts.
+fn build_step(dockerfile: &str) -> Result<String> {
+    let mut lines = dockerfile.lines().skip_while(|line| !line.starts_with("RUN "));
+    let mut step = String::new();
+    for line in &mut lines {
+        let (line, goes_on) = line.strip_suffix('\\').map_or((line, false), |line| (line, true));
+        let words = line.split_ascii_whitespace();
+        for word in words.filter(|word| *word != "RUN" && !word.starts_with("--mount=")) {
+            step.push_str(word);
+            step.push(' ');
+        }
+        if !goes_on {
+            break;
+        }
+    }
+    ensure!(!step.is_empty(), "the Dockerfile has no RUN");
+    Ok(step)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "sizes of programs")]
+fn size_mib(path: &Path) -> Result<f64> {
+    let size = fs::metadata(path).with_context(|| format!("the build step did not make {}", path.display()))?;
+    Ok(size.len() as f64 / 1024.0 / 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dockerfile() -> String {
+        Workspace::find().unwrap().shell().read_file("Dockerfile").unwrap()
+    }
+
+    #[test]
+    fn each_program_is_built_copied_and_made_an_image_of() {
+        let (dockerfile, workspace) = (dockerfile(), Workspace::find().unwrap());
+        let built: BTreeSet<String> = programs(&workspace).unwrap().into_iter().collect();
+        let targets: BTreeSet<String> = targets(&dockerfile).into_iter().map(str::to_owned).collect();
+        assert_eq!(targets, built);
+        let step = build_step(&dockerfile).unwrap();
+        for program in &built {
+            // By --package, and in the list of what is copied.
+            let named = step.split(' ').filter(|word| word.trim_end_matches(';') == program);
+            assert_eq!(named.count(), 2, "{program}");
+            for line in [
+                format!("COPY --from=build /out/{program} /usr/local/bin/{program}"),
+                format!("ENTRYPOINT [\"/usr/local/bin/{program}\"]"),
+            ] {
+                assert!(dockerfile.contains(&line), "{line}");
+            }
+        }
+    }
+
+    // What a chart runs has an image.
+    #[test]
+    fn each_chart_of_a_component_has_an_image() {
+        let workspace = Workspace::find().unwrap();
+        let built = programs(&workspace).unwrap();
+        let crates = fs::read_dir(workspace.shell().current_dir().join("charts")).unwrap();
+        let charts = crates.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        for chart in charts.filter(|chart| {
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../crates")
+                .join(chart)
+                .is_dir()
+        }) {
+            assert!(built.contains(&chart), "{chart}");
+        }
+    }
+
+    #[test]
+    fn the_build_step_is_one_command_without_mounts() {
+        let step = build_step(&dockerfile()).unwrap();
+        assert!(step.starts_with("cargo build --release --locked"), "{step}");
+        assert!(!step.contains("--mount"), "{step}");
+        assert!(step.contains(SBOM), "{step}");
+    }
+}
