@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
 use crate::schema;
+use crate::second_home;
 
 /// Effects of a Cluster's taints.
 pub mod effect {
@@ -55,6 +56,7 @@ open_enum! {
     group = "cluster.karmada.io",
     version = "v1alpha1",
     kind = "Cluster",
+    root = "ServedCluster",
     plural = "clusters",
     singular = "cluster",
     status = "ClusterStatus",
@@ -256,6 +258,12 @@ pub struct AllocatableModeling {
     pub grade: u32,
     /// Number of nodes.
     pub count: i32,
+}
+
+second_home::adopting_root! {
+    /// A member cluster. Read, it has the PreferNoExecute taints of its annotation in `spec.taints`, too
+    /// ([`second_home::cluster`]).
+    Cluster { spec: ClusterSpec, status: ClusterStatus } served as ServedCluster, second_home::cluster::adopt
 }
 
 impl Cluster {

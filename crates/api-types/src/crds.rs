@@ -7,11 +7,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::{CustomResourceExt, Resource};
 
-use crate::cluster::Cluster;
+use crate::cluster::ServedCluster;
 use crate::config::ResourceInterpreterCustomization;
 use crate::failover::{FailoverPause, FailoverRecord};
 use crate::policy::{Policy, PolicyKind, PropagationPolicy};
-use crate::taint_policy::ClusterTaintPolicy;
+use crate::taint_policy::ServedClusterTaintPolicy;
 use crate::work::{Binding, BindingKind, ResourceBinding, Work};
 
 /// Every CRD, ordered by name. They are made once in a process: that takes much longer than to copy them.
@@ -24,13 +24,13 @@ static CRDS: LazyLock<Vec<CustomResourceDefinition>> = LazyLock::new(generate);
 
 fn generate() -> Vec<CustomResourceDefinition> {
     let mut crds = vec![
-        Cluster::crd(),
+        ServedCluster::crd(),
         ResourceInterpreterCustomization::crd(),
         FailoverPause::crd(),
         FailoverRecord::crd(),
         PropagationPolicy::crd(),
         of_cluster_scope::<Policy>(PropagationPolicy::crd(), &PolicyKind::Cluster, "cpp"),
-        ClusterTaintPolicy::crd(),
+        ServedClusterTaintPolicy::crd(),
         ResourceBinding::crd(),
         of_cluster_scope::<Binding>(ResourceBinding::crd(), &BindingKind::Cluster, "crb"),
         Work::crd(),

@@ -79,6 +79,18 @@ pub mod annotation {
     /// Ours, on a binding: the copies of its result that the scheduler has no place for and keeps until another one works, as
     /// `cluster:replicas`, separated by commas.
     pub const KEPT_COPIES: &str = "failover.karmada.io/kept-copies";
+    /// Ours, on a Cluster: the second home of its PreferNoExecute taints, a JSON list
+    /// ([`second_home::cluster`](crate::second_home::cluster)).
+    pub const PREFER_NO_EXECUTE_TAINTS: &str = "failover.karmada.io/prefer-no-execute-taints";
+    /// Ours, on a ClusterTaintPolicy of stock's form: the second home of the windows of its taints, a JSON list
+    /// ([`second_home::taint_policy`](crate::second_home::taint_policy)).
+    pub const WINDOWS: &str = "failover.karmada.io/windows";
+    /// Ours, on a PropagationPolicy, and carried from it to its bindings: the second home of what stock does not know of
+    /// `spec.failover`, JSON of the same shape ([`second_home::failover`](crate::second_home::failover)).
+    pub const FAILOVER: &str = "failover.karmada.io/failover";
+    /// Ours, on a binding: the second home of `spec.activeEvictionHistory`, a JSON list
+    /// ([`second_home::history`](crate::second_home::history)).
+    pub const ACTIVE_EVICTION_HISTORY: &str = "failover.karmada.io/active-eviction-history";
     /// Ours, on a Work: JSON of the labels that its object carries because a failover preserved them of the copy before it.
     pub const PRESERVED_LABELS: &str = "failover.karmada.io/preserved-labels";
     /// Ours, on the Lease of `clusterStatus`: names of the Push Clusters whose last completed probe is older than the
@@ -120,6 +132,9 @@ pub mod taint {
     pub const UNSCHEDULABLE: &str = "cluster.karmada.io/unschedulable";
     /// A person drains the cluster (ours).
     pub const DRAIN: &str = "cluster.karmada.io/drain";
+    /// Ours, with effect NoSchedule: stands as long as a PreferNoExecute taint does, for a scheduler that does not know
+    /// that effect and would place back what was moved away.
+    pub const COMPANION: &str = "failover.karmada.io/prefer-no-execute";
 }
 
 /// Namespaces.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::open_enum::open_enum;
 use crate::placement::Placement;
+use crate::second_home;
 use crate::two_kinds::two_kinds;
 
 /// What a policy propagates and how. The same for both kinds of policy.
@@ -340,8 +341,10 @@ pub enum PolicyKind {
     Cluster,
 }
 
-/// A PropagationPolicy or ClusterPropagationPolicy: one type, so that no rule is written twice.
+/// A PropagationPolicy or ClusterPropagationPolicy: one type, so that no rule is written twice. Read, it has in
+/// `spec.failover` what its annotation says of it, too ([`second_home::failover`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Served")]
 pub struct Policy {
     /// `apiVersion` and `kind`, where the server sent them.
     #[serde(flatten, default)]
@@ -351,6 +354,25 @@ pub struct Policy {
     pub metadata: ObjectMeta,
     /// What is propagated and how.
     pub spec: PropagationSpec,
+}
+
+/// As the server has it.
+#[derive(Deserialize)]
+struct Served {
+    #[serde(flatten, default)]
+    types: Option<kube::core::TypeMeta>,
+    #[serde(default)]
+    metadata: ObjectMeta,
+    spec: PropagationSpec,
+}
+
+impl From<Served> for Policy {
+    fn from(served: Served) -> Self {
+        let Served { types, metadata, spec } = served;
+        let mut policy = Self { types, metadata, spec };
+        second_home::failover::adopt_into_policy(&mut policy);
+        policy
+    }
 }
 
 two_kinds! {

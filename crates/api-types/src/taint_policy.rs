@@ -1,6 +1,7 @@
 //! `policy.karmada.io/v1alpha1` ClusterTaintPolicy: which cluster conditions, held for how long, put which taints on a
 //! Cluster. A superset of the proposal's shape (`matchConditions`, `taintsToAdd`) and of stock's (`addOnConditions`,
 //! `removeOnConditions`, `taints`).
+#![allow(dead_code, reason = "the schema's derive copies a field that is not served")]
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::open_enum::open_enum;
 use crate::placement::{ClusterAffinity, SetOperator};
 use crate::schema;
+use crate::second_home;
 
 open_enum! {
     /// Effect of a taint that a policy adds.
@@ -30,6 +32,7 @@ open_enum! {
     group = "policy.karmada.io",
     version = "v1alpha1",
     kind = "ClusterTaintPolicy",
+    root = "ServedClusterTaintPolicy",
     plural = "clustertaintpolicies",
     singular = "clustertaintpolicy",
     shortname = "ctp",
@@ -83,6 +86,17 @@ pub struct ClusterTaintPolicySpec {
     /// Evaluate and report, but add and remove nothing: tries a policy out. Default false (ours).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
+    /// Windows of the taints of stock's form. No field: they come from the policy's annotation
+    /// ([`second_home::taint_policy`]).
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub windows: Option<Vec<StockWindow>>,
+}
+
+second_home::adopting_root! {
+    /// A policy. Read, it has the windows of its annotation ([`second_home::taint_policy`]).
+    ClusterTaintPolicy { spec: ClusterTaintPolicySpec, status: ClusterTaintPolicyStatus } served as
+    ServedClusterTaintPolicy, second_home::taint_policy::adopt
 }
 
 /// One condition of a Cluster.
@@ -153,6 +167,23 @@ pub struct PlainTaint {
     pub value: Option<String>,
     /// Effect.
     pub effect: TaintEffect,
+}
+
+/// The windows of a taint of stock's form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StockWindow {
+    /// Key of the taint.
+    pub key: String,
+    /// Effect of the taint.
+    pub effect: TaintEffect,
+    /// Seconds that the conditions must match before the taint is added. Default 300, at least 1.
+    #[serde(default = "default_add_seconds")]
+    pub add_on_match_seconds: i32,
+    /// Seconds that the conditions must not match, or those that remove it match, before the taint is removed. Default
+    /// 180, at least 1.
+    #[serde(default = "default_remove_seconds")]
+    pub remove_on_mismatch_seconds: i32,
 }
 
 /// What a policy does at the moment: a projection; the windows themselves live on the Clusters.

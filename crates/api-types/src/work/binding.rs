@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::spec::ResourceBindingSpec;
 use super::status::{AggregatedStatusItem, ResourceBindingStatus};
 use crate::names::{BindingKey, ClusterName};
+use crate::second_home;
 use crate::two_kinds::two_kinds;
 
 /// Which of the two kinds of binding.
@@ -42,8 +43,10 @@ impl BindingKind {
     }
 }
 
-/// A ResourceBinding or ClusterResourceBinding: one type, so that no rule is written twice.
+/// A ResourceBinding or ClusterResourceBinding: one type, so that no rule is written twice. Read, it has in `spec.failover` and
+/// `spec.activeEvictionHistory` what its annotations say of them, too ([`second_home`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Served")]
 pub struct Binding {
     /// `apiVersion` and `kind`, where the server sent them.
     #[serde(flatten, default)]
@@ -56,6 +59,38 @@ pub struct Binding {
     /// What became of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<ResourceBindingStatus>,
+}
+
+/// As the server has it.
+#[derive(Deserialize)]
+struct Served {
+    #[serde(flatten, default)]
+    types: Option<kube::core::TypeMeta>,
+    #[serde(default)]
+    metadata: ObjectMeta,
+    spec: ResourceBindingSpec,
+    #[serde(default)]
+    status: Option<ResourceBindingStatus>,
+}
+
+impl From<Served> for Binding {
+    fn from(served: Served) -> Self {
+        let Served {
+            types,
+            metadata,
+            spec,
+            status,
+        } = served;
+        let mut binding = Self {
+            types,
+            metadata,
+            spec,
+            status,
+        };
+        second_home::failover::adopt_into_binding(&mut binding);
+        second_home::history::adopt(&mut binding);
+        binding
+    }
 }
 
 impl Binding {
