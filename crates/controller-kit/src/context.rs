@@ -16,6 +16,7 @@ use crate::metrics::Metrics;
 use crate::process::DEFAULT_SYSTEM_NAMESPACE;
 use crate::readiness::Readiness;
 use crate::tasks::Tasks;
+use crate::telemetry::Traces;
 
 /// Everything a controller may touch of the world. Cheap to clone.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub struct Context {
     pub informers: Informers,
     /// The process's metrics.
     pub metrics: Metrics,
+    /// Where the process tells its part of the trace of a move.
+    pub traces: Traces,
     /// The process's events.
     pub events: EventRecorder,
     /// The controller's own tasks: drained at shutdown before its lease is released.
@@ -66,6 +69,7 @@ impl Context {
             client,
             clock,
             metrics,
+            traces: Traces::off(),
             events,
             shutdown: tasks.shutdown().clone(),
             tasks: tasks.clone(),

@@ -6,6 +6,8 @@
 
 mod buckets;
 mod complaints;
+mod marked;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,6 +21,8 @@ use parking_lot::Mutex;
 
 pub use self::buckets::Buckets;
 pub use self::complaints::complaints;
+pub use self::marked::{Holds, Marked};
+pub use self::words::Words;
 
 /// Upper bounds of histogram buckets, in seconds.
 const BUCKETS: [f64; 14] = [

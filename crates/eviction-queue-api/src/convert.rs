@@ -3,6 +3,7 @@
 
 use api_types::BindingKey;
 use api_types::policy::PurgeMode;
+use controller_kit::telemetry::TraceContext;
 use failover_core::eviction::queue::{
     BindingVersions, Entry, EntryKey, HoldReason, OperatorOrder, OrderKind, ProducerHold, Published, State,
     TemplateRef, WithdrawReason,
@@ -244,6 +245,7 @@ pub fn to_published(entry: &Published) -> v1::PublishedEntry {
         binding_generation: entry.versions.binding_generation,
         binding_resource_version: entry.versions.binding.clone(),
         cluster_resource_version: entry.versions.cluster.clone(),
+        traceparent: entry.traceparent.as_deref().unwrap_or_default().to_owned(),
     }
 }
 
@@ -255,7 +257,7 @@ pub fn from_published(entry: v1::PublishedEntry) -> Result<Published, Malformed>
     let purge_mode = from_purge_mode(known("purge_mode", entry.purge_mode)?);
     let template = entry.resource.ok_or(Malformed::Missing { field: "resource" })?;
     Ok(Published {
-        key: from_key(entry.key)?,
+        key: from_key(entry.key)?.into(),
         due_at: from_time("due_at", &entry.due_at.ok_or(Malformed::Missing { field: "due_at" })?)?,
         priority: entry.priority,
         template: TemplateRef {
@@ -277,6 +279,10 @@ pub fn from_published(entry: v1::PublishedEntry) -> Result<Published, Malformed>
             binding: short_name("binding_resource_version", entry.binding_resource_version)?,
             cluster: short_name("cluster_resource_version", entry.cluster_resource_version)?,
         },
+        // What is none of this form joins nothing: nobody reads it.
+        traceparent: Some(entry.traceparent)
+            .filter(|text| text.parse::<TraceContext>().is_ok())
+            .map(String::into_boxed_str),
     })
 }
 

@@ -9,7 +9,8 @@ fn published() -> Published {
             binding: BindingKey::namespaced("default", "nginx-deployment"),
             binding_uid: "bu".into(),
             cause: "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap(),
-        },
+        }
+        .into(),
         due_at: "2026-01-01T00:05:00Z".parse().unwrap(),
         priority: -3,
         template: TemplateRef {
@@ -32,6 +33,7 @@ fn published() -> Published {
             binding: "10".into(),
             cluster: "20".into(),
         },
+        traceparent: Some("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".into()),
     }
 }
 

@@ -7,6 +7,7 @@ use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
 use binding_writer::Cache;
 use controller_kit::informer::Stopped;
+use controller_kit::metrics::Holds;
 use controller_kit::{Context, Next, RequiredKind, WorkQueue};
 use scheduler_filters::{Fleet, Plugins, Rules};
 use tokio::time::Instant;
@@ -111,6 +112,7 @@ impl Scheduler {
         for _ in 0..2 {
             let Some(known) = self.stores.binding(key) else {
                 self.own.forget(key);
+                self.counts.last_copy(key, Holds::No);
                 return None;
             };
             if self.own.take_in(&known) == Cache::CaughtUp {
@@ -152,10 +154,13 @@ impl Scheduler {
             since = until;
         };
         let Ok(plan) = plan_in_steps(&view, &mut ended) else {
+            self.counts.last_copy(&binding.key(), Holds::No);
             return Ok(Ok(Next::Done));
         };
         match writer::write(&self.ctx, &deciding, binding, &plan, now).await? {
             Outcome::Done => {
+                self.counts
+                    .last_copy(&binding.key(), plan.saying.keeps_a_copy().into());
                 if let Some((attempt, trigger)) = tried(&plan) {
                     tracing::debug!(binding = %binding.key(), ?trigger, ?attempt, "placed");
                     self.counts.attempt(attempt, trigger, began.elapsed());

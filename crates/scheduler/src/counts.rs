@@ -1,7 +1,10 @@
 //! The scheduler's metrics, by stock's names.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::BindingKey;
+use controller_kit::metrics::{CollectorGuard, Family, Holds, Marked};
 use controller_kit::{Context, Metrics};
 use scheduler_filters::steps::Step;
 
@@ -16,6 +19,9 @@ const INCOMING: &str = "karmada_scheduler_queue_incoming_bindings_total";
 #[derive(Clone)]
 pub(crate) struct Counts {
     metrics: Metrics,
+    /// Bindings with a copy that is kept until another one works.
+    kept: Marked<BindingKey>,
+    _kept_shown: Arc<CollectorGuard>,
 }
 
 /// Why a binding is to be looked at.
@@ -60,7 +66,25 @@ impl Counts {
             INCOMING,
             "Reasons to look at a binding, by event: BindingAdd, BindingUpdate, ScheduleAttemptFailure, ClusterChanged.",
         );
-        Self { metrics }
+        let kept = Marked::<BindingKey>::default();
+        let counted = kept.clone();
+        let shown = metrics.guarded_collector("last copies", move || {
+            let family = Family::gauge(
+                "failover_last_copies_kept",
+                "Bindings whose last running copy is kept because nothing replaces it, by the controller that keeps it.",
+            );
+            vec![family.with(&[("controller", "scheduler")], counted.count())]
+        });
+        Self {
+            metrics,
+            kept,
+            _kept_shown: Arc::new(shown),
+        }
+    }
+
+    /// Whether a copy of the binding is kept until another one works.
+    pub(crate) fn last_copy(&self, key: &BindingKey, kept: Holds) {
+        self.kept.mark(key, kept);
     }
 
     /// A binding is to be looked at.

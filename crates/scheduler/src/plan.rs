@@ -102,6 +102,14 @@ pub struct Saying {
     pub placed: Placed,
 }
 
+impl Saying {
+    /// Whether a copy is kept beside what was chosen.
+    #[must_use]
+    pub fn keeps_a_copy(&self) -> bool {
+        self.scheduled == "True" && self.reason == LAST_COPY_KEPT
+    }
+}
+
 /// Whether the last placement is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {

@@ -34,6 +34,10 @@ fn families(index: &Index, now: Timestamp) -> Vec<Family> {
         "cluster_taint_policy_dismissed",
         "Whether a person took a taint of the policy back from the cluster (1) or not (0).",
     );
+    let mut conflicting = Family::gauge(
+        "cluster_taint_policy_conflicting",
+        "Whether another policy wants another value for a taint of the policy on the cluster (1) or not (0).",
+    );
     let number = |yes: bool| f64::from(u8::from(yes));
     let mut all = Vec::new();
     index.each_look(|cluster, look| {
@@ -46,6 +50,7 @@ fn families(index: &Index, now: Timestamp) -> Vec<Family> {
         let labels = [("member_cluster", cluster.as_str()), ("policy", policy.as_str())];
         matching = matching.with(&labels, number(report.matching));
         dismissed = dismissed.with(&labels, number(report.dismissed));
+        conflicting = conflicting.with(&labels, number(report.conflict.is_some()));
         if let Some(at) = report.fires_at {
             seconds = seconds.with(&labels, at.duration_since(now).as_secs_f64().max(0.0));
         }
@@ -63,5 +68,5 @@ fn families(index: &Index, now: Timestamp) -> Vec<Family> {
         "Settled crossings of the cluster's Ready condition, each forgotten with a half-life of 30 minutes.",
     );
     let flaps = index.clusters.list().into_iter().fold(flaps, score);
-    vec![matching, seconds, transitions, dismissed, flaps]
+    vec![matching, seconds, transitions, dismissed, conflicting, flaps]
 }

@@ -9,7 +9,7 @@ use super::{Controller, Ended, KitFlags, Process, Running, open_files};
 use crate::connect::{ConnectError, connect, find_config, find_distant_config, find_own_config};
 use crate::members::OwnMember;
 use crate::tasks::Failure;
-use crate::telemetry::{Telemetry, TelemetryError};
+use crate::telemetry::{Telemetry, TelemetryError, Traces};
 
 /// Exit code when the process could not start or could not go on.
 pub const EXIT_FAILURE: u8 = 1;
@@ -74,12 +74,18 @@ async fn run(component: &'static str, flags: KitFlags, place: Place, controllers
         Err(error @ TelemetryError::Installed(_)) => return complain(component, EXIT_FAILURE, &[error.to_string()]),
         Err(error) => return complain(component, EXIT_USAGE, &[error.to_string()]),
     };
-    let code = run_logged(component, flags, place, controllers).await;
+    let code = run_logged(component, flags, telemetry.traces(), place, controllers).await;
     telemetry.finish();
     code
 }
 
-async fn run_logged(component: &'static str, flags: KitFlags, place: Place, controllers: Vec<Controller>) -> ExitCode {
+async fn run_logged(
+    component: &'static str,
+    flags: KitFlags,
+    traces: Traces,
+    place: Place,
+    controllers: Vec<Controller>,
+) -> ExitCode {
     let mut connection_problems = Vec::new();
     let client = match control_plane(&flags, &place).await {
         Ok(client) => client,
@@ -92,6 +98,7 @@ async fn run_logged(component: &'static str, flags: KitFlags, place: Place, cont
     let mut process = Process::builder(component, client)
         .flags(flags)
         .identity(unique_identity())
+        .traces(traces)
         .controllers(controllers);
     if let Place::Member(access) = &place {
         match own_member(access).await {

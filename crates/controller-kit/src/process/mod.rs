@@ -47,6 +47,7 @@ use crate::metrics::{Family, Metrics};
 use crate::readiness::Readiness;
 use crate::selection::{Known, select};
 use crate::tasks::Tasks;
+use crate::telemetry::Traces;
 use crate::troubles::Troubles;
 
 /// A graceful stop takes no longer than this.
@@ -80,6 +81,7 @@ pub struct Process {
     identity: String,
     members: Arc<dyn ConnectMember>,
     informer_options: Option<InformerOptions>,
+    traces: Traces,
 }
 
 /// What a configuration comes to, once it is found to be right.
@@ -103,6 +105,7 @@ impl Process {
             identity: component.to_owned(),
             members: HttpMembers::new(),
             informer_options: None,
+            traces: Traces::off(),
         }
     }
 
@@ -145,6 +148,13 @@ impl Process {
     #[must_use]
     pub fn informer_options(mut self, options: InformerOptions) -> Self {
         self.informer_options = Some(options);
+        self
+    }
+
+    /// Where spans of moves are told; nowhere if not given.
+    #[must_use]
+    pub fn traces(mut self, traces: Traces) -> Self {
+        self.traces = traces;
         self
     }
 
@@ -260,6 +270,7 @@ impl Process {
             client: self.client.clone(),
             clock: self.clock.clone(),
             metrics: metrics.clone(),
+            traces: self.traces.clone(),
             events: events.clone(),
             gates: settings.gates.clone(),
             identity: self.identity.clone().into(),
@@ -400,6 +411,7 @@ struct Shared {
     clock: Clock,
     informers: Informers,
     metrics: Metrics,
+    traces: Traces,
     events: EventRecorder,
     gates: FeatureGates,
     identity: Arc<str>,
@@ -458,6 +470,7 @@ impl Shared {
             clock: self.clock,
             informers: self.informers.waiting_until(tasks.shutdown().clone()),
             metrics: self.metrics,
+            traces: self.traces,
             events: self.events,
             shutdown: tasks.shutdown().clone(),
             tasks,

@@ -3,15 +3,11 @@
 //! Guarantees: a global subscriber is set only by [`Telemetry::install`], which only `main` calls; tests get one per
 //! process from [`subscriber`], with the simulated clock's time in its lines.
 
+mod otlp;
 mod recording;
+mod traces;
 
-use opentelemetry::propagation::TextMapPropagator;
-use opentelemetry::trace::{TraceContextExt, TracerProvider};
-use opentelemetry_otlp::WithExportConfig;
-use opentelemetry_sdk::propagation::TraceContextPropagator;
-use opentelemetry_sdk::trace::SdkTracerProvider;
-use tracing::{Span, Subscriber};
-use tracing_opentelemetry::OpenTelemetrySpanExt;
+use tracing::Subscriber;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
@@ -24,6 +20,7 @@ use crate::clock::Clock;
 use crate::process::{KitFlags, LogFormat};
 
 pub use recording::{Recording, ask_every_time};
+pub use traces::{NoTraceContext, Span, TraceContext, Traces};
 
 /// Why logs or traces cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +48,7 @@ pub enum TelemetryError {
 
 /// The process's logs and traces, as long as it runs.
 pub struct Telemetry {
-    traces: Option<SdkTracerProvider>,
+    collector: Option<otlp::Collector>,
 }
 
 impl Telemetry {
@@ -61,28 +58,30 @@ impl Telemetry {
     /// [`TelemetryError`], with nothing set.
     pub fn install(component: &'static str, flags: &KitFlags) -> Result<Self, TelemetryError> {
         let filter = filter(&flags.log_level)?;
-        let traces = flags
+        let collector = flags
             .otlp_endpoint
             .as_deref()
-            .map(|endpoint| exporter(component, endpoint))
+            .map(|endpoint| otlp::Collector::at(component, endpoint))
             .transpose()?;
-        let spans = traces
-            .as_ref()
-            .map(|provider| tracing_opentelemetry::layer().with_tracer(provider.tracer(component)));
         tracing_subscriber::registry()
-            .with(spans)
             .with(lines(flags.log_format, std::io::stderr, Clock::system()).with_filter(filter))
             .try_init()
             .map_err(|error| TelemetryError::Installed(error.to_string()))?;
-        Ok(Self { traces })
+        Ok(Self { collector })
+    }
+
+    /// Where the process tells its spans: nowhere without an endpoint.
+    #[must_use]
+    pub fn traces(&self) -> Traces {
+        self.collector.as_ref().map(otlp::Collector::traces).unwrap_or_default()
     }
 
     /// Sends what was not sent yet.
     pub fn finish(self) {
-        if let Some(traces) = self.traces
-            && let Err(error) = traces.shutdown()
+        if let Some(collector) = self.collector
+            && let Err(error) = collector.finish()
         {
-            tracing::warn!(%error, "the last traces were not sent");
+            tracing::warn!(error, "the last traces were not sent");
         }
     }
 }
@@ -101,28 +100,6 @@ where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     Ok(tracing_subscriber::registry().with(lines(format, writer, clock).with_filter(filter(level)?)))
-}
-
-/// The W3C `traceparent` of the current span, to be carried in an entry or a record; `None` when nothing is traced.
-#[must_use]
-pub fn traceparent() -> Option<String> {
-    let context = Span::current().context();
-    if !context.span().span_context().is_valid() {
-        return None;
-    }
-    let mut carrier = std::collections::HashMap::new();
-    TraceContextPropagator::new().inject_context(&context, &mut carrier);
-    carrier.remove("traceparent")
-}
-
-/// Makes `span` a part of the trace that `traceparent` names. A text that is none leaves the span as it is.
-pub fn continue_trace(span: &Span, traceparent: &str) {
-    let carrier = std::collections::HashMap::from([("traceparent".to_owned(), traceparent.to_owned())]);
-    let context = TraceContextPropagator::new().extract(&carrier);
-    if context.span().span_context().is_valid() {
-        // An error means that nobody traces, and then there is nothing to continue.
-        let _ = span.set_parent(context);
-    }
 }
 
 /// The client library says ERROR for every request that gets no answer: twice a second for a member that is down. Who
@@ -149,24 +126,6 @@ where
         LogFormat::Text => layer.boxed(),
         LogFormat::Json => layer.json().flatten_event(true).boxed(),
     }
-}
-
-fn exporter(component: &'static str, endpoint: &str) -> Result<SdkTracerProvider, TelemetryError> {
-    let exporter = opentelemetry_otlp::SpanExporter::builder()
-        .with_tonic()
-        .with_endpoint(endpoint)
-        .build()
-        .map_err(|error| TelemetryError::Otlp {
-            endpoint: endpoint.to_owned(),
-            why: error.to_string(),
-        })?;
-    let resource = opentelemetry_sdk::Resource::builder()
-        .with_service_name(component)
-        .build();
-    Ok(SdkTracerProvider::builder()
-        .with_batch_exporter(exporter)
-        .with_resource(resource)
-        .build())
 }
 
 struct ClockTime(Clock);
@@ -246,24 +205,5 @@ mod tests {
             error.starts_with("--log-level \"info,controller_kit=loud\": "),
             "{error}"
         );
-    }
-
-    #[test]
-    fn a_trace_goes_on_across_processes() {
-        let provider = SdkTracerProvider::builder().build();
-        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
-        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
-            assert_eq!(traceparent(), None, "outside of any span nothing is traced");
-            let first = tracing::info_span!("taint").in_scope(|| traceparent().unwrap());
-            let span = tracing::info_span!("evict");
-            continue_trace(&span, &first);
-            let second = span.in_scope(|| traceparent().unwrap());
-            let trace = |parent: &str| parent.split('-').nth(1).map(str::to_owned);
-            assert_eq!(trace(&first), trace(&second));
-            assert_ne!(first, second);
-            let other = tracing::info_span!("other");
-            continue_trace(&other, "nonsense");
-            assert_ne!(trace(&other.in_scope(|| traceparent().unwrap())), trace(&first));
-        });
     }
 }

@@ -18,6 +18,7 @@ fn wanted(cause: &str) -> Wanted {
         reason: "r".into(),
         hold: None,
         versions: BindingVersions::default(),
+        traceparent: None,
     }))
 }
 

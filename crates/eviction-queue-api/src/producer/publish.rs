@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use api_types::{BindingKey, ClusterName};
 use controller_kit::Context;
-use failover_core::eviction::queue::EntryKey;
+use controller_kit::telemetry::Traces;
+use failover_core::eviction::queue::{EntryKey, Published};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::confirmations::Confirmation;
 use super::{Producer, Shared};
 use crate::link::Link;
 use crate::v1::{
-    Epoch, PublishHello, PublishRequest, PublishResponse, SnapshotComplete, Upserts, Withdrawal, Withdrawals,
-    publish_request, publish_response,
+    Epoch, PublishHello, PublishRequest, PublishResponse, PublishedEntry, SnapshotComplete, Upserts, Withdrawal,
+    Withdrawals, publish_request, publish_response,
 };
 use crate::{ENTRIES_PER_MESSAGE, QueueClient, convert};
 
@@ -79,7 +80,7 @@ async fn session<P: Producer>(
     tokio::select! {
         biased;
         status = hear(shared, queue, link, answers) => ended(queue, &status),
-        () = tell(shared, &up) => "the stream has ended".to_owned(),
+        () = tell(shared, &ctx.traces, &up) => "the stream has ended".to_owned(),
     }
 }
 
@@ -89,10 +90,10 @@ fn ended(queue: &QueueClient, status: &Status) -> String {
 }
 
 /// Sends the whole set, then its changes.
-async fn tell<P: Producer>(shared: &Shared<P>, up: &mpsc::Sender<PublishRequest>) {
+async fn tell<P: Producer>(shared: &Shared<P>, traces: &Traces, up: &mpsc::Sender<PublishRequest>) {
     let snapshot = shared.index.lock().ledger().snapshot();
     for chunk in snapshot.chunks(ENTRIES_PER_MESSAGE) {
-        let entries = chunk.iter().map(|entry| convert::to_published(entry)).collect();
+        let entries = chunk.iter().map(|entry| traced(entry, traces)).collect();
         if send(up, publish_request::Message::Upserts(Upserts { entries }))
             .await
             .is_err()
@@ -119,7 +120,20 @@ async fn tell<P: Producer>(shared: &Shared<P>, up: &mpsc::Sender<PublishRequest>
                 reason: convert::to_withdraw_reason(*reason).into(),
             })
             .collect();
-        let entries: Vec<_> = delta.upserts.iter().map(|entry| convert::to_published(entry)).collect();
+        for (key, reason) in &delta.withdrawals {
+            info!(
+                binding = %key.binding, cluster = %key.cluster, cause = key.cause.identity(), reason = ?reason,
+                "the entry is taken back"
+            );
+        }
+        for entry in &delta.upserts {
+            let (key, hold) = (&entry.key, entry.hold.as_ref().map(|hold| hold.reason.as_str()));
+            info!(
+                binding = %key.binding, cluster = %key.cluster, cause = key.cause.identity(), due_at = %entry.due_at,
+                hold, "has to leave: {}", entry.reason
+            );
+        }
+        let entries: Vec<_> = delta.upserts.iter().map(|entry| traced(entry, traces)).collect();
         if !withdrawals.is_empty() {
             let message = publish_request::Message::Withdrawals(Withdrawals { withdrawals });
             if send(up, message).await.is_err() {
@@ -134,6 +148,18 @@ async fn tell<P: Producer>(shared: &Shared<P>, up: &mpsc::Sender<PublishRequest>
             return;
         }
     }
+}
+
+/// An entry with what joins the trace of its move, where this process tells spans. The same move has the same trace,
+/// whichever process publishes it.
+fn traced(entry: &Published, traces: &Traces) -> PublishedEntry {
+    let mut message = convert::to_published(entry);
+    let key = &entry.key;
+    let identity = format!("{} {} {}", key.binding_uid, key.cluster_uid, key.cause.identity());
+    if let Some(context) = traces.begin(&identity) {
+        message.traceparent = context.to_string();
+    }
+    message
 }
 
 /// Takes the queue's answers until the stream ends.

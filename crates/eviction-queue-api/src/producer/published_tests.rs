@@ -14,7 +14,8 @@ fn entry(cluster: &str, name: &str, cause_second: u32, priority: i32) -> Publish
             cause: format!("k:NoExecute@2026-01-01T00:00:{cause_second:02}Z")
                 .parse()
                 .unwrap(),
-        },
+        }
+        .into(),
         due_at: "2026-01-01T00:00:00Z".parse().unwrap(),
         priority,
         template: TemplateRef::default(),
@@ -24,6 +25,7 @@ fn entry(cluster: &str, name: &str, cause_second: u32, priority: i32) -> Publish
         reason: "r".into(),
         hold: None,
         versions: BindingVersions::default(),
+        traceparent: None,
     }
 }
 
@@ -62,7 +64,7 @@ fn another_cause_takes_the_place() {
     assert_eq!(
         set.next_delta(10),
         Some(Delta {
-            withdrawals: vec![(first.key, WithdrawReason::Replaced)],
+            withdrawals: vec![(EntryKey::clone(&first.key), WithdrawReason::Replaced)],
             upserts: vec![Arc::new(second)],
         })
     );
@@ -113,7 +115,7 @@ proptest! {
                 queue.remove(&key);
             }
             for entry in delta.upserts {
-                queue.insert(entry.key.clone(), (*entry).clone());
+                queue.insert(EntryKey::clone(&entry.key), (*entry).clone());
             }
         };
         for act in acts {
@@ -131,7 +133,7 @@ proptest! {
                     }
                 }
                 Act::Snapshot => {
-                    queue = set.snapshot().iter().map(|e| (e.key.clone(), (**e).clone())).collect();
+                    queue = set.snapshot().iter().map(|e| (EntryKey::clone(&e.key), (**e).clone())).collect();
                 }
             }
         }
@@ -139,7 +141,7 @@ proptest! {
             hear(&mut queue, delta);
         }
         let published: BTreeMap<EntryKey, Published> =
-            set.all().iter().map(|e| (e.key.clone(), (**e).clone())).collect();
+            set.all().iter().map(|e| (EntryKey::clone(&e.key), (**e).clone())).collect();
         prop_assert_eq!(queue, published);
     }
 }

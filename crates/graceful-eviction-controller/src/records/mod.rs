@@ -9,6 +9,7 @@
 //! [`failover_core::graceful::record`]), `writer` (the only place that writes records). Here is what is known.
 
 mod reconcile;
+mod trace;
 mod writer;
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use failover_core::graceful::record::{self, Ended, Healthy, Keeping};
 use failover_core::graceful::{Assessed, End, Fate};
 use jiff::Timestamp;
 
-use super::{Records, writer};
+use super::{Records, trace, writer};
 use crate::index::Index;
 use crate::reconcile::read;
 
@@ -79,6 +79,9 @@ impl Records {
             },
         };
         writer::close(&self.ctx, &record, &status).await?;
+        for span in trace::spans(&record.spec, &status) {
+            self.ctx.traces.tell(span);
+        }
         Ok(Next::Done)
     }
 

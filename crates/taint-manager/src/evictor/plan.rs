@@ -106,6 +106,7 @@ pub(crate) fn record(
         queued_at: Some(lease.queued_at),
         released_at: Some(lease.released_at),
         evicted_at,
+        traceparent: lease.entry.traceparent.as_deref(),
     };
     let name = failover_record_name(&key.binding_uid, &key.cluster, evicted_at);
     let mut record = FailoverRecord::new(&name, of_move(binding, task, &about));

@@ -22,6 +22,7 @@ use tonic::{Status, Streaming};
 use tracing::{debug, warn};
 
 use super::lease::{Keeper, Lease, term};
+use super::trace;
 use super::work::{Bench, Done};
 
 /// How long the queue may take to accept a stream.
@@ -185,7 +186,12 @@ impl Evictor {
         let name = (lease.queue_epoch.clone(), lease.id);
         hands.keepers.insert(name.clone(), keeper);
         hands.jobs.push(Box::pin(async move {
+            let clock = &self.bench.ctx.clock;
+            let began = clock.now();
             let done = self.bench.work(&lease, &mut term).await;
+            for span in trace::spans(&lease, &done, began, clock.now()) {
+                self.bench.ctx.traces.tell(span);
+            }
             self.complete(&lease, done).await;
             name
         }));
