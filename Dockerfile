@@ -25,7 +25,10 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
         --package graceful-eviction-controller \
         --package scheduler \
         --package propagation-controllers \
-    && mkdir /out \
+        --package webhook \
+    && OUT="${OUT:-/out}" \
+    && mkdir -p "$OUT" \
+    && cargo run --locked --package xtask -- sbom --output "$OUT/sbom.cdx.json" \
     && for program in karmada-failover \
         failoverctl \
         agent \
@@ -36,11 +39,15 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
         eviction-queue \
         graceful-eviction-controller \
         scheduler \
-        propagation-controllers; \
-    do cp "target/release/$program" /out/; done
+        propagation-controllers \
+        webhook; \
+    do cp "${CARGO_TARGET_DIR:-target}/release/$program" "$OUT/"; done
 
 # glibc and nothing else: no shell, no package manager, a user without rights.
 FROM gcr.io/distroless/cc-debian12:nonroot AS runtime
+# What the programs are made of, and under which licences.
+COPY LICENSE /usr/share/doc/karmada-failover/LICENSE
+COPY --from=build /out/sbom.cdx.json /usr/share/doc/karmada-failover/sbom.cdx.json
 USER 65532:65532
 
 FROM runtime AS failoverctl
@@ -82,6 +89,10 @@ ENTRYPOINT ["/usr/local/bin/scheduler"]
 FROM runtime AS propagation-controllers
 COPY --from=build /out/propagation-controllers /usr/local/bin/propagation-controllers
 ENTRYPOINT ["/usr/local/bin/propagation-controllers"]
+
+FROM runtime AS webhook
+COPY --from=build /out/webhook /usr/local/bin/webhook
+ENTRYPOINT ["/usr/local/bin/webhook"]
 
 # The last one is what `docker build .` makes.
 FROM runtime AS karmada-failover

@@ -28,6 +28,8 @@ pub struct ComponentFlags {
     scheduler: scheduler::Flags,
     #[command(flatten)]
     propagation: propagation_controllers::Flags,
+    #[command(flatten)]
+    webhook: webhook::Flags,
 }
 
 impl ComponentFlags {
@@ -96,6 +98,12 @@ impl ComponentFlags {
         ));
         controllers.extend(scheduler::controllers(self.scheduler));
         controllers.extend(propagation_controllers::controllers(self.propagation));
+        // It needs a certificate, and an API server that is told to ask it.
+        controllers.extend(
+            webhook::controllers(self.webhook)
+                .into_iter()
+                .map(Controller::off_by_default),
+        );
         controllers
     }
 }

@@ -145,6 +145,23 @@ codes! {
     NoHealthRule = "no-health-rule", Note, Files, "Application failover of a kind of which no copy ever counts as unhealthy";
     /// A purge mode in its former spelling.
     OldSpelling = "old-spelling", Note, Files, "A purge mode in its former spelling";
+    /// A selector of a PropagationPolicy that names another namespace.
+    SelectorElsewhere = "selector-elsewhere", Error, Files,
+        "A selector of a PropagationPolicy names another namespace than the policy's: it selects nothing";
+    /// A selector without sense.
+    UnreadableSelector = "unreadable-selector", Error, Files, "A label or field selector without sense: it selects nothing";
+    /// A path of `statePreservation` that is no JSONPath.
+    UnreadablePath = "unreadable-path", Error, Files, "A jsonPath of statePreservation cannot be read: its value is lost";
+    /// A label of `statePreservation` that cannot be one.
+    BadLabel = "bad-label", Error, Files, "A label of statePreservation that is no label, or is given twice";
+    /// Two groups of clusters with one name.
+    TwinGroups = "twin-groups", Error, Files, "Two groups of clusters have one name";
+    /// An annotation of ours that cannot be read.
+    UnreadableAnnotation = "unreadable-annotation", Error, Files, "An annotation by which people speak to us cannot be read";
+    /// A pause that holds nothing.
+    PauseInVain = "pause-in-vain", Error, Files, "The pause never holds anything";
+    /// A pause of everything without an end.
+    PauseWithoutEnd = "pause-without-end", Warning, Files, "Everything is paused until somebody deletes the pause";
 }
 
 impl std::str::FromStr for Code {

@@ -2,7 +2,7 @@
 
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::taint_policy::FailoverGate;
 
@@ -34,6 +34,8 @@ pub struct Known<'a> {
     pub stock_karmada: StockKarmada,
     /// Time between two looks at a cluster.
     pub probe_period: SignedDuration,
+    /// The time, for what depends on it; nothing leaves such rules out.
+    pub now: Option<Timestamp>,
 }
 
 impl Default for Known<'_> {
@@ -45,6 +47,7 @@ impl Default for Known<'_> {
             gate: None,
             stock_karmada: StockKarmada::default(),
             probe_period: DEFAULT_PROBE_PERIOD,
+            now: None,
         }
     }
 }

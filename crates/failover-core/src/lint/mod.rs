@@ -6,12 +6,16 @@
 //! the functions that the controllers use; nothing is found without naming a field; the findings of an object stand in
 //! the order of their fields' discovery, and do not depend on the order of other objects.
 
+mod annotations;
+mod binding;
 mod code;
 mod conditions;
 mod finding;
 mod known;
 mod pairs;
+mod pause;
 mod propagation;
+mod sense;
 mod similar;
 mod taint_policy;
 mod target;
@@ -20,12 +24,15 @@ mod tolerations;
 #[cfg(test)]
 mod tests;
 
+use api_types::failover::FailoverPause;
 use api_types::policy::{Policy, PolicyKind};
 use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::work::Binding;
 
 pub use code::{Code, Needs, Severity, UnknownCode};
 pub use finding::Finding;
 pub use known::{Known, StockKarmada};
+pub use propagation::opted_in;
 pub use similar::nearest;
 
 use crate::taint_policy::{PlannedTaint, Reading};
@@ -37,6 +44,10 @@ pub enum Subject {
     TaintPolicy(Box<ClusterTaintPolicy>),
     /// A PropagationPolicy or ClusterPropagationPolicy: the same rules for both.
     Propagation(PolicyKind, Box<Policy>),
+    /// A FailoverPause.
+    Pause(Box<FailoverPause>),
+    /// A ResourceBinding or ClusterResourceBinding, of which only what people write is looked at.
+    Binding(Box<Binding>),
 }
 
 /// Looks at all subjects; each finding with the index of its subject.
@@ -52,6 +63,8 @@ pub fn lint(subjects: &[Subject], known: &Known<'_>) -> Vec<(usize, Finding)> {
                 found
             }
             Subject::Propagation(_, policy) => propagation::findings(policy, known, &around),
+            Subject::Pause(pause) => pause::findings(pause, known),
+            Subject::Binding(binding) => binding::findings(binding),
         };
         findings.extend(of_this.into_iter().map(|finding| (index, finding)));
     }
@@ -100,7 +113,7 @@ impl<'a> Around<'a> {
             .enumerate()
             .filter_map(|(index, subject)| match subject {
                 Subject::TaintPolicy(policy) => Some((index, policy.as_ref())),
-                Subject::Propagation(..) => None,
+                _ => None,
             })
             .collect();
         let replaced = |name: &Option<String>| in_files.iter().any(|(_, policy)| policy.metadata.name == *name);
@@ -114,8 +127,8 @@ impl<'a> Around<'a> {
             .filter(|policy| !replaced(&policy.metadata.name));
         policies.extend(stored.map(|policy| Neighbour::of(None, policy)));
         let opted_in = subjects.iter().filter_map(|subject| match subject {
-            Subject::Propagation(_, policy) => Some(propagation::opted_in(policy)),
-            Subject::TaintPolicy(_) => None,
+            Subject::Propagation(_, policy) => Some(opted_in(policy)),
+            _ => None,
         });
         let in_the_files: Vec<bool> = opted_in.collect();
         let somebody_opted_in = match (known.somebody_opted_in, &in_the_files[..]) {

@@ -3,17 +3,21 @@
 use api_types::cluster::effect;
 use api_types::placement::{ClusterAffinity, Placement};
 use api_types::policy::{Policy, PurgeMode};
+use api_types::second_home;
 
 use super::Around;
+use super::annotations::unreadable;
 use super::code::Code;
 use super::finding::Finding;
 use super::known::Known;
+use super::sense;
 use super::target::{self, some};
 use super::tolerations;
 use crate::graceful::kinds::has_health_rule;
 
 /// Whether the workload opts in to PreferNoExecute.
-pub(super) fn opted_in(policy: &Policy) -> bool {
+#[must_use]
+pub fn opted_in(policy: &Policy) -> bool {
     policy
         .spec
         .failover
@@ -22,7 +26,8 @@ pub(super) fn opted_in(policy: &Policy) -> bool {
 }
 
 pub(super) fn findings(policy: &Policy, known: &Known<'_>, around: &Around<'_>) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut found = sense::findings(policy);
+    found.extend(unreadable(second_home::failover::complaint(policy)));
     if let Some(placement) = &policy.spec.placement {
         for (affinity, field) in affinities(placement) {
             found.extend(target::findings(
@@ -43,7 +48,7 @@ pub(super) fn findings(policy: &Policy, known: &Known<'_>, around: &Around<'_>) 
     found
 }
 
-fn affinities(placement: &Placement) -> Vec<(&ClusterAffinity, String)> {
+pub(super) fn affinities(placement: &Placement) -> Vec<(&ClusterAffinity, String)> {
     let one = placement
         .cluster_affinity
         .iter()

@@ -94,7 +94,7 @@ fn names_without_cluster(affinity: &ClusterAffinity, field: &str, clusters: &[Cl
         .collect()
 }
 
-fn names(clusters: &[Cluster]) -> Vec<String> {
+pub(super) fn names(clusters: &[Cluster]) -> Vec<String> {
     let mut names: Vec<String> = clusters
         .iter()
         .map(|cluster| cluster.cluster_name().to_string())

@@ -267,7 +267,7 @@ fn two_policies_and_one_taint() {
         .into_iter()
         .filter_map(|subject| match subject {
             Subject::TaintPolicy(policy) => Some(*policy),
-            Subject::Propagation(..) => None,
+            _ => None,
         })
         .collect();
     let known = Known {

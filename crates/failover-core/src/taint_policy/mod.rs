@@ -49,5 +49,6 @@ pub use reading::{PlannedTaint, Reading, condition_holds};
 pub use records::{DismissedAt, ManagedTaint, ManagedTaints, RecordError, SeenCondition, TaintId, Window, Windows};
 pub use recovering::{Recovering, recovering};
 pub use report::{Missing, Notice, Report};
+pub(crate) use selectors::{complaint as affinity_complaint, labels_complaint};
 pub use wall::CLOCK_STEP;
 pub use windows::Memory;

@@ -16,7 +16,7 @@ pub(super) fn taint_complaint(id: &TaintId, value: &str) -> Option<String> {
 }
 
 /// What is wrong with the target; `None` when nothing is.
-pub(super) fn complaint(target: &ClusterAffinity) -> Option<String> {
+pub(crate) fn complaint(target: &ClusterAffinity) -> Option<String> {
     let labels = target.label_selector.as_ref().and_then(labels_complaint);
     let labels = labels.map(|why| format!("labelSelector: {why}"));
     labels.or_else(|| {
@@ -36,7 +36,8 @@ pub(super) fn complaint(target: &ClusterAffinity) -> Option<String> {
     })
 }
 
-fn labels_complaint(selector: &LabelSelector) -> Option<String> {
+/// What is wrong with a label selector; `None` when nothing is.
+pub(crate) fn labels_complaint(selector: &LabelSelector) -> Option<String> {
     let pairs = selector.match_labels.iter().flatten();
     let wrong_pair = |(key, value): (&String, &String)| key_complaint(key).or_else(|| value_complaint(value));
     if let Some(why) = pairs.map(wrong_pair).find_map(|why| why) {

@@ -8,7 +8,7 @@ use controller_kit::Clock;
 use failover_core::eviction;
 use failover_core::lint::{Code, Known, StockKarmada};
 use failover_core::taint_policy::FailoverGate;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::control_plane::ControlPlane;
 use crate::controllers::{self, Mode};
@@ -59,7 +59,7 @@ impl Fleet {
     }
 
     /// As the rules take it.
-    pub fn known(&self, probe_period: Duration) -> Known<'_> {
+    pub fn known(&self, probe_period: Duration, now: Timestamp) -> Known<'_> {
         Known {
             clusters: Some(&self.clusters),
             taint_policies: &self.taint_policies,
@@ -67,14 +67,16 @@ impl Fleet {
             gate: self.gate,
             stock_karmada: self.stock_karmada,
             probe_period: period(probe_period),
+            now: Some(now),
         }
     }
 }
 
 /// What is known when nobody was asked.
-pub(super) fn nothing(probe_period: Duration) -> Known<'static> {
+pub(super) fn nothing(probe_period: Duration, now: Timestamp) -> Known<'static> {
     Known {
         probe_period: period(probe_period),
+        now: Some(now),
         ..Known::default()
     }
 }

@@ -14,8 +14,10 @@ mod tree;
 
 use std::collections::BTreeMap;
 
+use api_types::failover::FailoverPause;
 use api_types::policy::{Policy, PolicyKind};
 use api_types::taint_policy::ClusterTaintPolicy;
+use api_types::work::Binding;
 use controller_kit::Clock;
 use failover_core::lint::{Code, Finding, Known, Needs, Subject};
 use serde_json::{Value, json};
@@ -47,8 +49,8 @@ pub async fn lint(
         Err(why) => Err(why),
     };
     let known = match &fleet {
-        Ok(fleet) => fleet.known(args.probe_period),
-        Err(_) => known::nothing(args.probe_period),
+        Ok(fleet) => fleet.known(args.probe_period, clock.now()),
+        Err(_) => known::nothing(args.probe_period, clock.now()),
     };
     let mut report = LintReport {
         files: sources.len(),
@@ -220,6 +222,14 @@ fn subject(object: &Value) -> Result<Option<Subject>, serde_json::Error> {
         }
         Some("PropagationPolicy") => policy(PolicyKind::Namespaced),
         Some("ClusterPropagationPolicy") => policy(PolicyKind::Cluster),
+        Some("FailoverPause") => {
+            let pause: FailoverPause = serde_json::from_value(object.clone())?;
+            Ok(Some(Subject::Pause(Box::new(pause))))
+        }
+        Some("ResourceBinding" | "ClusterResourceBinding") => {
+            let binding: Binding = serde_json::from_value(object.clone())?;
+            Ok(Some(Subject::Binding(Box::new(binding))))
+        }
         _ => Ok(None),
     }
 }

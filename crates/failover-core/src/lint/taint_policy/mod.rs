@@ -4,9 +4,11 @@ mod condition_types;
 mod rule;
 mod taints;
 
+use api_types::second_home;
 use api_types::taint_policy::ClusterTaintPolicy;
 
 use super::Around;
+use super::annotations::unreadable;
 use super::code::Code;
 use super::finding::Finding;
 use super::known::Known;
@@ -25,6 +27,7 @@ pub(in crate::lint) fn findings(policy: &ClusterTaintPolicy, known: &Known<'_>, 
         reading,
     };
     let mut found = look.suspended();
+    found.extend(unreadable(second_home::taint_policy::complaint(policy)));
     found.extend(look.target());
     found.extend(look.rule());
     found.extend(look.condition_types());
