@@ -132,7 +132,7 @@ spec:
         - name: {{ .name }}
           secret:
             secretName: {{ .secret }}
-            defaultMode: 0440
+            defaultMode: 288 # 0440: the owner and the group read
         {{- end }}
       {{- end }}
       {{- if $values.spread.enabled }}

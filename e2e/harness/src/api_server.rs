@@ -32,6 +32,8 @@ pub struct ApiServer {
     ca_bundle: String,
     tokens: Tokens,
     kubeconfigs: PathBuf,
+    private_key: PathBuf,
+    certificate: PathBuf,
     process: Process,
 }
 
@@ -85,10 +87,12 @@ impl ApiServer {
             ca_bundle: String::new(),
             tokens,
             kubeconfigs: files.kubeconfigs,
+            private_key: files.private_key,
+            certificate: files.certificates.join("apiserver.crt"),
             process,
         };
         // The server signs its certificate itself, once: it is its own authority, also after a restart.
-        let certificate = files.certificates.join("apiserver.crt");
+        let certificate = server.certificate.clone();
         server.ca_bundle = while_it_runs(
             &mut server.process,
             "the server's certificate",
@@ -188,6 +192,16 @@ impl ApiServer {
     /// [`Error::NotRunning`] when it does not run.
     pub fn resume(&self) -> Result<(), Error> {
         self.process.resume()
+    }
+
+    /// With which tokens of service accounts are signed.
+    pub(crate) fn private_key(&self) -> &Path {
+        &self.private_key
+    }
+
+    /// Its certificate, which is its own authority.
+    pub(crate) fn certificate(&self) -> &Path {
+        &self.certificate
     }
 
     /// Its process.

@@ -49,11 +49,18 @@ impl ControlPlane {
         let folder = RunFolder::create()?;
         let etcd = Arc::new(Etcd::start(&folder, &binaries).await?);
         let api = ApiServer::start(NAME, &folder, &binaries, &etcd).await?;
+        // As on a Karmada control plane, whose components come with tokens that stand in Secrets.
         let launch = controllers(
             &api,
             &binaries,
-            &["namespace-controller", "garbage-collector-controller"],
-        );
+            &[
+                "namespace-controller",
+                "garbage-collector-controller",
+                "serviceaccount-token-controller",
+            ],
+        )
+        .arg(format!("--service-account-private-key-file={}", api.private_key().display()))
+        .arg(format!("--root-ca-file={}", api.certificate().display()));
         let controllers = Process::start(&folder, launch)?;
         Ok(Self {
             controllers,

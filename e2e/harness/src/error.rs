@@ -63,6 +63,14 @@ pub enum Error {
     /// A key pair could not be made.
     #[error("no key pair for service accounts could be made")]
     NoKey,
+    /// helm refuses.
+    #[error("helm {arguments}: {said}")]
+    Helm {
+        /// What it was asked.
+        arguments: String,
+        /// Its complaint.
+        said: String,
+    },
     /// One of our own programs has not been built.
     #[error(
         "{program} is not in {folder}: build it with `cargo build --workspace --bins`, or name the folder in {variable}"

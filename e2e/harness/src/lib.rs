@@ -1,7 +1,7 @@
 //! Real Kubernetes control planes and member clusters on loopback, for tests.
 //!
-//! [`ControlPlane::start`] runs etcd, an API server and the two controllers that any API server needs (namespaces and
-//! garbage collection). [`ControlPlane::start_member`] adds a member cluster: an API server of its own in the same
+//! [`ControlPlane::start`] runs etcd, an API server and the controllers that any API server needs (namespaces, garbage
+//! collection, tokens of service accounts). [`ControlPlane::start_member`] adds a member cluster: an API server of its own in the same
 //! etcd, the controllers of the workload kinds, the scheduler, and kwok in the kubelet's place, which decides by a
 //! pod's image what becomes of it (`src/stages.yaml`). Our own programs are started with [`ControlPlane::spawn`].
 //!
@@ -21,6 +21,7 @@ mod control_plane;
 mod credentials;
 mod error;
 mod etcd;
+mod helm;
 mod member;
 mod ports;
 mod process;
@@ -29,12 +30,14 @@ mod run_folder;
 mod wait;
 
 pub use api_server::ApiServer;
-pub use availability::{available, available_with};
+pub use availability::{available, available_prometheus, available_with};
 pub use control_plane::ControlPlane;
 pub use credentials::Identity;
-pub use e2e_control_plane::{Binaries, Tool};
+pub use e2e_control_plane::{Binaries, Prometheus, Tool};
 pub use error::Error;
+pub use helm::Helm;
 pub use member::Member;
+pub use ports::free as free_port;
 pub use process::{Launch, Process};
 pub use programs::Programs;
 pub use run_folder::RunFolder;

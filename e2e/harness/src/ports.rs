@@ -20,7 +20,10 @@ const STRIDE: u32 = 97;
 static NEXT: AtomicU16 = AtomicU16::new(0);
 
 /// A port of 127.0.0.1 on which nobody listens; each call in one process gives another one.
-pub(crate) fn free() -> Result<u16, Error> {
+///
+/// # Errors
+/// [`Error::NoPort`] when none is free.
+pub fn free() -> Result<u16, Error> {
     // Test processes that run side by side begin at different places.
     let start = process::id().wrapping_mul(STRIDE) % u32::from(COUNT);
     for _ in 0..COUNT {

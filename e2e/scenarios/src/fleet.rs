@@ -1,7 +1,10 @@
 //! A real control plane, real members, and each component as its own process: the theatre of the stories.
 
 use anyhow::anyhow;
+use api_types::names::namespace;
+use controller_kit::Clock;
 use e2e_harness::{ControlPlane, Identity, Member, Process};
+use eviction_queue_api::{ConnectionFlags, QueueClient};
 use karmada_failover::story::example::{self, MemberEntry, Pace};
 use karmada_failover::story::scenario::MemberState;
 use karmada_failover::story::{Sources, Theatre};
@@ -16,6 +19,8 @@ pub struct Fleet {
     pub control_plane: ControlPlane,
     members: Vec<Member>,
     processes: Vec<Process>,
+    /// How people call the queue; in the clear without.
+    queue: Option<ConnectionFlags>,
 }
 
 impl Fleet {
@@ -33,17 +38,29 @@ impl Fleet {
             control_plane.start_member("member2"),
             control_plane.start_member("member3"),
         )?;
-        let mut fleet = Self {
-            control_plane,
-            members: vec![first, second, third],
-            processes: Vec::new(),
-        };
+        let mut fleet = Self::of(control_plane, vec![first, second, third], Vec::new());
         let entries: Vec<MemberEntry> = fleet.members.iter().map(entry).collect();
         let client = fleet.control_plane.client().await?;
         furnish(&client, &entries, given).await?;
         let components = components(pace.health_flags(), pace.queue_flags());
         fleet.processes = start_components(&fleet.control_plane, components, flags)?;
         Ok(fleet)
+    }
+
+    /// One that was made otherwise.
+    pub fn of(control_plane: ControlPlane, members: Vec<Member>, processes: Vec<Process>) -> Self {
+        Self {
+            control_plane,
+            members,
+            processes,
+            queue: None,
+        }
+    }
+
+    /// Whose queue is called so.
+    pub fn calling_the_queue(mut self, flags: ConnectionFlags) -> Self {
+        self.queue = Some(flags);
+        self
     }
 
     /// What an observer looks at. The queue is found by its Lease, as its clients do.
@@ -53,7 +70,11 @@ impl Fleet {
         for member in &self.members {
             members.push((member.name().to_owned(), member.client().await?));
         }
-        let queue = queue_of(&client).await?;
+        let queue = match &self.queue {
+            Some(flags) => QueueClient::by_lease(client.clone(), namespace::SYSTEM, "observer")
+                .secured(flags.security(&Clock::system())),
+            None => queue_of(&client).await?,
+        };
         Ok(Sources {
             control_plane: client,
             members,
@@ -82,6 +103,11 @@ impl Fleet {
         found.ok_or_else(|| anyhow!("there is no process {component}"))
     }
 
+    /// The components end in order; the control plane stays.
+    pub async fn stop_components(&mut self) -> anyhow::Result<()> {
+        stop_components(std::mem::take(&mut self.processes)).await
+    }
+
     /// Every component still runs, and ends in order when asked to.
     pub async fn stop(self) -> anyhow::Result<()> {
         stop_components(self.processes).await
@@ -89,7 +115,7 @@ impl Fleet {
 }
 
 /// What the control plane is told of a member.
-fn entry(member: &Member) -> MemberEntry {
+pub fn entry(member: &Member) -> MemberEntry {
     MemberEntry {
         name: member.name().to_owned(),
         endpoint: member.api().endpoint().to_owned(),

@@ -8,6 +8,7 @@ mod failoverctl;
 mod fleet;
 mod grpcurl;
 mod healthy_side;
+mod installed;
 mod kubectl;
 mod mass_failure;
 mod pull_member;
@@ -35,6 +36,8 @@ struct Cli {
 enum Scenario {
     /// Three replicas spread 1:2; member1's API server is killed and started again.
     WorkedExample,
+    /// The same, with everything as the charts install it on two API servers: arguments, files, rights.
+    Installed,
     /// The same, while every process is killed once, at its step, and started again.
     Restarts,
     /// Much of the fleet fails at once, and the eviction queue brakes; twelve simulated members.
@@ -65,6 +68,7 @@ enum Scenario {
 async fn main() -> ExitCode {
     let told = match Cli::parse().scenario {
         Scenario::WorkedExample => worked_example::tell().await,
+        Scenario::Installed => installed::tell().await,
         Scenario::Restarts => restarts::tell().await,
         Scenario::MassFailure => mass_failure::tell().await,
         Scenario::ApplicationFailover => story::tell(application_failover::scenario(Pace::FAST)).await,

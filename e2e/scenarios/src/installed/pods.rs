@@ -1,0 +1,141 @@
+//! What a kubelet would run of a Pod, as processes on this machine: the arguments and the environment as they stand there,
+//! and the files of the Secrets that are mounted. Only a path's beginning is another one: each Pod's files are in a
+//! folder of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow, bail, ensure};
+use e2e_harness::{Launch, Programs};
+use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, Secret};
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
+
+/// Where Pods' addresses are, as all of them are this machine.
+const POD_IP: &str = "127.0.0.1";
+
+/// A Pod as a process.
+pub struct Rendered {
+    /// Its name.
+    pub pod: String,
+    /// The component.
+    pub component: String,
+    /// How it is started.
+    pub launch: Launch,
+    /// Where it says how it is.
+    pub admin: String,
+}
+
+/// The Pods of our charts in this namespace, which their own controllers have made; files are written to `folder`.
+pub async fn rendered(host: &Client, namespace: &str, folder: &Path) -> anyhow::Result<Vec<Rendered>> {
+    let pods: Api<Pod> = Api::namespaced(host.clone(), namespace);
+    let ours = ListParams::default().labels("app.kubernetes.io/part-of=karmada-failover");
+    let mut all = Vec::new();
+    for pod in pods.list(&ours).await?.items {
+        if pod.metadata.deletion_timestamp.is_none() {
+            all.push(as_process(host, &pod, folder).await?);
+        }
+    }
+    Ok(all)
+}
+
+async fn as_process(host: &Client, pod: &Pod, folder: &Path) -> anyhow::Result<Rendered> {
+    let name = pod.name_any();
+    let spec = pod.spec.as_ref().context("a Pod without a spec")?;
+    let [container] = spec.containers.as_slice() else {
+        bail!("Pod {name} has {} containers", spec.containers.len());
+    };
+    let root = folder.join(&name);
+    let mounts = mount(host, pod, container, &root).await?;
+    let environment = environment(pod, container)?;
+    let mut arguments = Vec::new();
+    for argument in container.args.iter().flatten() {
+        arguments.push(placed(&expanded(argument, &environment)?, &mounts)?);
+    }
+    let port = container.ports.iter().flatten().find(|port| port.name.as_deref() == Some("admin"));
+    let port = port.with_context(|| format!("Pod {name} has no port admin"))?.container_port;
+    let launch = Launch::new(name.clone(), Programs::find()?.path(&container.name)?);
+    let launch = environment.into_iter().fold(launch.args(arguments), |launch, (name, value)| launch.env(name, value));
+    Ok(Rendered {
+        component: container.name.clone(),
+        launch,
+        admin: format!("{POD_IP}:{port}"),
+        pod: name,
+    })
+}
+
+/// Writes what is mounted; the folder of each path in the container.
+async fn mount(
+    host: &Client,
+    pod: &Pod,
+    container: &Container,
+    root: &Path,
+) -> anyhow::Result<BTreeMap<String, PathBuf>> {
+    let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
+    let volumes: BTreeMap<&str, _> = volumes.map(|volume| (volume.name.as_str(), volume)).collect();
+    let secrets: Api<Secret> = Api::namespaced(host.clone(), &pod.namespace().unwrap_or_default());
+    let mut mounts = BTreeMap::new();
+    for mount in container.volume_mounts.iter().flatten() {
+        ensure!(mount.read_only == Some(true), "{} is not mounted read only", mount.name);
+        let volume = volumes.get(mount.name.as_str()).with_context(|| format!("no volume {}", mount.name))?;
+        let source = volume.secret.as_ref().with_context(|| format!("volume {} is no Secret", mount.name))?;
+        let secret = source.secret_name.as_deref().unwrap_or_default();
+        let secret = secrets.get(secret).await.with_context(|| format!("Secret {secret}"))?;
+        let folder = root.join(mount.mount_path.trim_start_matches('/'));
+        fs::create_dir_all(&folder)?;
+        for (key, bytes) in secret.data.iter().flatten() {
+            let file = folder.join(key);
+            fs::write(&file, &bytes.0)?;
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o440))?;
+        }
+        mounts.insert(mount.mount_path.clone(), folder);
+    }
+    Ok(mounts)
+}
+
+fn environment(pod: &Pod, container: &Container) -> anyhow::Result<BTreeMap<String, String>> {
+    let value = |variable: &EnvVar| -> anyhow::Result<String> {
+        if let Some(value) = &variable.value {
+            return Ok(value.clone());
+        }
+        let source = variable.value_from.as_ref().and_then(|source| source.field_ref.as_ref());
+        match source.map(|source| source.field_path.as_str()) {
+            Some("status.podIP") => Ok(POD_IP.to_owned()),
+            Some("metadata.name") => Ok(pod.name_any()),
+            Some("metadata.namespace") => Ok(pod.namespace().unwrap_or_default()),
+            other => Err(anyhow!("{}: no kubelet here knows {other:?}", variable.name)),
+        }
+    };
+    let variables = container.env.iter().flatten();
+    variables.map(|variable| Ok((variable.name.clone(), value(variable)?))).collect()
+}
+
+/// As a kubelet replaces `$(NAME)`.
+fn expanded(text: &str, environment: &BTreeMap<String, String>) -> anyhow::Result<String> {
+    let (mut done, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("$(") {
+        let (name, after) = after.split_once(')').with_context(|| format!("{text}: no end of $("))?;
+        let value = environment.get(name).with_context(|| format!("{text}: there is no variable {name}"))?;
+        done.push_str(before);
+        done.push_str(value);
+        rest = after;
+    }
+    done.push_str(rest);
+    Ok(done)
+}
+
+/// With the place of its files on this machine. A file that is not mounted is a mistake of the chart.
+fn placed(argument: &str, mounts: &BTreeMap<String, PathBuf>) -> anyhow::Result<String> {
+    let Some((flag, path)) = argument.split_once('=').filter(|(_, value)| value.starts_with('/')) else {
+        return Ok(argument.to_owned());
+    };
+    let found = mounts.iter().find_map(|(mounted, folder)| {
+        let rest = path.strip_prefix(mounted.as_str())?.strip_prefix('/')?;
+        Some(folder.join(rest))
+    });
+    let file = found.with_context(|| format!("{argument}: nothing is mounted there"))?;
+    ensure!(file.is_file(), "{argument}: what is mounted there has no such file");
+    Ok(format!("{flag}={}", file.display()))
+}

@@ -1,0 +1,290 @@
+//! What goes to the control plane's API server: rendered, and installed on a real one.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use api_types::taint_policy::ClusterTaintPolicy;
+use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Tool, available_with, eventually};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::api::{Api, DynamicObject, ListParams, PostParams};
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+
+use crate::objects::objects;
+use crate::{COMPONENTS, chart, least, renderer};
+
+const DEFAULTS: [&str; 2] = ["not-ready-no-schedule", "unreachable-no-schedule"];
+const NAMESPACE: [&str; 2] = ["--namespace", "karmada-system"];
+
+fn of_kind<'a>(objects: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    objects.iter().filter(move |object| object["kind"] == kind)
+}
+
+fn file(folder: &str, name: &str) -> Vec<Value> {
+    let path = chart("control-plane").join(folder).join(format!("{name}.yaml"));
+    serde_saphyr::from_multiple(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Names of the files of a folder, without their end.
+fn names(folder: &str) -> BTreeSet<String> {
+    let files = std::fs::read_dir(chart("control-plane").join(folder)).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names.filter_map(|name| name.strip_suffix(".yaml").map(str::to_owned)).collect()
+}
+
+#[test]
+fn each_value_installs_the_policy_that_stands_for_it() {
+    let Some(helm) = renderer() else { return };
+    let policies = |settings: &[&str]| -> Vec<Value> {
+        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+        let objects = objects(&helm, "control-plane", &settings);
+        of_kind(&objects, "ClusterTaintPolicy").cloned().collect()
+    };
+    let policy = |name: &str| file("policies", name).remove(0);
+    assert_eq!(policies(&[]), DEFAULTS.map(policy), "the defaults");
+    let off = ["policies.notReadyNoSchedule=false", "policies.unreachableNoSchedule=false"];
+    assert_eq!(policies(&off), [Value::Null; 0]);
+    for (value, name) in [
+        ("notReadyNoExecute", "not-ready-no-execute"),
+        ("notReadyPreferNoExecute", "not-ready-prefer-no-execute"),
+    ] {
+        let on = format!("policies.{value}=true");
+        assert_eq!(policies(&[off[0], off[1], &on]), [policy(name)]);
+        assert_eq!(policies(&["mode=beside", &on]), [policy(name)], "stock adds the NoSchedule taints itself");
+    }
+    assert_eq!(policies(&["mode=beside"]), [Value::Null; 0]);
+}
+
+/// Each component is an account with its rights and, where it is wanted, a token; beside stock none that stock has itself.
+#[test]
+fn accounts_and_rights_are_those_of_the_mode() {
+    let Some(helm) = renderer() else { return };
+    let all = names("rbac");
+    for component in COMPONENTS.into_iter().filter(|component| *component != "agent") {
+        assert!(all.contains(component), "{component} has no rights");
+    }
+    for (mode, without) in [("standalone", &[][..]), ("beside", &["cluster-health-controller", "propagation-controllers"])] {
+        let wanted: BTreeSet<String> = all.iter().filter(|name| !without.contains(&name.as_str())).cloned().collect();
+        let rendered = objects(&helm, "control-plane", &["--set", &format!("mode={mode}")]);
+        let of = |kind: &str, end: &str| -> BTreeSet<String> {
+            let names = of_kind(&rendered, kind).map(|object| object["metadata"]["name"].as_str().unwrap().to_owned());
+            names.filter_map(|name| name.strip_suffix(end).map(str::to_owned)).collect()
+        };
+        assert_eq!(of("ServiceAccount", ""), wanted, "{mode}");
+        assert_eq!(of("Secret", "-token"), wanted, "{mode}");
+        let mut rights: Vec<Value> = wanted.iter().flat_map(|name| file("rbac", name)).collect();
+        if mode == "beside" {
+            rights.extend(names("rbac/beside").iter().flat_map(|name| file("rbac/beside", name)));
+        }
+        let is_right = |object: &&Value| object["apiVersion"] == "rbac.authorization.k8s.io/v1";
+        let mut found: Vec<Value> = rendered.iter().filter(is_right).cloned().collect();
+        for list in [&mut rights, &mut found] {
+            list.sort_by_key(ToString::to_string);
+        }
+        assert_eq!(found, rights, "{mode}");
+    }
+    let tokenless = objects(&helm, "control-plane", &["--set", "tokenSecrets=false"]);
+    assert_eq!(of_kind(&tokenless, "Secret").count(), 0);
+}
+
+/// A kind that another Karmada has is not brought by the chart that is installed beside it.
+#[test]
+fn beside_stock_only_our_own_kinds_come() {
+    let Some(helm) = renderer() else { return };
+    for mode in ["standalone", "beside"] {
+        let rendered = objects(&helm, "control-plane", &["--set", &format!("mode={mode}")]);
+        for crd in of_kind(&rendered, "CustomResourceDefinition") {
+            assert_eq!(crd["spec"]["group"], "failover.karmada.io", "{mode}");
+            assert_eq!(crd["metadata"]["annotations"]["helm.sh/resource-policy"], "keep");
+        }
+    }
+    let karmadas = objects(&helm, "karmada-crds", &[]);
+    assert!(karmadas.len() > 5);
+    for crd in &karmadas {
+        assert_ne!(crd["spec"]["group"], "failover.karmada.io");
+        assert_eq!(crd["metadata"]["annotations"]["helm.sh/resource-policy"], "keep");
+    }
+}
+
+struct Stage {
+    binaries: Binaries,
+    helm: Helm,
+    client: Client,
+    control_plane: ControlPlane,
+}
+
+impl Stage {
+    fn arguments(verb: &'static str, name: &'static str) -> Vec<String> {
+        let chart = chart(name).display().to_string();
+        let mut arguments = vec![verb.to_owned(), name.to_owned(), chart];
+        arguments.extend(NAMESPACE.map(str::to_owned));
+        arguments
+    }
+
+    fn run(&self, verb: &'static str, name: &'static str, more: &[&str]) -> String {
+        let arguments = Self::arguments(verb, name);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        self.helm.run(&arguments).unwrap()
+    }
+
+    fn refused(&self, name: &'static str, more: &[&str]) -> String {
+        let arguments = Self::arguments("install", name);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        self.helm.refused(&arguments).unwrap()
+    }
+
+    /// The server takes what a chart renders, field by field.
+    fn takes(&self, file: &Path) {
+        let output = Command::new(self.binaries.path(Tool::Kubectl))
+            .env("KUBECONFIG", self.control_plane.kubeconfig(Identity::Admin))
+            .args(["apply", "--server-side", "--dry-run=server", "--validate=strict", "--force-conflicts", "--filename"])
+            .arg(file)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_real_api_server() {
+    let Some(binaries) = available_with(Tool::Helm, "the charts on a real API server") else {
+        return;
+    };
+    let control_plane = ControlPlane::start().await.unwrap();
+    let stage = Stage {
+        helm: Helm::new(&binaries, control_plane.kubeconfig(Identity::Admin)).unwrap(),
+        client: control_plane.client().await.unwrap(),
+        binaries,
+        control_plane,
+    };
+    half_a_set_is_refused(&stage);
+    it_installs_changes_and_goes(&stage).await;
+    every_chart_is_taken_by_the_server(&stage);
+    a_second_owner_is_refused(&stage).await;
+}
+
+fn half_a_set_is_refused(stage: &Stage) {
+    let create = ["--create-namespace"];
+    let said = stage.refused("control-plane", &create);
+    assert!(said.contains("helm install karmada-crds charts/karmada-crds"), "{said}");
+    let said = stage.refused("control-plane", &["--create-namespace", "--set", "mode=beside"]);
+    assert!(said.contains("not that of a stock Karmada") && said.contains("--kubeconfig"), "{said}");
+    let chart = chart("control-plane").display().to_string();
+    let said = stage.helm.refused(&["install", "x", &chart, "--namespace", "default"]).unwrap();
+    assert!(said.contains("--namespace karmada-system"), "{said}");
+}
+
+async fn it_installs_changes_and_goes(stage: &Stage) {
+    let notes = stage.run("install", "karmada-crds", &["--create-namespace", "--wait"]);
+    assert!(notes.contains("helm install karmada-failover"), "{notes}");
+    let notes = stage.run("install", "control-plane", &["--wait"]);
+    assert!(notes.contains("failoverctl kubeconfig taint-manager"), "{notes}");
+    assert_eq!(policies(&stage.client).await, DEFAULTS);
+    let secrets: Api<Secret> = Api::namespaced(stage.client.clone(), "karmada-system");
+    eventually("a token for the taint manager", Duration::from_secs(30), async || {
+        let secret = secrets.get("taint-manager-token").await.map_err(|error| error.to_string())?;
+        if secret.data.is_some_and(|data| data.contains_key("token")) { Ok(()) } else { Err("none".to_owned()) }
+    })
+    .await
+    .unwrap();
+    stage.run("upgrade", "control-plane", &["--set", "policies.notReadyNoExecute=true"]);
+    assert_eq!(policies(&stage.client).await, ["not-ready-no-execute", DEFAULTS[0], DEFAULTS[1]]);
+    stage.helm.run(&["rollback", "control-plane", NAMESPACE[0], NAMESPACE[1]]).unwrap();
+    assert_eq!(policies(&stage.client).await, DEFAULTS);
+    stage.helm.run(&["uninstall", "control-plane", NAMESPACE[0], NAMESPACE[1]]).unwrap();
+    // The kinds stay, and with them whatever a person applied.
+    assert_eq!(policies(&stage.client).await, [""; 0]);
+    // So do the credentials of members.
+    let namespaces: Api<Namespace> = Api::all(stage.client.clone());
+    let of_members = namespaces.get("karmada-cluster").await.unwrap();
+    assert!(of_members.metadata.deletion_timestamp.is_none());
+    // What was kept is taken over again.
+    stage.run("install", "control-plane", &["--take-ownership", "--wait"]);
+    assert_eq!(policies(&stage.client).await, DEFAULTS);
+}
+
+fn every_chart_is_taken_by_the_server(stage: &Stage) {
+    let folder = tempfile::tempdir().unwrap();
+    for name in COMPONENTS.into_iter().chain(["karmada-failover"]) {
+        // What it would put on the control plane is another release's here.
+        let without: &[&str] = match name {
+            "karmada-failover" => &["--set", "control-plane.enabled=false"],
+            _ => &[],
+        };
+        stage.run("install", name, &[&["--dry-run=server"], least(name), without].concat());
+        let file = folder.path().join(format!("{name}.yaml"));
+        std::fs::write(&file, stage.helm.template(&chart(name), least(name)).unwrap()).unwrap();
+        stage.takes(&file);
+    }
+}
+
+/// With the stock Karmada that is on, where helm can look: on the Karmada API server, and on its host cluster.
+async fn a_second_owner_is_refused(stage: &Stage) {
+    let api_service: DynamicObject = serde_json::from_value(json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": "v1alpha1.cluster.karmada.io"},
+        "spec": {
+            "group": "cluster.karmada.io", "version": "v1alpha1", "groupPriorityMinimum": 2000, "versionPriority": 10,
+            "insecureSkipTLSVerify": true,
+            "service": {"name": "karmada-aggregated-apiserver", "namespace": "karmada-system"},
+        },
+    }))
+    .unwrap();
+    let services = kube::api::ApiResource {
+        group: "apiregistration.k8s.io".into(),
+        version: "v1".into(),
+        api_version: "apiregistration.k8s.io/v1".into(),
+        kind: "APIService".into(),
+        plural: "apiservices".into(),
+    };
+    // The one that the kinds of the other chart have made stands for none.
+    let services: Api<DynamicObject> = Api::all_with(stage.client.clone(), &services);
+    let patch = kube::api::Patch::Merge(json!({"metadata": {"labels": null}, "spec": api_service.data["spec"]}));
+    services.patch("v1alpha1.cluster.karmada.io", &Default::default(), &patch).await.unwrap();
+    for name in ["karmada-crds", "control-plane", "taint-manager", "eviction-queue"] {
+        let said = stage.refused(name, &["--dry-run=server"]);
+        assert!(said.contains("stock Karmada") && said.contains("mode=beside"), "{name}: {said}");
+    }
+
+    let deployments: Api<Deployment> = Api::namespaced(stage.client.clone(), "karmada-system");
+    let stock = |flags: &[&str]| -> Deployment {
+        let command = [&["/bin/x"][..], flags].concat();
+        serde_json::from_value(json!({
+            "metadata": {"name": "karmada-controller-manager"},
+            "spec": {"selector": {"matchLabels": {"app": "stock"}}, "template": {
+                "metadata": {"labels": {"app": "stock"}},
+                "spec": {"containers": [{"name": "stock", "image": "stock", "command": command}]},
+            }},
+        }))
+        .unwrap()
+    };
+    let beside = ["--dry-run=server", "--set", "mode=beside,karmada.kubeconfigSecret=k"];
+    let create = PostParams::default();
+    deployments.create(&create, &stock(&["--feature-gates=PropagateDeps=true,Failover=true"])).await.unwrap();
+    for (name, advice) in [
+        ("graceful-eviction-controller", "add -gracefulEviction to its --controllers"),
+        ("application-failover-controller", "add -applicationFailover to its --controllers"),
+        ("taint-manager", "--feature-gates=Failover=false"),
+        ("taint-policy-controller", "--feature-gates=Failover=false"),
+    ] {
+        let said = stage.refused(name, &beside);
+        assert!(said.contains(advice), "{name}: {said}");
+    }
+    let off = ["--controllers=*,-gracefulEviction,-applicationFailover", "--feature-gates=Failover=false"];
+    deployments.delete("karmada-controller-manager", &Default::default()).await.unwrap();
+    deployments.create(&create, &stock(&off)).await.unwrap();
+    for name in ["graceful-eviction-controller", "application-failover-controller", "taint-manager", "taint-policy-controller"] {
+        stage.run("install", name, &beside);
+    }
+}
+
+async fn policies(client: &Client) -> Vec<String> {
+    let all = Api::<ClusterTaintPolicy>::all(client.clone());
+    let found = all.list(&ListParams::default()).await.unwrap();
+    let mut names: Vec<String> = found.into_iter().map(|policy| policy.name_any()).collect();
+    names.sort();
+    names
+}

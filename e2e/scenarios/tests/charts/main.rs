@@ -1,0 +1,48 @@
+//! The charts, rendered and installed by the real helm as a user does.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
+
+mod control_plane;
+mod documents;
+mod flags;
+mod golden;
+mod objects;
+mod pods;
+mod refusals;
+
+use std::path::{Path, PathBuf};
+
+use e2e_harness::{Helm, Tool, available_with};
+
+/// Charts of components, each a Deployment with the name of its chart and program.
+const COMPONENTS: [&str; 10] = [
+    "agent",
+    "application-failover-controller",
+    "cluster-health-controller",
+    "eviction-queue",
+    "graceful-eviction-controller",
+    "propagation-controllers",
+    "scheduler",
+    "taint-manager",
+    "taint-policy-controller",
+    "webhook",
+];
+
+/// What has to be said for a chart to render at all.
+fn least(chart: &str) -> &'static [&'static str] {
+    if chart == "agent" { &["--set", "clusterName=member1"] } else { &[] }
+}
+
+fn chart(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts").join(name)
+}
+
+/// helm without any API server, where it is here.
+fn renderer() -> Option<Helm> {
+    let binaries = available_with(Tool::Helm, "rendering the charts")?;
+    Some(Helm::new(&binaries, "/dev/null").unwrap())
+}

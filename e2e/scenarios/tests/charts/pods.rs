@@ -1,0 +1,105 @@
+//! What holds of every Pod of ours, whatever its component.
+
+use serde_json::{Value, json};
+
+use crate::objects::{objects, only};
+use crate::{COMPONENTS, renderer};
+
+/// As the Pod Security Standard `restricted` wants it, and more.
+fn assert_restricted(name: &str, pod: &Value) {
+    let container = &pod["containers"][0];
+    assert_eq!(pod["containers"].as_array().unwrap().len(), 1, "{name}");
+    for (what, is, wanted) in [
+        ("a user without rights", &pod["securityContext"]["runAsNonRoot"], json!(true)),
+        ("seccomp", &pod["securityContext"]["seccompProfile"]["type"], json!("RuntimeDefault")),
+        ("no more rights later", &container["securityContext"]["allowPrivilegeEscalation"], json!(false)),
+        ("nothing to write to", &container["securityContext"]["readOnlyRootFilesystem"], json!(true)),
+        ("no capabilities", &container["securityContext"]["capabilities"], json!({"drop": ["ALL"]})),
+        ("no names of Services", &pod["enableServiceLinks"], json!(false)),
+    ] {
+        assert_eq!(*is, wanted, "{name}: {what}");
+    }
+    for unwanted in ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"] {
+        assert!(pod[unwanted].is_null(), "{name}: {unwanted}");
+    }
+    for volume in pod["volumes"].as_array().into_iter().flatten() {
+        assert_eq!(volume["secret"]["defaultMode"], 0o440, "{name}: {volume}");
+    }
+    for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+        assert_eq!(container[probe]["httpGet"]["port"], "admin", "{name}: {probe}");
+    }
+    let resources = &container["resources"];
+    assert!(resources["requests"]["memory"].is_string() && resources["limits"]["memory"].is_string(), "{name}");
+}
+
+#[test]
+fn pods_are_restricted_and_stand_apart() {
+    let Some(helm) = renderer() else { return };
+    for name in COMPONENTS {
+        let objects = objects(&helm, name, &["--set", "karmada.kubeconfigSecret=k,replicas=3"]);
+        let deployment = only(&objects, "Deployment");
+        let pod = &deployment["spec"]["template"]["spec"];
+        assert_restricted(name, pod);
+        assert_eq!(deployment["metadata"]["name"], *name);
+        assert_eq!(pod["containers"][0]["name"], *name, "by it the tests find the program");
+        assert_eq!(pod["topologySpreadConstraints"].as_array().unwrap().len(), 2, "{name}");
+        assert_eq!(only(&objects, "PodDisruptionBudget")["spec"]["maxUnavailable"], 1, "{name}");
+        assert_eq!(only(&objects, "NetworkPolicy")["spec"]["policyTypes"], json!(["Ingress", "Egress"]), "{name}");
+    }
+}
+
+/// A token only where it is used: in the control plane's own cluster, and the agent's on its member.
+#[test]
+fn tokens_are_where_they_are_used() {
+    let Some(helm) = renderer() else { return };
+    for name in COMPONENTS {
+        let token = |flags: &[&str]| {
+            let objects = objects(&helm, name, flags);
+            let pod = only(&objects, "Deployment")["spec"]["template"]["spec"].clone();
+            (pod["automountServiceAccountToken"].clone(), pod["serviceAccountName"].clone())
+        };
+        let there = (json!(true), json!(name));
+        if name == "agent" {
+            assert_eq!(token(&[]), there);
+        } else {
+            assert_eq!(token(&[]), there, "{name} in the control plane's cluster");
+            let elsewhere = token(&["--set", "karmada.kubeconfigSecret=k"]);
+            assert_eq!(elsewhere, (json!(false), Value::Null), "{name} on a host cluster");
+        }
+    }
+}
+
+#[test]
+fn with_one_replica_there_is_no_budget_and_each_switch_switches() {
+    let Some(helm) = renderer() else { return };
+    let kinds = |flags: &[&str]| -> Vec<String> {
+        let objects = objects(&helm, "scheduler", flags);
+        objects.iter().map(|object| object["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    let has = |kinds: &[String], kind: &str| kinds.iter().any(|one| one == kind);
+    assert!(!has(&kinds(&["--set", "replicas=1"]), "PodDisruptionBudget"));
+    assert!(!has(&kinds(&["--set", "podDisruptionBudget.enabled=false"]), "PodDisruptionBudget"));
+    assert!(!has(&kinds(&["--set", "networkPolicy.enabled=false"]), "NetworkPolicy"));
+    assert!(!has(&kinds(&[]), "ServiceMonitor"));
+    assert!(has(&kinds(&["--set", "serviceMonitor.enabled=true"]), "ServiceMonitor"));
+    assert!(has(&kinds(&["--set", "global.serviceMonitor.enabled=true"]), "ServiceMonitor"));
+}
+
+/// The rights on a member are those that the agent says it needs.
+#[test]
+fn the_agents_rights_are_those_that_it_prints() {
+    let Some(helm) = renderer() else { return };
+    let objects = objects(&helm, "agent", &[]);
+    let program = e2e_harness::Programs::find().unwrap().path("agent").unwrap();
+    let printed = std::process::Command::new(program)
+        .args(["--cluster-name=member1", "--print-rights=member"])
+        .output()
+        .unwrap();
+    let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
+    let printed = printed["items"].as_array().unwrap();
+    let rules = |objects: &[Value]| -> Value {
+        let role = objects.iter().find(|object| object["kind"] == "ClusterRole").unwrap();
+        role["rules"].clone()
+    };
+    assert_eq!(rules(&objects), rules(printed));
+}
