@@ -3,6 +3,7 @@
 mod change;
 mod look;
 mod plan;
+mod setup;
 mod when;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use crate::output::Format;
 pub use change::{ChangeArgs, DropArgs, PauseArgs, PauseCommand, ResumeArgs, ScopeArg, UndropArgs, WhichEntries};
 pub use look::{FilterArgs, HistoryArgs, ListArgs, RecentArgs, ShowArgs, StateFilter, WatchArgs};
 pub use plan::{CheckArg, DrainArgs, DumpArgs, PlanArgs, PlanSettings, UndrainArgs};
+pub use setup::{CheckArgs, CompletionArgs, HandbackArgs, KubeconfigArgs, ManArgs, ModeArg};
 pub use when::Since;
 
 /// What is moving between the clusters of a Karmada control plane, what is not, and why.
@@ -60,6 +62,26 @@ pub struct Target {
     /// Context in the kubeconfig; its current one if not given.
     #[arg(long, global = true, env = "KARMADA_FAILOVER_CONTEXT", value_name = "NAME")]
     pub context: Option<String>,
+
+    /// Kubeconfig of the cluster that runs the components' pods, where that is another one. With it, or with
+    /// --host-context, the eviction queue is reached by a port-forward to its leader's pod, and check reads the arguments
+    /// of a stock Karmada.
+    #[arg(long, global = true, env = "KARMADA_FAILOVER_HOST_KUBECONFIG", value_name = "FILE")]
+    pub host_kubeconfig: Option<PathBuf>,
+
+    /// Context of that cluster; without --host-kubeconfig in the kubeconfig that kubectl uses.
+    #[arg(long, global = true, env = "KARMADA_FAILOVER_HOST_CONTEXT", value_name = "NAME")]
+    pub host_context: Option<String>,
+
+    /// Namespace of the pods in that cluster.
+    #[arg(
+        long,
+        global = true,
+        env = "KARMADA_FAILOVER_HOST_NAMESPACE",
+        value_name = "NAME",
+        default_value = DEFAULT_SYSTEM_NAMESPACE
+    )]
+    pub host_namespace: String,
 
     /// Where the eviction queue serves gRPC. Without it: what the queue's leader wrote on its Lease.
     #[arg(
@@ -107,10 +129,14 @@ impl Target {
     pub fn as_args(&self) -> Vec<String> {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let namespace = Some(&self.system_namespace).filter(|namespace| *namespace != DEFAULT_SYSTEM_NAMESPACE);
+        let host_namespace = Some(&self.host_namespace).filter(|namespace| *namespace != DEFAULT_SYSTEM_NAMESPACE);
         let queue = &self.queue;
         [
             ("--kubeconfig", file(&self.kubeconfig)),
             ("--context", self.context.clone()),
+            ("--host-kubeconfig", file(&self.host_kubeconfig)),
+            ("--host-context", self.host_context.clone()),
+            ("--host-namespace", host_namespace.cloned()),
             ("--queue-address", self.queue_address.clone()),
             ("--system-namespace", namespace.cloned()),
             ("--queue-ca-file", file(&queue.queue_ca_file)),
@@ -167,6 +193,23 @@ pub enum Command {
     /// takes our other kinds; all else is skipped. Where a control plane can be asked, what only it knows is compared
     /// too. Each finding has a code, which docs/lint.md explains. Exit status 1 when there is an error or a warning.
     Lint(LintArgs),
+    /// Whether the control plane is such that failover works on it: what it serves and keeps, what a stock Karmada beside
+    /// leaves to us, who runs, who may do what.
+    ///
+    /// Each check has a code, which docs/checks.md explains. Changes nothing. Exit status 1 when there is a problem.
+    Check(CheckArgs),
+    /// Print a kubeconfig with a component's own token, for the Secret that its chart mounts.
+    Kubeconfig(KubeconfigArgs),
+    /// Take everything of ours off a control plane that another Karmada, or nobody, will look after: taints, annotations,
+    /// mirror tasks, Leases.
+    ///
+    /// For when our controllers are gone. Refuses while one runs, and while a workload that is being moved needs a mirror.
+    Handback(HandbackArgs),
+    /// Print the completion for a shell.
+    Completion(CompletionArgs),
+    /// Write man pages.
+    #[command(hide = true)]
+    ManPages(ManArgs),
 }
 
 /// Which files.

@@ -4,6 +4,8 @@ use std::fmt::Debug;
 use std::io::{BufRead, IsTerminal, Write};
 use std::pin::Pin;
 
+use crate::invoked::{NAME, as_typed};
+
 /// The reader of standard output left, as in `failoverctl queue watch | head`: it has seen enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderGone;
@@ -52,17 +54,28 @@ pub trait Console: Debug + Send + Sync {
 }
 
 /// The standard streams of the process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Standard;
+#[derive(Clone, Copy, Debug)]
+pub struct Standard {
+    /// How the program is typed: what is said names it so.
+    pub typed: &'static str,
+}
+
+impl Default for Standard {
+    fn default() -> Self {
+        Self { typed: NAME }
+    }
+}
 
 impl Console for Standard {
     fn print(&self, text: &str) -> Result<(), ReaderGone> {
+        let text = as_typed(text, self.typed);
         let mut out = std::io::stdout().lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         written.map_err(|_| ReaderGone)
     }
 
     fn note(&self, text: &str) {
+        let text = as_typed(text, self.typed);
         let mut err = std::io::stderr().lock();
         let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
     }

@@ -270,6 +270,18 @@ fn view(name: &str, lease: Option<&Lease>, now: Timestamp) -> ControllerView {
     }
 }
 
+/// Of the Leases of these names, whoever they belong to, those that somebody holds and renews: `NAME (HOLDER)`.
+#[must_use]
+pub fn held(leases: &[Lease], names: &[&str], now: Timestamp) -> Vec<String> {
+    let named = leases.iter().filter_map(|lease| {
+        let name = lease.metadata.name.as_deref()?;
+        names.contains(&name).then(|| view(name, Some(lease), now))
+    });
+    let held = named.filter(|view| view.state == Running::Running);
+    held.map(|view| format!("{} ({})", view.name, view.holder.unwrap_or_default()))
+        .collect()
+}
+
 fn annotation(lease: &Lease, name: &str) -> Option<String> {
     lease.metadata.annotations.as_ref()?.get(name).cloned()
 }

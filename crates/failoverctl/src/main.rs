@@ -2,31 +2,46 @@
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use controller_kit::Clock;
+use failoverctl::cli::Command;
+use failoverctl::console::Standard;
+use failoverctl::invoked::{as_typed, typed_as};
 use failoverctl::output::Colour;
 use failoverctl::run::Surroundings;
 use failoverctl::{Cli, run};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let typed = typed_as(std::env::args_os().next().as_ref());
+    let parsed = Cli::command().bin_name(typed).get_matches();
+    let cli = match Cli::from_arg_matches(&parsed) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     let mut stdout = std::io::stdout();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !stdout.is_terminal();
     let colour = if plain { Colour::Off } else { Colour::On };
     let around = Surroundings {
         colour,
+        console: Arc::new(Standard { typed }),
         ..Surroundings::plain(Clock::system())
     };
     let (text, status) = match run(&cli, &around).await {
         Ok(answer) => (answer.text, answer.status),
         Err(failure) => {
-            let _ = writeln!(std::io::stderr(), "error: {failure}");
+            let _ = writeln!(std::io::stderr(), "error: {}", as_typed(&failure.to_string(), typed));
             return failure.status().into();
         }
     };
     // A reader that left early, as in `failoverctl queue list | head`, has seen enough.
+    let text = match &cli.command {
+        // A script for the program's own name.
+        Command::Completion(_) => text,
+        _ => as_typed(&text, typed),
+    };
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     status.into()
 }

@@ -9,6 +9,7 @@ use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
 use k8s_openapi::api::coordination::v1::Lease;
 
+use crate::check;
 use crate::cli::{Cli, Command, ExplainCommand, LintArgs, QueueCommand, Target};
 use crate::console::{Console, Standard};
 use crate::control_plane::ControlPlane;
@@ -18,13 +19,18 @@ use crate::dump;
 use crate::entries;
 use crate::explain;
 use crate::failure::{ExitStatus, Failure};
+use crate::handback;
 use crate::history;
+use crate::host::Host;
+use crate::kubeconfig;
 use crate::lint;
 use crate::order;
 use crate::output::{Colour, Report, render};
 use crate::pause;
 use crate::plan;
+use crate::port_forward::{self, Forward};
 use crate::queue::{self, Queue};
+use crate::shell;
 use crate::status;
 use crate::watch;
 
@@ -42,6 +48,8 @@ pub struct Surroundings {
     pub console: Arc<dyn Console>,
     /// A network inside the process, through which the queue is reached instead of by sockets.
     pub network: Option<MemoryNetwork>,
+    /// The host cluster, where it is found already.
+    pub host: Option<Host>,
 }
 
 impl Surroundings {
@@ -51,9 +59,27 @@ impl Surroundings {
         Self {
             clock,
             colour: Colour::Off,
-            console: Arc::new(Standard),
+            console: Arc::new(Standard::default()),
             network: None,
+            host: None,
         }
+    }
+
+    /// The host cluster: one that is found already, or the one that the command line names.
+    pub(crate) async fn host(&self, target: &Target) -> Result<Option<Host>, Failure> {
+        match &self.host {
+            Some(host) => Ok(Some(host.clone())),
+            None => Host::named(target).await,
+        }
+    }
+
+    /// The queue at the end of a port-forward.
+    fn queue_by(&self, forward: Forward, target: &Target) -> Queue {
+        let client = QueueClient::at(&forward.address)
+            .secured(target.queue.security(&self.clock))
+            .through(forward.network.clone());
+        let shown = format!("{} (pod {})", forward.address, forward.pod);
+        Queue::through(client, &shown, target.request_timeout()).kept_by(forward)
     }
 
     fn queue(&self, address: &str, target: &Target) -> Queue {
@@ -94,6 +120,22 @@ pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
         around.console.note(&dumped.note());
         return asked;
     }
+    match &cli.command {
+        Command::Completion(args) => {
+            return Ok(Answer {
+                text: shell::completion(args.shell),
+                status: ExitStatus::Fine,
+            });
+        }
+        Command::ManPages(args) => {
+            let pages = shell::man_pages(&args.directory)?;
+            return Ok(Answer {
+                text: pages.join("\n") + "\n",
+                status: ExitStatus::Fine,
+            });
+        }
+        _ => {}
+    }
     // With a fixed address, the commands about the queue need no API server.
     if let (Command::Queue(command), Some(address)) = (&cli.command, &cli.target.queue_address) {
         return about_queue(command, async || Ok(around.queue(address, &cli.target)), cli, around).await;
@@ -116,7 +158,7 @@ pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
 pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) -> Result<Answer, Failure> {
     let find = async || {
         control_plane.require_our_kinds().await?;
-        find_queue(cli, &control_plane.leases().await?, around)
+        find_queue(cli, &control_plane.leases().await?, around).await
     };
     match &cli.command {
         // A watch lasts as long as somebody looks, a change waits for an answer: each question has its own time limit.
@@ -148,7 +190,7 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
         Command::Dump(args) => {
             // As long as it takes: each request has its own time limit.
             let queue = match control_plane.leases().await {
-                Ok(leases) => find_queue(cli, &leases, around),
+                Ok(leases) => find_queue(cli, &leases, around).await,
                 Err(failure) => Err(failure),
             };
             let written = dump::dump(control_plane, queue, args, around).await?;
@@ -158,6 +200,17 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
                 return Ok(Answer::nothing(written.status()));
             }
             finish(&written, cli, around)
+        }
+        Command::Handback(args) => came(handback::handback(control_plane, args, around).await?, cli, around),
+        Command::Kubeconfig(args) => {
+            let place = in_time(cli.target.timeout, kubeconfig::place(&cli.target)).await?;
+            let text = in_time(
+                cli.target.timeout,
+                kubeconfig::kubeconfig(control_plane, place, args, around),
+            )
+            .await?;
+            let status = ExitStatus::Fine;
+            Ok(Answer { text, status })
         }
         Command::Resume(args) => {
             let queue = find().await;
@@ -185,9 +238,17 @@ async fn look(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) ->
         let now = around.clock.now();
         return finish(&history::gather(control_plane, args, now).await?, cli, around);
     }
+    if let Command::Check(args) = &cli.command {
+        let queue = match control_plane.leases().await {
+            Ok(leases) => find_queue(cli, &leases, around).await,
+            Err(failure) => Err(failure),
+        };
+        let facts = check::gather(control_plane, queue, args, &cli.target, around).await?;
+        return finish(&check::report(&facts, &args.ignore), cli, around);
+    }
     control_plane.require_our_kinds().await?;
     let leases = control_plane.leases().await?;
-    let queue = find_queue(cli, &leases, around);
+    let queue = find_queue(cli, &leases, around).await;
     match &cli.command {
         Command::Status { cluster } => {
             let mode = control_plane.mode().await?;
@@ -315,9 +376,15 @@ async fn about_files(args: &LintArgs, cli: &Cli, around: &Surroundings) -> Resul
 }
 
 /// The queue's Lease is the same whoever else runs here: the mode plays no part.
-fn find_queue(cli: &Cli, leases: &[Lease], around: &Surroundings) -> Result<Queue, Failure> {
+async fn find_queue(cli: &Cli, leases: &[Lease], around: &Surroundings) -> Result<Queue, Failure> {
     let controllers = controllers::controllers(leases, Mode::Unknown, around.clock.now());
     let target = &cli.target;
+    if target.queue_address.is_none()
+        && let Some(host) = around.host(target).await?
+    {
+        let (pod, port) = port_forward::leader(&controllers, &target.system_namespace)?;
+        return Ok(around.queue_by(Forward::to(&host, &pod, port).await?, target));
+    }
     let address = queue::address(target.queue_address.as_deref(), &controllers, &target.system_namespace)?;
     Ok(around.queue(&address, target))
 }

@@ -3,6 +3,8 @@
 
 use api_types::cluster::Cluster;
 use api_types::names::namespace::CLUSTER_SCOPED_EVENTS;
+use api_types::second_home::cluster::by_home;
+use api_types::second_home;
 use controller_kit::api_errors;
 use failover_core::taint_policy::TaintId;
 use jiff::Timestamp;
@@ -50,7 +52,8 @@ pub(super) fn on(cluster: &Cluster) -> Option<&Taint> {
 
 fn index(cluster: &Cluster) -> Option<usize> {
     let id = TaintId::of(&drain_taint(FewerCopies::Refused, Timestamp::UNIX_EPOCH));
-    cluster.spec.taints.iter().position(|taint| TaintId::of(taint) == id)
+    let (stored, _) = by_home(cluster);
+    stored.iter().position(|taint| TaintId::of(taint) == id)
 }
 
 /// The taint that the Cluster should have. Where it stands and nothing is said of fewer copies, it keeps its value.
@@ -86,7 +89,8 @@ pub(super) fn without(cluster: &Cluster) -> Cluster {
 /// What makes the Cluster drained so; nothing when it is.
 pub(super) fn added(cluster: &Cluster, wanted: &Taint) -> Option<(Change, Vec<Value>)> {
     let Some(index) = index(cluster) else {
-        let operation = if cluster.spec.taints.is_empty() {
+        // What the annotation of a Cluster has stands behind these, and is no part of the list that is written.
+        let operation = if second_home::cluster::by_home(cluster).0.is_empty() {
             json!({"op": "add", "path": "/spec/taints", "value": [wanted]})
         } else {
             json!({"op": "add", "path": "/spec/taints/-", "value": wanted})

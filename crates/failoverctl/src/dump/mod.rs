@@ -101,7 +101,9 @@ impl Dumped {
 /// It changes something, or needs a living control plane.
 pub fn check(cli: &Cli, file: &Path) -> Result<(), Failure> {
     let looks = match &cli.command {
-        Command::Status { .. } | Command::Explain(_) | Command::History(_) | Command::Plan(_) => true,
+        Command::Status { .. } | Command::Explain(_) | Command::History(_) | Command::Plan(_) | Command::Check(_) => {
+            true
+        }
         Command::Queue(command) => matches!(
             command,
             QueueCommand::List(_) | QueueCommand::Show(_) | QueueCommand::Recent(_)
@@ -116,6 +118,6 @@ pub fn check(cli: &Cli, file: &Path) -> Result<(), Failure> {
         ExitStatus::Usage,
         format!("cannot do this with --from {}", file.display()),
         "a dump can be looked at, and neither changed nor followed",
-        "use --from with status, explain, history, plan, pause list, or queue list, show and recent",
+        "use --from with status, explain, history, plan, check, pause list, or queue list, show and recent",
     ))
 }

@@ -16,6 +16,7 @@ pub use find::address;
 
 use crate::entry::EntryView;
 use crate::failure::{ExitStatus, Failure};
+use crate::port_forward::Forward;
 
 /// Entries a page, the most the queue gives.
 const PAGE: u32 = 1_000;
@@ -33,6 +34,8 @@ pub struct Queue {
     client: QueueClient,
     address: String,
     timeout: Duration,
+    /// The way there, which ends with this.
+    way: Option<Forward>,
 }
 
 /// What a call is for, and who may make it.
@@ -86,7 +89,15 @@ impl Queue {
             client,
             address: address.to_owned(),
             timeout,
+            way: None,
         }
+    }
+
+    /// The same, reached by this port-forward.
+    #[must_use]
+    pub fn kept_by(mut self, way: Forward) -> Self {
+        self.way = Some(way);
+        self
     }
 
     /// Where it answers.

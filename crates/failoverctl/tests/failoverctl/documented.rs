@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-const PAGES: [&str; 3] = [
+const PAGES: [&str; 4] = [
     include_str!("../../../../docs/failoverctl.md"),
     include_str!("../../../../docs/lint.md"),
     include_str!("../../../../docs/drain.md"),
+    include_str!("../../../../docs/checks.md"),
 ];
 
 fn fields(value: &Value, into: &mut BTreeSet<String>) {

@@ -20,7 +20,7 @@ async fn in_time(work: impl Future<Output = ()>) {
 }
 
 /// An evictor that takes leases and never completes them: somebody is connected.
-async fn connected(
+pub async fn connected(
     world: &World,
 ) -> (
     tokio::sync::mpsc::UnboundedSender<eviction_queue_api::v1::LeaseRequest>,

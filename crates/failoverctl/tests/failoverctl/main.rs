@@ -7,6 +7,7 @@
     reason = "helpers of tests may fail the test"
 )]
 
+mod check;
 mod connection;
 mod console;
 mod documented;
@@ -17,15 +18,22 @@ mod explain;
 mod explain_cluster;
 mod explain_places;
 mod explain_policy;
+mod handback;
 mod history;
 mod lint_files;
 mod live;
+#[allow(dead_code, reason = "the agent's tests use more of it")]
+#[path = "../../../agent/tests/pull/log.rs"]
+mod log;
 mod objects;
 mod order;
 mod pause;
 mod plan;
+mod port_forward;
 mod queue;
+mod rights;
 mod server;
+mod setup;
 mod status;
 mod taints;
 mod watch;

@@ -1,0 +1,208 @@
+//! Objects on the API server: the only place of this command that writes there. Each write is on the version that was read.
+
+use std::ops::ControlFlow;
+
+use controller_kit::api_errors;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::ours::{self, Removal, Settings};
+use crate::control_plane::{ControlPlane, each_page};
+use crate::failure::Failure;
+
+const NEEDED: &str = "use a kubeconfig whose user is bound to ClusterRole karmada-failover:failoverctl-handback";
+/// A write that somebody came before is tried again so many times.
+const TRIES: usize = 5;
+
+/// A kind that may carry something of ours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    group: &'static str,
+    version: &'static str,
+    plural: &'static str,
+    name: &'static str,
+}
+
+const fn kind(group: &'static str, version: &'static str, plural: &'static str, name: &'static str) -> Kind {
+    Kind {
+        group,
+        version,
+        plural,
+        name,
+    }
+}
+
+/// Clusters first: without their taints nothing new is asked for.
+pub(super) const KINDS: [Kind; 7] = [
+    kind("cluster.karmada.io", "v1alpha1", "clusters", "Cluster"),
+    kind(
+        "policy.karmada.io",
+        "v1alpha1",
+        "clustertaintpolicies",
+        "ClusterTaintPolicy",
+    ),
+    kind(
+        "policy.karmada.io",
+        "v1alpha1",
+        "propagationpolicies",
+        "PropagationPolicy",
+    ),
+    kind(
+        "policy.karmada.io",
+        "v1alpha1",
+        "clusterpropagationpolicies",
+        "ClusterPropagationPolicy",
+    ),
+    kind("work.karmada.io", "v1alpha2", "resourcebindings", "ResourceBinding"),
+    kind(
+        "work.karmada.io",
+        "v1alpha2",
+        "clusterresourcebindings",
+        "ClusterResourceBinding",
+    ),
+    kind("work.karmada.io", "v1alpha1", "works", "Work"),
+];
+
+/// An object that carries something of ours.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    pub(super) removal: Removal,
+}
+
+impl Found {
+    pub(super) fn in_words(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{} {namespace}/{}", self.kind.name, self.name),
+            None => format!("{} {}", self.kind.name, self.name),
+        }
+    }
+
+    /// How kubectl writes a setting of it again.
+    pub(super) fn annotate(&self, name: &str, value: &str) -> Vec<String> {
+        let mut words = vec!["kubectl".to_owned(), "annotate".to_owned()];
+        words.push(format!("{}.{}", self.kind.plural, self.kind.group));
+        words.push(self.name.clone());
+        if let Some(namespace) = &self.namespace {
+            words.extend(["-n".to_owned(), namespace.clone()]);
+        }
+        words.push(format!("{name}={value}"));
+        words
+    }
+}
+
+fn resource(kind: Kind) -> ApiResource {
+    ApiResource {
+        group: kind.group.to_owned(),
+        version: kind.version.to_owned(),
+        api_version: format!("{}/{}", kind.group, kind.version),
+        kind: kind.name.to_owned(),
+        plural: kind.plural.to_owned(),
+    }
+}
+
+/// The objects of a kind that carry something of ours; none where the kind is not served.
+pub(super) async fn found(control_plane: &ControlPlane, kind: Kind, settings: Settings) -> Result<Vec<Found>, Failure> {
+    let api: Api<DynamicObject> = Api::all_with(control_plane.client(), &resource(kind));
+    let mut found = Vec::new();
+    let read = each_page(
+        ListParams::default(),
+        async |params| api.list(params).await,
+        |page: Vec<DynamicObject>| {
+            found.extend(page.into_iter().filter_map(|object| {
+                let mut whole = json!(object);
+                whole["kind"] = kind.name.into();
+                Some(Found {
+                    kind,
+                    removal: ours::of(&whole, settings)?,
+                    namespace: object.metadata.namespace,
+                    name: object.metadata.name.unwrap_or_default(),
+                })
+            }));
+            ControlFlow::Continue(())
+        },
+    );
+    match read.await {
+        Ok(()) => Ok(found),
+        Err(error) if api_errors::is_not_found(&error) => Ok(Vec::new()),
+        Err(error) => Err(Failure::of_api_needing(
+            &format!("cannot list {}", kind.plural),
+            &error,
+            NEEDED,
+        )),
+    }
+}
+
+/// Takes off what is ours on the object as it is now. One that is gone is as good.
+pub(super) async fn take_off(
+    control_plane: &ControlPlane,
+    found: &Found,
+    settings: Settings,
+    dry_run: bool,
+) -> Result<(), Failure> {
+    let resource = resource(found.kind);
+    let client = control_plane.client();
+    let api: Api<DynamicObject> = match &found.namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+        None => Api::all_with(client, &resource),
+    };
+    let what = format!("cannot take what is ours off {}", found.in_words());
+    let failed = |error: &kube::Error| {
+        Failure::of_invalid(&what, error, "see what the server has against it")
+            .unwrap_or_else(|| Failure::of_api_needing(&what, error, NEEDED))
+    };
+    let params = PatchParams {
+        dry_run,
+        ..PatchParams::default()
+    };
+    for _ in 0..TRIES {
+        let read = match api.get_opt(&found.name).await {
+            Ok(Some(read)) => read,
+            Ok(None) => return Ok(()),
+            Err(error) => return Err(failed(&error)),
+        };
+        let mut whole = json!(read);
+        whole["kind"] = found.kind.name.into();
+        let Some(removal) = ours::of(&whole, settings) else {
+            return Ok(());
+        };
+        let version =
+            json!({"op": "replace", "path": "/metadata/resourceVersion", "value": read.metadata.resource_version});
+        let operations: Vec<Value> = [version].into_iter().chain(removal.operations).collect();
+        let patch = serde_json::from_value(Value::Array(operations)).map_err(kube::Error::SerdeError);
+        let patch: Patch<DynamicObject> = Patch::Json(patch.map_err(|error| failed(&error))?);
+        match api.patch(&found.name, &params, &patch).await {
+            Ok(_) => return Ok(()),
+            Err(error) if api_errors::is_conflict(&error) => {}
+            Err(error) if api_errors::is_not_found(&error) => return Ok(()),
+            Err(error) => return Err(failed(&error)),
+        }
+    }
+    Err(Failure::new(
+        crate::failure::ExitStatus::Problem,
+        what,
+        format!("it was changed by others each of the {TRIES} times that it was tried"),
+        "run failoverctl handback again",
+    ))
+}
+
+/// Deletes a Lease that nobody holds any more.
+pub(super) async fn delete_lease(control_plane: &ControlPlane, name: &str, dry_run: bool) -> Result<(), Failure> {
+    let namespace = control_plane.system_namespace();
+    let api = Api::<k8s_openapi::api::coordination::v1::Lease>::namespaced(control_plane.client(), namespace);
+    let params = DeleteParams {
+        dry_run,
+        ..DeleteParams::default()
+    };
+    match api.delete(name, &params).await {
+        Ok(_) => Ok(()),
+        Err(error) if api_errors::is_not_found(&error) => Ok(()),
+        Err(error) => Err(Failure::of_api_needing(
+            &format!("cannot delete Lease {namespace}/{name}"),
+            &error,
+            NEEDED,
+        )),
+    }
+}

@@ -1,0 +1,233 @@
+//! `handback`: the way back to stock, or to nothing. Everything of ours is taken off a control plane after our controllers have
+//! gone.
+//!
+//! It refuses while a controller of ours runs, which would write it all again, and while a mirror task is in use: without it
+//! a workload that is being moved would lose what it needs on the cluster that it leaves.
+//!
+//! Rooms: `ours` (what of an object is ours), `api` (the only place that writes), `report` (what is said). Here is the order of
+//! things.
+
+mod api;
+pub mod ours;
+mod report;
+
+pub use report::{HandbackResult, Object, ObjectAndWhy};
+
+use std::collections::BTreeMap;
+
+use api_types::names::depended_by_label;
+use api_types::work::Binding;
+use controller_kit::leader::CONTROLLERS_ANNOTATION;
+use failover_core::graceful::mirrors::{self, MirrorState};
+use futures::{StreamExt, stream};
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+
+use crate::change::{Go, agreed, quoted, require_consent};
+use crate::cli::HandbackArgs;
+use crate::control_plane::ControlPlane;
+use crate::controllers;
+use crate::failure::{ExitStatus, Failure};
+use crate::run::{Came, Surroundings};
+use api::{Found, KINDS};
+use ours::Settings;
+
+/// Writes at once.
+const AT_ONCE: usize = 8;
+/// Items that an error names.
+const NAMED: usize = 5;
+
+/// Takes off what is ours.
+///
+/// # Errors
+/// Our controllers run, mirrors are in use, the server refuses, or nobody can be asked.
+pub async fn handback(
+    control_plane: &ControlPlane,
+    args: &HandbackArgs,
+    around: &Surroundings,
+) -> Result<Came<HandbackResult>, Failure> {
+    require_consent(around.console.as_ref(), &args.change, "hand back")?;
+    let settings = if args.settings {
+        Settings::Removed
+    } else {
+        Settings::Kept
+    };
+    let leases = control_plane.leases().await?;
+    let now = around.clock.now();
+    let mut found = Vec::new();
+    for kind in KINDS {
+        found.extend(api::found(control_plane, kind, settings).await?);
+    }
+    let mut blocked: Vec<String> = running(&leases, now);
+    if found.iter().any(|found| !found.removal.mirrors.is_empty()) {
+        blocked.extend(in_use(&control_plane.all_bindings().await?, now));
+    }
+    let lapsed = lapsed(&leases, now);
+    let mut result = result(&found, &lapsed, control_plane.system_namespace());
+    result.dry_run = args.change.dry_run;
+    if args.change.dry_run {
+        result.blocked = blocked;
+        return Ok(Came::To(result));
+    }
+    if let Some(first) = blocked.first() {
+        let more = match blocked.len() - 1 {
+            0 => String::new(),
+            more => format!("; and {more} more: failoverctl handback --dry-run"),
+        };
+        return Err(Failure::new(
+            ExitStatus::Problem,
+            "cannot hand back now",
+            format!("{first}{more}"),
+            "stop our controllers, the graceful eviction controller last, when no move goes on any more: failoverctl status",
+        ));
+    }
+    if result.objects.is_empty() {
+        return Ok(Came::To(result));
+    }
+    // Who may not do it is told before anything is changed.
+    if let Some(first) = found.first() {
+        api::take_off(control_plane, first, settings, true).await?;
+    }
+    if agreed(&around.console, &args.change, &result.announcement()).await == Go::Not {
+        return Ok(Came::Nothing);
+    }
+    carry_out(control_plane, &found, &lapsed, settings, &mut result).await?;
+    Ok(Came::To(result))
+}
+
+async fn carry_out(
+    control_plane: &ControlPlane,
+    found: &[Found],
+    lapsed: &[String],
+    settings: Settings,
+    result: &mut HandbackResult,
+) -> Result<(), Failure> {
+    let writes = found.iter().map(|found| async move {
+        let done = api::take_off(control_plane, found, settings, false).await;
+        (found.in_words(), done)
+    });
+    let mut done: Vec<(String, Result<(), Failure>)> = stream::iter(writes).buffered(AT_ONCE).collect().await;
+    for name in lapsed {
+        let deleted = api::delete_lease(control_plane, name, false).await;
+        done.push((lease_in_words(control_plane.system_namespace(), name), deleted));
+    }
+    let failures: BTreeMap<String, Failure> = done
+        .into_iter()
+        .filter_map(|(object, done)| Some((object, done.err()?)))
+        .collect();
+    if let (Some(failure), true) = (failures.values().next(), failures.len() == result.objects.len()) {
+        return Err(failure.clone());
+    }
+    result.objects.retain(|object| !failures.contains_key(&object.object));
+    result.failed = failures
+        .into_iter()
+        .map(|(object, failure)| ObjectAndWhy {
+            object,
+            why: failure.one_line(),
+        })
+        .collect();
+    Ok(())
+}
+
+/// What would be said if it were done.
+fn result(found: &[Found], lapsed: &[String], namespace: &str) -> HandbackResult {
+    let mut objects: Vec<Object> = found
+        .iter()
+        .map(|found| Object {
+            object: found.in_words(),
+            removed: found.removal.parts.clone(),
+        })
+        .collect();
+    objects.extend(lapsed.iter().map(|name| Object {
+        object: lease_in_words(namespace, name),
+        removed: vec!["itself".to_owned()],
+    }));
+    let mut undo = Vec::new();
+    if !objects.is_empty() {
+        undo.push(
+            "start our controllers again: they add anew what the policies and the state of the clusters ask for"
+                .to_owned(),
+        );
+    }
+    for found in found {
+        for (name, value) in &found.removal.settings {
+            let words: Vec<String> = found.annotate(name, value).iter().map(|word| quoted(word)).collect();
+            undo.push(words.join(" "));
+        }
+    }
+    HandbackResult {
+        objects,
+        undo,
+        left: vec![
+            "FailoverRecords and FailoverPauses, with their CRDs; to remove them: kubectl delete crd \
+             failoverrecords.failover.karmada.io failoverpauses.failover.karmada.io"
+                .to_owned(),
+            "taint cluster.karmada.io/drain, which a person set; to end a drain: failoverctl undrain CLUSTER"
+                .to_owned(),
+        ],
+        ..HandbackResult::default()
+    }
+}
+
+fn lease_in_words(namespace: &str, name: &str) -> String {
+    format!("Lease {namespace}/{name}")
+}
+
+fn is_ours(lease: &Lease) -> bool {
+    let annotations = lease.metadata.annotations.as_ref();
+    annotations.is_some_and(|all| all.contains_key(CONTROLLERS_ANNOTATION))
+}
+
+fn names(leases: &[Lease]) -> Vec<&str> {
+    let ours = leases.iter().filter(|lease| is_ours(lease));
+    ours.filter_map(|lease| lease.metadata.name.as_deref()).collect()
+}
+
+/// Our controllers that run. Pure.
+fn running(leases: &[Lease], now: Timestamp) -> Vec<String> {
+    let held = controllers::held(leases, &names(leases), now);
+    held.into_iter()
+        .map(|holder| format!("a controller of ours runs: Lease {holder}"))
+        .collect()
+}
+
+/// The Leases of ours that nobody renews. Pure.
+fn lapsed(leases: &[Lease], now: Timestamp) -> Vec<String> {
+    let lapsed = names(leases)
+        .into_iter()
+        .filter(|name| controllers::held(leases, &[*name], now).is_empty());
+    lapsed.map(str::to_owned).collect()
+}
+
+/// Mirror tasks without which a workload would lose something that it needs. Pure.
+fn in_use(bindings: &[Binding], now: Timestamp) -> Vec<String> {
+    let by_label: BTreeMap<String, &Binding> = bindings
+        .iter()
+        .map(|binding| (depended_by_label(&binding.key()), binding))
+        .collect();
+    let mut found = Vec::new();
+    for attached in bindings {
+        for task in attached
+            .spec
+            .graceful_eviction_tasks
+            .iter()
+            .filter(|task| mirrors::is_mirror(task))
+        {
+            let labels = mirrors::owner_labels(attached);
+            let owners = labels.iter().filter_map(|label| by_label.get(label).copied());
+            if let MirrorState::Needed { why, .. } = mirrors::state(attached, task, owners, now) {
+                found.push(format!(
+                    "the mirror task of {} for {} is in use: {why}",
+                    attached.key(),
+                    task.from_cluster
+                ));
+            }
+        }
+    }
+    let more = found.len().saturating_sub(NAMED);
+    found.truncate(NAMED);
+    if more > 0 {
+        found.push(format!("{more} more mirror tasks are in use"));
+    }
+    found
+}

@@ -1,0 +1,87 @@
+//! The cluster that runs the components' pods, where it is not the control plane itself.
+
+use std::path::PathBuf;
+
+use controller_kit::api_errors;
+use controller_kit::connect;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::api::{Api, ListParams};
+use kube::{Client, Config};
+
+use crate::cli::Target;
+use crate::failure::Failure;
+
+/// A host cluster.
+#[derive(Clone)]
+pub struct Host {
+    client: Client,
+    namespace: String,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Host").field(&self.namespace).finish()
+    }
+}
+
+impl Host {
+    /// The host cluster that the command line names; nothing when it names none.
+    ///
+    /// # Errors
+    /// The kubeconfig is wrong.
+    pub async fn named(target: &Target) -> Result<Option<Self>, Failure> {
+        if target.host_kubeconfig.is_none() && target.host_context.is_none() {
+            return Ok(None);
+        }
+        let found = config(target.host_kubeconfig.clone(), target.host_context.as_deref()).await;
+        let config = found.map_err(|failure| failure.about_flags("--host-kubeconfig", "--host-context"))?;
+        let client = connect::connect(config, target.request_timeout())?;
+        Ok(Some(Self::new(client, &target.host_namespace)))
+    }
+
+    /// A host cluster that is found already.
+    #[must_use]
+    pub fn new(client: Client, namespace: &str) -> Self {
+        Self {
+            client,
+            namespace: namespace.to_owned(),
+        }
+    }
+
+    /// For what only one command asks.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Where the pods are.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The Deployments of the namespace.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub async fn deployments(&self) -> Result<Vec<Deployment>, Failure> {
+        let api = Api::<Deployment>::namespaced(self.client.clone(), &self.namespace);
+        let what = format!(
+            "cannot list deployments in namespace {} of the host cluster",
+            self.namespace
+        );
+        match api.list(&ListParams::default()).await {
+            Ok(list) => Ok(list.items),
+            Err(error) if api_errors::is_denied(&error) => Err(Failure::of_api_needing(
+                &what,
+                &error,
+                "use a --host-kubeconfig whose user may list deployments.apps there",
+            )),
+            Err(error) => Err(Failure::of_api(&what, &error).about_flags("--host-kubeconfig", "--host-context")),
+        }
+    }
+}
+
+/// Without a file a context is looked for where kubectl looks.
+async fn config(file: Option<PathBuf>, context: Option<&str>) -> Result<Config, Failure> {
+    Ok(connect::find_config(file.as_deref(), context).await?)
+}

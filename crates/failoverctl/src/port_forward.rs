@@ -1,0 +1,137 @@
+//! The way to the queue's leader through the API server of the cluster that runs its pod, as `kubectl port-forward` goes it.
+//!
+//! The leader's identity on Lease `eviction-queue` begins with its pod's name. Each connection to the queue is a stream of its
+//! own to that pod; TLS and tokens go through it as through a socket.
+
+use std::sync::Arc;
+
+use eviction_queue_api::memory::{MemoryListener, MemoryNetwork};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use tokio::io::copy_bidirectional;
+use tokio::task::JoinSet;
+
+use crate::controllers::{ControllerView, Running};
+use crate::failure::{ExitStatus, Failure};
+use crate::host::Host;
+
+/// The port that the queue serves on where its address does not say one.
+const PORT: u16 = 9443;
+/// The name under which the queue is reached through a forward: certificates of the charts have it.
+const NAME: &str = "eviction-queue";
+
+/// A way to the leader's pod. It is there for as long as this lives.
+#[derive(Clone)]
+pub struct Forward {
+    /// The network in which the queue has its address.
+    pub network: MemoryNetwork,
+    /// Its address there.
+    pub address: String,
+    /// NAMESPACE/NAME of the pod.
+    pub pod: String,
+    _serving: Arc<JoinSet<()>>,
+}
+
+impl std::fmt::Debug for Forward {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Forward").field(&self.pod).finish()
+    }
+}
+
+/// The pod of the queue's leader and its port, by its Lease. Pure.
+///
+/// # Errors
+/// Nobody leads, or the holder's name is no pod's.
+pub fn leader(controllers: &[ControllerView], namespace: &str) -> Result<(String, u16), Failure> {
+    let lease = format!("Lease eviction-queue in namespace {namespace}");
+    let leads = |view: &&ControllerView| view.name == "evictionQueue" && view.state == Running::Running;
+    let Some(queue) = controllers.iter().find(leads) else {
+        return Err(Failure::new(
+            ExitStatus::Unreachable,
+            "cannot ask the eviction queue",
+            format!("no eviction queue runs: nobody holds a fresh {lease}"),
+            "start the eviction queue (controller evictionQueue), or name it with --queue-address HOST:PORT",
+        ));
+    };
+    let holder = queue.holder.as_deref().unwrap_or_default();
+    let Some((pod, _)) = holder.rsplit_once('_').filter(|(pod, _)| !pod.is_empty()) else {
+        return Err(Failure::new(
+            ExitStatus::Unreachable,
+            "cannot ask the eviction queue",
+            format!("{holder:?}, which holds {lease}, is no name of a pod"),
+            "name the queue with --queue-address HOST:PORT",
+        ));
+    };
+    let port = queue.address.as_deref().and_then(|address| address.rsplit_once(':'));
+    let port = port.and_then(|(_, port)| port.parse().ok()).unwrap_or(PORT);
+    Ok((pod.to_owned(), port))
+}
+
+impl Forward {
+    /// A way to this pod's port.
+    ///
+    /// # Errors
+    /// There is no such pod on the host, or this user may not look at it.
+    pub async fn to(host: &Host, pod: &str, port: u16) -> Result<Self, Failure> {
+        let api = Api::<Pod>::namespaced(host.client(), host.namespace());
+        let shown = format!("{}/{pod}", host.namespace());
+        let what = format!("cannot reach the eviction queue in pod {shown}");
+        match api.get_opt(pod).await {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                return Err(Failure::new(
+                    ExitStatus::Unreachable,
+                    what,
+                    "the host cluster has no such pod",
+                    "check --host-kubeconfig, --host-context and --host-namespace, or give --queue-address HOST:PORT",
+                ));
+            }
+            Err(error) => {
+                let needed = "use a --host-kubeconfig whose user may get pods and create pods/portforward there";
+                return Err(
+                    Failure::of_api_needing(&what, &error, needed).about_flags("--host-kubeconfig", "--host-context")
+                );
+            }
+        }
+        // Once for trial: what is refused later is only seen as a connection that breaks.
+        if let Err(error) = api.portforward(pod, &[port]).await {
+            let needed = "use a --host-kubeconfig whose user may create pods/portforward there";
+            return Err(
+                Failure::of_api_needing(&what, &error, needed).about_flags("--host-kubeconfig", "--host-context")
+            );
+        }
+        let network = MemoryNetwork::default();
+        let address = format!("{NAME}:{port}");
+        let listener = network.listen(&address);
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(listener, api, pod.to_owned(), port));
+        Ok(Self {
+            network,
+            address,
+            pod: shown,
+            _serving: Arc::new(serving),
+        })
+    }
+}
+
+/// Each connection becomes a stream to the pod. One that cannot be had breaks: who connected tries again or says so.
+async fn serve(mut listener: MemoryListener, api: Api<Pod>, pod: String, port: u16) {
+    let mut open = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.next() => {
+                let Some(Ok(mut stream)) = accepted else { return };
+                let (api, pod) = (api.clone(), pod.clone());
+                open.spawn(async move {
+                    // Who connected sees that the connection broke, and says so.
+                    let Ok(mut forward) = api.portforward(&pod, &[port]).await else { return };
+                    if let Some(mut there) = forward.take_stream(port) {
+                        let _ = copy_bidirectional(&mut stream, &mut there).await;
+                    }
+                });
+            }
+            Some(_) = open.join_next() => {}
+        }
+    }
+}
