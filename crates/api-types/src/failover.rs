@@ -130,6 +130,10 @@ pub struct FailoverRecordSpec {
     pub released_at: Option<Time>,
     /// When the task was written.
     pub evicted_at: Time,
+    /// W3C traceparent of the trace of this move; absent where nobody traces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 55))]
+    pub traceparent: Option<String>,
 }
 
 /// Names the binding of a record.

@@ -4,7 +4,8 @@
 //! The last line says
 //! - `memory`: what the process has in memory, in MiB, the most of several looks;
 //! - `growth`: by how many per cent it is more after a day's worth of churn than after the first round;
-//! - `start`: seconds from its start until it is ready and leads. It lists Clusters and pauses only.
+//! - `start`: seconds from its start until it is ready and leads. It lists Clusters and pauses only;
+//! - `scrape`: milliseconds that a scrape takes, the median of several, and `series`: how many it has.
 
 #![allow(
     clippy::unwrap_used,
@@ -93,7 +94,8 @@ async fn measure() -> Value {
     }
     let most = residents.iter().copied().fold(0.0, f64::max);
     let growth = (residents[ROUNDS - 1] / residents[0] - 1.0).max(0.0) * 100.0;
-    json!({"memory": most, "growth": growth, "start": start})
+    let (scrape, series) = process.scrape();
+    json!({"memory": most, "growth": growth, "start": start, "scrape": scrape, "series": series})
 }
 
 fn main() {

@@ -1,10 +1,12 @@
 //! The queue's metrics. Gauges are computed from the queue's state when they are scraped, so that they cannot drift,
 //! and the series of a lane go with it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use controller_kit::Context;
 use controller_kit::metrics::Family;
+use failover_core::eviction::queue::{Queue, State};
 use failover_core::eviction::regime::Regime;
 
 use crate::shell::Shell;
@@ -109,6 +111,7 @@ fn families(shell: &Shell) -> Vec<Family> {
             Family::gauge("cluster_fault_rate", "Share of the clusters that are faulty.")
                 .with(&[], verdict.faulty_share),
             entries,
+            held(queue),
             regime,
             Family::gauge(
                 "failover_queue_evictions_per_second",
@@ -120,6 +123,20 @@ fn families(shell: &Shell) -> Vec<Family> {
             streams,
         ]
     })
+}
+
+/// What is held, by the reason that comes first. A reason that holds nothing has no series.
+fn held(queue: &Queue) -> Family {
+    let mut by_reason = BTreeMap::<&'static str, usize>::new();
+    for entry in queue.entries() {
+        if let State::Held { reason, .. } = &entry.state {
+            *by_reason.entry(reason.as_str()).or_default() += 1;
+        }
+    }
+    by_reason.into_iter().fold(
+        Family::gauge("failover_queue_held_entries", "Entries that are held, by reason."),
+        |family, (reason, count)| family.with(&[("reason", reason)], number(count)),
+    )
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts")]

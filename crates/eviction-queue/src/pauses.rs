@@ -1,11 +1,13 @@
 //! Writes the status of FailoverPauses, at most once a second, and tells in events when one begins and ends; as often it
 //! says on the Lease why nothing is released.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::conditions::Say;
 use api_types::failover::{FailoverPause, FailoverPauseStatus};
+use controller_kit::metrics::{CollectorGuard, Family};
 use controller_kit::{Context, EventType, ObjectKey, Store, api_errors};
 use failover_core::eviction::pause::problem;
 use failover_core::eviction::queue::{PauseScopeView, PauseView, Queue};
@@ -23,10 +25,11 @@ const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 const RETRIED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Runs until the process stops.
-pub async fn report(ctx: &Context, shell: &Shell) {
+pub async fn report(ctx: &Context, shell: &Arc<Shell>) {
     let Ok(store) = ctx.informers.of::<FailoverPause>().synced().await else {
         return;
     };
+    let _ages = show_ages(ctx, shell, &store);
     let mut beats = shell.beats();
     let mut standstill = Standstill::default();
     let mut wait = AT_MOST_EVERY;
@@ -51,6 +54,39 @@ pub async fn report(ctx: &Context, shell: &Shell) {
             return;
         }
     }
+}
+
+/// Shows how long each pause has been in effect, for as long as the guard lives.
+fn show_ages(ctx: &Context, shell: &Arc<Shell>, store: &Store<FailoverPause>) -> CollectorGuard {
+    let (shell, store, clock) = (Arc::downgrade(shell), store.clone(), ctx.clock.clone());
+    ctx.metrics.guarded_collector("pauses", move || {
+        let now = clock.now();
+        let active: BTreeSet<String> = shell.upgrade().map_or_else(BTreeSet::new, |shell| {
+            shell.look(|queue, now| {
+                let active = queue.pauses().filter(|pause| pause.is_active(now.wall));
+                active.map(|pause| pause.name.clone()).collect()
+            })
+        });
+        let ages = store.list().into_iter().fold(
+            Family::gauge(
+                "failover_queue_pause_age_seconds",
+                "How long a pause has been in effect, by name, and by whether it ends ByItself or ByHand.",
+            ),
+            |family, pause| match (&pause.metadata.name, &pause.metadata.creation_timestamp) {
+                (Some(name), Some(since)) if active.contains(name) => {
+                    let ends = if pause.spec.until.is_some() {
+                        "ByItself"
+                    } else {
+                        "ByHand"
+                    };
+                    let age = now.duration_since(since.0).as_secs_f64().max(0.0);
+                    family.with(&[("pause", name), ("ends", ends)], age)
+                }
+                _ => family,
+            },
+        );
+        vec![ages]
+    })
 }
 
 /// Whether a status says what it should, as far as that is up to this process.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::ClusterName;
-use controller_kit::metrics::Buckets;
+use controller_kit::metrics::{Buckets, Words};
+use controller_kit::telemetry::{Span, TraceContext, Traces};
 use controller_kit::{Clock, Context, Leadership, Metrics, Tasks};
 use eviction_queue_api::convert::{to_key, to_published, to_time};
 use eviction_queue_api::v1;
@@ -70,6 +71,9 @@ pub struct Shell {
     epoch: String,
     identity: Arc<str>,
     metrics: Metrics,
+    /// What producers and consumers say, as labels.
+    words: Words,
+    traces: Traces,
     tasks: Tasks,
     revision: watch::Sender<u64>,
     beat: watch::Sender<u64>,
@@ -113,6 +117,8 @@ impl Shell {
             epoch: format!("{}/{}", epoch.lease_uid, epoch.transitions),
             identity: ctx.identity.clone(),
             metrics: ctx.metrics.clone(),
+            words: Words::default(),
+            traces: ctx.traces.clone(),
             tasks: ctx.tasks.clone(),
             revision: watch::Sender::new(0),
             beat: watch::Sender::new(0),
@@ -298,7 +304,8 @@ impl Shell {
     fn carry_out(&self, inner: &mut MutexGuard<'_, Inner>, effect: Effect) {
         match effect {
             Effect::Grant { consumer, lease } => {
-                tracing::debug!(lease = lease.id, entry = %lease.published.key, "released");
+                let key = &lease.published.key;
+                tracing::debug!(lease = lease.id, binding = %key.binding, cluster = %key.cluster, "released");
                 self.send_consumer(
                     inner,
                     consumer,
@@ -377,7 +384,7 @@ impl Shell {
                 .increment(1),
             Effect::TakenOver { producer } => self
                 .metrics
-                .counter("failover_queue_producer_takeovers_total", &[("producer", &*producer)])
+                .counter("failover_queue_producer_takeovers_total", &[("producer", self.words.label(&producer))])
                 .increment(1),
             Effect::Finished(outcome) => self.finished(inner, &outcome),
             Effect::Completed(_) => {}
@@ -420,18 +427,21 @@ impl Shell {
 
     fn finished(&self, inner: &mut Inner, outcome: &RecentOutcome) {
         tracing::info!(
-            entry = %outcome.key,
+            binding = %outcome.key.binding,
+            cluster = %outcome.key.cluster,
+            cause = outcome.key.cause.identity(),
             outcome = outcome.end.as_str(),
             reason = outcome.reason,
             message = outcome.message,
             "lease ended"
         );
-        let labels = [("outcome", outcome.end.as_str()), ("reason", as_label(&outcome.reason))];
+        let labels = [("outcome", outcome.end.as_str()), ("reason", self.words.label(&outcome.reason))];
         self.metrics
             .counter("failover_queue_outcomes_total", &labels)
             .increment(1);
+        self.trace(outcome);
         if outcome.end == LeaseEnd::Evicted {
-            let latency: SignedDuration = outcome.ended_at.duration_since(outcome.due_at);
+            let latency: SignedDuration = outcome.ended_at.duration_since(outcome.published.due_at);
             inner
                 .latencies
                 .entry(outcome.key.cluster.clone())
@@ -441,19 +451,34 @@ impl Shell {
     }
 }
 
+impl Shell {
+    /// The queue's part of the trace of a move: how long it stood in the line, and the lease.
+    fn trace(&self, outcome: &RecentOutcome) {
+        let Some(of) = TraceContext::read(outcome.published.traceparent.as_deref()) else {
+            return;
+        };
+        let subject = |span: Span| {
+            span.with("binding", &outcome.key.binding)
+                .with("cluster", &outcome.key.cluster)
+        };
+        if outcome.end == LeaseEnd::Evicted {
+            let line = Span::in_trace(of, "in the queue", outcome.published.due_at, outcome.released_at);
+            self.traces.tell(subject(line));
+        }
+        let lease = Span::in_trace(of, "lease", outcome.released_at, outcome.ended_at)
+            .with("outcome", outcome.end.as_str())
+            .with("reason", &outcome.reason)
+            .with("consumer", &outcome.consumer);
+        self.traces.tell(subject(lease));
+    }
+}
+
 fn does_not_read(kind: StreamKind) -> Status {
     Status::resource_exhausted(format!(
         "this stream of {} is not read: more than {} messages wait in it",
         kind.as_str(),
         kind.unread()
     ))
-}
-
-/// A reason as the label of a metric: one word in CamelCase, or `Other`. The text is the consumer's, and each other one
-/// would be a series for ever.
-fn as_label(reason: &str) -> &str {
-    let is_word = (1..=64).contains(&reason.len()) && reason.bytes().all(|byte| byte.is_ascii_alphabetic());
-    if is_word { reason } else { "Other" }
 }
 
 async fn sleep_until(at: Option<Instant>) {

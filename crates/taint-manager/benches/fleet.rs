@@ -7,7 +7,8 @@
 //! - `start`: seconds from its start until it is ready and the queue knows what it publishes, less those that the same
 //!   client takes to list and read the same bindings;
 //! - `verdicts`: milliseconds for all verdicts of a cluster that is tainted, the median of several;
-//! - `judged`: how many bindings were judged for it, for each that is on the cluster.
+//! - `judged`: how many bindings were judged for it, for each that is on the cluster;
+//! - `scrape`: milliseconds that a scrape takes, the median of several, and `series`: how many it has.
 
 #![allow(
     clippy::unwrap_used,
@@ -214,11 +215,12 @@ async fn measure() -> serde_json::Value {
     }
     let most = residents.iter().copied().fold(0.0, f64::max);
     let growth = (residents[ROUNDS - 1] / residents[0] - 1.0).max(0.0) * 100.0;
+    let (scrape, series) = process.scrape();
     drop(process);
     queue.stop().await;
     json!({
         "memory": most, "growth": growth, "start": start,
-        "verdicts": times[times.len() / 2], "judged": judged,
+        "verdicts": times[times.len() / 2], "judged": judged, "scrape": scrape, "series": series,
     })
 }
 

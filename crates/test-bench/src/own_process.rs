@@ -105,6 +105,26 @@ impl OwnProcess {
             .fold(0.0, |sum, value| sum + value)
     }
 
+    /// How long a scrape takes, in milliseconds, the median of several; and how many series it has.
+    ///
+    /// # Panics
+    /// When it does not answer.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "a count of series")]
+    pub fn scrape(&self) -> (f64, f64) {
+        let mut times = Vec::new();
+        let mut series = 0;
+        for _ in 0..9 {
+            let began = Instant::now();
+            let text = self.get("/metrics").unwrap();
+            times.push(began.elapsed().as_secs_f64() * 1e3);
+            let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+            series = body.lines().filter(|line| !line.starts_with('#')).count();
+        }
+        times.sort_by(f64::total_cmp);
+        (times[times.len() / 2], series as f64)
+    }
+
     /// Waits until a metric has this value.
     ///
     /// # Panics

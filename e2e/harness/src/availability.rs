@@ -1,6 +1,6 @@
 //! Whether tests on real API servers can run here.
 
-use e2e_control_plane::{Binaries, Tool, in_ci, locate};
+use e2e_control_plane::{Binaries, Prometheus, Tool, in_ci, locate, locate_prometheus};
 
 /// The programs, where they are here. Where they are not, `what` is left out: one line says so and how to get them,
 /// and the caller returns; in CI (`CI=true`) it is a failure.
@@ -31,7 +31,19 @@ pub fn available_with(tool: Tool, what: &str) -> Option<Binaries> {
     )
 }
 
-fn left_out(what: &str, why: &str) -> Option<Binaries> {
+/// The same for what needs Prometheus.
+///
+/// # Panics
+/// As [`available`].
+#[must_use]
+pub fn available_prometheus(what: &str) -> Option<Prometheus> {
+    match locate_prometheus() {
+        Ok(found) => Some(found),
+        Err(missing) => left_out(what, &missing.to_string()),
+    }
+}
+
+fn left_out<T>(what: &str, why: &str) -> Option<T> {
     assert!(!in_ci(), "{what} cannot run: {why}");
     eprintln!("left out: {what}: {why}");
     None

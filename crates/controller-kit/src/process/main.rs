@@ -69,18 +69,20 @@ fn main_at(component: &'static str, flags: KitFlags, place: Place, controllers: 
 }
 
 async fn run(component: &'static str, flags: KitFlags, place: Place, controllers: Vec<Controller>) -> ExitCode {
-    let telemetry = match Telemetry::install(component, &flags) {
+    let identity = unique_identity();
+    let telemetry = match Telemetry::install(component, &identity, &flags) {
         Ok(telemetry) => telemetry,
         Err(error @ TelemetryError::Installed(_)) => return complain(component, EXIT_FAILURE, &[error.to_string()]),
         Err(error) => return complain(component, EXIT_USAGE, &[error.to_string()]),
     };
-    let code = run_logged(component, flags, telemetry.traces(), place, controllers).await;
+    let code = run_logged(component, identity, flags, telemetry.traces(), place, controllers).await;
     telemetry.finish();
     code
 }
 
 async fn run_logged(
     component: &'static str,
+    identity: String,
     flags: KitFlags,
     traces: Traces,
     place: Place,
@@ -97,7 +99,7 @@ async fn run_logged(
     };
     let mut process = Process::builder(component, client)
         .flags(flags)
-        .identity(unique_identity())
+        .identity(identity)
         .traces(traces)
         .controllers(controllers);
     if let Place::Member(access) = &place {

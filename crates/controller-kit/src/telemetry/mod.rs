@@ -56,12 +56,12 @@ impl Telemetry {
     ///
     /// # Errors
     /// [`TelemetryError`], with nothing set.
-    pub fn install(component: &'static str, flags: &KitFlags) -> Result<Self, TelemetryError> {
+    pub fn install(component: &'static str, identity: &str, flags: &KitFlags) -> Result<Self, TelemetryError> {
         let filter = filter(&flags.log_level)?;
         let collector = flags
             .otlp_endpoint
             .as_deref()
-            .map(|endpoint| otlp::Collector::at(component, endpoint))
+            .map(|endpoint| otlp::Collector::at(component, identity, endpoint))
             .transpose()?;
         tracing_subscriber::registry()
             .with(lines(flags.log_format, std::io::stderr, Clock::system()).with_filter(filter))

@@ -18,7 +18,7 @@ pub(super) struct Collector {
 
 impl Collector {
     /// Opens the way; nobody need be there yet. Must be called inside the runtime.
-    pub fn at(component: &'static str, endpoint: &str) -> Result<Self, TelemetryError> {
+    pub fn at(component: &'static str, identity: &str, endpoint: &str) -> Result<Self, TelemetryError> {
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_tonic()
             .with_endpoint(endpoint)
@@ -31,6 +31,7 @@ impl Collector {
         let resource = opentelemetry_sdk::Resource::builder()
             .with_service_name(component)
             .with_attribute(KeyValue::new("service.version", crate::VERSION))
+            .with_attribute(KeyValue::new("service.instance.id", identity.to_owned()))
             .build();
         processor.set_resource(&resource);
         Ok(Self {

@@ -114,7 +114,9 @@ fn order(shell: &Shell, kind: OrderKind, caller: Arc<str>, ask: Ask) -> Result<v
         OrderRefused::KeptByPerson { .. } => Status::failed_precondition(refused.to_string()),
     })?;
     tracing::info!(
-        entry = %key,
+        binding = %key.binding,
+        cluster = %key.cluster,
+        cause = key.cause.identity(),
         caller = &*request.caller,
         reason = request.reason,
         dry_run = ask.run == Run::Dry,

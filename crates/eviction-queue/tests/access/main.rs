@@ -13,6 +13,7 @@ mod certificates;
 mod expiry;
 mod rotation;
 mod scene;
+mod secrecy;
 mod secrets;
 mod strangers;
 mod tokens;

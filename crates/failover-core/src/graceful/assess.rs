@@ -37,7 +37,7 @@ const RESTORE_AGAIN: SignedDuration = SignedDuration::from_secs(60);
 const RESTORE: &str = "restore";
 
 /// Why the last copy stays.
-const LAST_COPY_KEPT: &str = "kept because nothing replaces this copy (--allow-last-copy-eviction)";
+pub(super) const LAST_COPY_KEPT: &str = "kept because nothing replaces this copy (--allow-last-copy-eviction)";
 
 /// The word that what is attached says of those that need it.
 const OWNERS: &str = task::DEPENDENCY_MIRROR;

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::assess::LAST_COPY_KEPT;
 use super::plugins::CLUSTER_IN_SCHEDULING_RESULT;
 
 /// What becomes of a task.
@@ -65,6 +66,15 @@ pub enum End {
 }
 
 impl Fate {
+    /// Whether the copy stays only because nothing replaces it.
+    #[must_use]
+    pub fn keeps_last_copy(&self) -> bool {
+        match self {
+            Self::Stays { why, .. } => why.iter().any(|(_, words)| words.contains(LAST_COPY_KEPT)),
+            Self::Ends(_) | Self::Restored { .. } | Self::LeavesResult { .. } | Self::TurnsGraceful { .. } => false,
+        }
+    }
+
     /// The fate in words.
     #[must_use]
     pub fn in_words(&self) -> String {

@@ -109,6 +109,8 @@ pub struct Move<'a> {
     pub released_at: Option<Timestamp>,
     /// When its task was written.
     pub evicted_at: Timestamp,
+    /// What joins its trace.
+    pub traceparent: Option<&'a str>,
 }
 
 /// The record of the move that `task` began.
@@ -141,6 +143,7 @@ pub fn of_move(binding: &Binding, task: &GracefulEvictionTask, about: &Move<'_>)
         queued_at: about.queued_at.map(Time),
         released_at: about.released_at.map(Time),
         evicted_at: Time(about.evicted_at),
+        traceparent: about.traceparent.map(str::to_owned),
     }
 }
 
@@ -192,6 +195,7 @@ pub fn of_task(
         queued_at: None,
         released_at: None,
         evicted_at,
+        traceparent: None,
     };
     Some(of_move(binding, task, &about))
 }

@@ -18,6 +18,7 @@ use api_types::work::{Binding, BindingKind, Work};
 use clap::Parser;
 use controller_kit::members::ConnectMember;
 use controller_kit::process::STOP_LIMIT;
+use controller_kit::telemetry::Traces;
 use controller_kit::{Ended, KitFlags, Process, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
@@ -97,20 +98,29 @@ impl World {
 
     /// The same with another way to the members.
     pub async fn run_reaching(&self, members: Arc<dyn ConnectMember>, identity: &str, flags: &[&str]) -> Running {
+        self.run_telling(Traces::off(), members, identity, flags).await
+    }
+
+    /// The same with somebody who hears what is traced.
+    pub async fn run_telling(
+        &self,
+        traces: Traces,
+        members: Arc<dyn ConnectMember>,
+        identity: &str,
+        flags: &[&str],
+    ) -> Running {
         let rate = format!("--resource-eviction-rate={}", self.evictions_per_second);
-        let own = [
-            "karmada-failover",
-            "--feature-gates=Failover=true",
-            "--admin-bind-address=0",
-            &rate,
-        ];
-        let flags = Flags::try_parse_from(own.iter().chain(flags)).unwrap();
+        let own = ["karmada-failover", "--feature-gates=Failover=true", &rate];
+        let has_admin = flags.iter().any(|flag| flag.starts_with("--admin-bind-address"));
+        let admin = (!has_admin).then_some("--admin-bind-address=0");
+        let flags = Flags::try_parse_from(own.iter().chain(&admin).chain(flags)).unwrap();
         Process::builder("karmada-failover", self.fleet.control_plane().client_named(identity))
             .clock(self.clock.clone())
             .identity(identity)
             .flags(flags.kit)
             .controllers(flags.components.controllers_within(&self.network))
             .members(members)
+            .traces(traces)
             .start()
             .await
             .unwrap()

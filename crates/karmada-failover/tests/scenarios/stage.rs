@@ -2,6 +2,7 @@
 
 use api_types::names::namespace;
 use clap::Parser;
+use controller_kit::Metrics;
 use failoverctl::control_plane::ControlPlane;
 use failoverctl::run::{Surroundings, answer};
 use karmada_failover::story::print::Printer;
@@ -19,6 +20,8 @@ pub struct Told {
     pub lines: Vec<Line>,
     /// What `failoverctl status` said at each change of the regime: the regime, and the whole text.
     pub status: Vec<(String, String)>,
+    /// What `/metrics` showed now and then, and at the end.
+    pub scrapes: Vec<String>,
 }
 
 impl Told {
@@ -59,7 +62,13 @@ pub async fn play(scenario: &Scenario) -> Told {
 
 /// The same in a world that is there.
 pub async fn play_in(world: World, scenario: &Scenario) -> Told {
+    play_with(world, scenario, &[]).await
+}
+
+/// The same with these flags, too.
+pub async fn play_with(world: World, scenario: &Scenario, more: &[&str]) -> Told {
     let mut flags = scenario.pace.health_flags();
+    flags.extend(more.iter().map(|flag| (*flag).to_owned()));
     flags.push(format!(
         "--secondary-resource-eviction-rate={}",
         scenario.reduced_evictions_per_second
@@ -83,6 +92,9 @@ pub async fn play_in(world: World, scenario: &Scenario) -> Told {
         world,
         roads: Roads::default(),
         status: Vec::new(),
+        metrics: process.metrics().clone(),
+        heard: 0,
+        scrapes: Vec::new(),
     };
     let problems = script::play(scenario, &mut stage, &mut observer, &Printer::silent())
         .await
@@ -99,10 +111,12 @@ pub async fn play_in(world: World, scenario: &Scenario) -> Told {
         .collect();
     assert!(problems.is_empty(), "{problems:#?}\n{}", shown.join("\n"));
     drop(observer);
+    stage.scrapes.push(stage.metrics.render());
     stage.world.finish(vec![process]).await;
     Told {
         lines,
         status: stage.status,
+        scrapes: stage.scrapes,
     }
 }
 
@@ -110,6 +124,9 @@ struct Stage {
     world: World,
     roads: Roads,
     status: Vec<(String, String)>,
+    metrics: Metrics,
+    heard: usize,
+    scrapes: Vec<String>,
 }
 
 impl Stage {
@@ -145,6 +162,10 @@ impl Theatre for Stage {
     }
 
     async fn hear(&mut self, line: &Line) -> anyhow::Result<Duration> {
+        self.heard += 1;
+        if self.heard.is_multiple_of(8) {
+            self.scrapes.push(self.metrics.render());
+        }
         if let Some(regime) = &line.regime {
             self.status.push((regime.clone(), self.status().await));
         }

@@ -1,0 +1,137 @@
+//! The alerts and the dashboard ask for metrics that there are, each alert is tested firing and silent, and has a
+//! runbook. What promtool and a real Prometheus say is in `e2e/scenarios/tests/alerts.rs`.
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::catalogue;
+use crate::scan::root;
+
+fn yaml(path: &str) -> Value {
+    serde_saphyr::from_str(&std::fs::read_to_string(root().join(path)).unwrap()).unwrap()
+}
+
+/// The alerts.
+pub fn alerts() -> Vec<Value> {
+    let rules = yaml("charts/monitoring/rules/failover.yaml");
+    let groups = rules["groups"].as_array().unwrap();
+    groups
+        .iter()
+        .flat_map(|group| group["rules"].as_array().unwrap().clone())
+        .collect()
+}
+
+/// Every query of the dashboard.
+pub fn queries() -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("charts/monitoring/dashboards/failover.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
+    targets
+        .map(|target| target["expr"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// What a query asks for that is none of our metrics, and labels that the metric has not.
+fn unknown(query: &str) -> Vec<String> {
+    let rows = catalogue::rows();
+    let selector = Regex::new(r"\b([a-z]+_[a-z_]+[a-z])\b(?:\{([^}]*)\})?").unwrap();
+    let label = Regex::new(r"([a-z_]+)(?:=~|!~|!=|=)").unwrap();
+    // Functions, and what stands in by (…) and on (…).
+    let grouping = Regex::new(r"\b(?:by|on|without|ignoring) \([^)]*\)").unwrap();
+    let functions = ["max_over_time", "histogram_quantile"];
+    let text = grouping.replace_all(query, "");
+    let mut wrong = Vec::new();
+    for hit in selector.captures_iter(&text) {
+        let name = &hit[1];
+        let inside_labels = text[..hit.get(0).unwrap().start()].matches('{').count()
+            > text[..hit.get(0).unwrap().start()].matches('}').count();
+        if inside_labels || functions.contains(&name) {
+            continue;
+        }
+        let family = ["_bucket", "_sum", "_count"]
+            .iter()
+            .filter_map(|part| name.strip_suffix(part));
+        let Some(row) = family.chain([name]).find_map(|name| rows.get(name)) else {
+            wrong.push(format!("{name} is no metric of ours"));
+            continue;
+        };
+        let labels = hit.get(2).map_or("", |labels| labels.as_str());
+        for label in label.captures_iter(labels) {
+            if !row.labels.contains(&label[1]) && &label[1] != "namespace" {
+                wrong.push(format!("{name} has no label {}", &label[1]));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn alerts_and_dashboard_ask_for_what_there_is() {
+    let mut wrong = Vec::new();
+    for alert in alerts() {
+        let query = alert["expr"].as_str().unwrap();
+        wrong.extend(
+            unknown(query)
+                .into_iter()
+                .map(|what| format!("{}: {what}", alert["alert"])),
+        );
+    }
+    for query in queries() {
+        wrong.extend(unknown(&query).into_iter().map(|what| format!("{query}: {what}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(unknown("max(failover_nothing{namespace=~\"a\"})").len(), 1);
+    assert_eq!(unknown("sum by (x) (failover_queue_entries{stat=\"Ready\"})").len(), 1);
+}
+
+#[test]
+fn every_alert_is_whole_and_tested_firing_and_silent() {
+    let tests = yaml("charts/monitoring/tests/alerts.yaml");
+    let tested: Vec<(String, bool)> = tests["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|test| test["alert_rule_test"].as_array().unwrap().clone())
+        .map(|test| {
+            let fires = !test["exp_alerts"].as_array().unwrap().is_empty();
+            (test["alertname"].as_str().unwrap().to_owned(), fires)
+        })
+        .collect();
+    let mut names = BTreeSet::new();
+    for alert in alerts() {
+        let name = alert["alert"].as_str().unwrap().to_owned();
+        for fires in [true, false] {
+            assert!(
+                tested.contains(&(name.clone(), fires)),
+                "{name} has no test where it fires: {fires}"
+            );
+        }
+        assert!(
+            matches!(alert["labels"]["severity"].as_str(), Some("critical" | "warning")),
+            "{name}"
+        );
+        for text in ["summary", "description"] {
+            assert!(
+                alert["annotations"][text].as_str().is_some_and(|text| text.len() > 20),
+                "{name}: {text}"
+            );
+        }
+        let runbook = alert["annotations"]["runbook_url"].as_str().unwrap();
+        assert_eq!(runbook, format!("docs/runbooks/{name}.md"));
+        assert!(root().join(runbook).is_file(), "{runbook}");
+        assert!(
+            alert["expr"].as_str().unwrap().contains("namespace"),
+            "{name}: control planes are told apart"
+        );
+        assert!(names.insert(name));
+    }
+    let pages = std::fs::read_dir(root().join("docs/runbooks")).unwrap();
+    for page in pages {
+        let page = page.unwrap().file_name().into_string().unwrap();
+        let name = page.strip_suffix(".md").unwrap();
+        assert!(names.contains(name), "docs/runbooks/{page} is of no alert");
+    }
+}
