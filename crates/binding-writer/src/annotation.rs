@@ -1,4 +1,6 @@
-//! One annotation of a binding, written without touching the others.
+//! Annotations of a binding, written without touching the others.
+
+use std::collections::BTreeMap;
 
 use api_types::work::Binding;
 use serde_json::{Value, json};
@@ -7,21 +9,35 @@ use crate::edit::conditional;
 
 /// The patch by which the annotation says `value`, or is gone; `None` when that is so already.
 pub(crate) fn set(read: &Binding, name: &str, value: Option<&str>) -> Option<Value> {
-    operation(read, name, value).map(|operation| conditional(read, vec![operation]))
-}
-
-/// The operation of that patch.
-pub(crate) fn operation(read: &Binding, name: &str, value: Option<&str>) -> Option<Value> {
-    let existing = read.metadata.annotations.as_ref();
-    if existing.and_then(|all| all.get(name)).map(String::as_str) == value {
+    if is_so(read, name, value) {
         return None;
     }
-    let path = format!("/metadata/annotations/{}", name.replace('~', "~0").replace('/', "~1"));
-    Some(match (value, existing) {
-        (None, _) => json!({"op": "remove", "path": path}),
-        (Some(value), Some(_)) => json!({"op": "add", "path": path, "value": value}),
-        (Some(value), None) => json!({"op": "add", "path": "/metadata/annotations", "value": {name: value}}),
-    })
+    let change = BTreeMap::from([(name.to_owned(), value.map(str::to_owned))]);
+    Some(conditional(read, operations(read, &change)))
+}
+
+/// Whether the annotation says `value`, or is absent, already.
+pub(crate) fn is_so(read: &Binding, name: &str, value: Option<&str>) -> bool {
+    let existing = read.metadata.annotations.as_ref();
+    existing.and_then(|all| all.get(name)).map(String::as_str) == value
+}
+
+/// The operations by which these annotations say so, or are gone, of which none is so already.
+pub(crate) fn operations(read: &Binding, changes: &BTreeMap<String, Option<String>>) -> Vec<Value> {
+    if read.metadata.annotations.is_none() {
+        // An object without annotations gets all of them at once.
+        let set: BTreeMap<&String, &String> = changes.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).collect();
+        let first = (!set.is_empty()).then(|| json!({"op": "add", "path": "/metadata/annotations", "value": set}));
+        return first.into_iter().collect();
+    }
+    let one = |(name, value): (&String, &Option<String>)| {
+        let path = format!("/metadata/annotations/{}", name.replace('~', "~0").replace('/', "~1"));
+        match value {
+            None => json!({"op": "remove", "path": path}),
+            Some(value) => json!({"op": "add", "path": path, "value": value}),
+        }
+    };
+    changes.iter().map(one).collect()
 }
 
 #[cfg(test)]

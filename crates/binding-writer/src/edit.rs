@@ -1,10 +1,15 @@
 //! What to change on a binding, as a value: operations of a JSON Patch computed against the binding as it was read.
 //!
 //! The edit keeps a shadow of the lists that it changes, so that several steps of one edit see each other and the
-//! indexes in the patch are right at the moment the server gets to them.
+//! indexes in the patch are right at the moment the server gets to them. Where the history is stored, in its field or in the
+//! annotation that is its second home, is asked when the patch is made.
+
+use std::collections::BTreeMap;
 
 use api_types::ClusterName;
+use api_types::names::annotation::ACTIVE_EVICTION_HISTORY;
 use api_types::policy::PurgeMode;
+use api_types::second_home::{Home, history as second_home};
 use api_types::work::{Binding, EvictionHistoryItem, GracefulEvictionTask, TargetCluster, task as task_words};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -28,8 +33,10 @@ pub struct BindingEdit<'a> {
     read: &'a Binding,
     clusters: Vec<String>,
     tasks: Vec<GracefulEvictionTask>,
-    history: Vec<String>,
+    history: Vec<EvictionHistoryItem>,
     operations: Vec<Value>,
+    of_history: Vec<Value>,
+    annotations: BTreeMap<String, Option<String>>,
 }
 
 impl<'a> BindingEdit<'a> {
@@ -41,12 +48,10 @@ impl<'a> BindingEdit<'a> {
             read,
             clusters: spec.clusters.iter().map(|target| target.name.clone()).collect(),
             tasks: spec.graceful_eviction_tasks.clone(),
-            history: spec
-                .active_eviction_history
-                .iter()
-                .map(|item| item.cluster_name.clone())
-                .collect(),
+            history: spec.active_eviction_history.clone(),
             operations: Vec::new(),
+            of_history: Vec::new(),
+            annotations: BTreeMap::new(),
         }
     }
 
@@ -59,7 +64,13 @@ impl<'a> BindingEdit<'a> {
     /// Whether there is nothing to write.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.operations.is_empty()
+        self.operations.is_empty() && self.of_history.is_empty() && self.annotations.is_empty()
+    }
+
+    /// `spec.activeEvictionHistory` as it is to be; `None` when the edit leaves it alone.
+    #[must_use]
+    pub fn history(&self) -> Option<&[EvictionHistoryItem]> {
+        (!self.of_history.is_empty()).then_some(&self.history[..])
     }
 
     /// Moves a cluster from `spec.clusters` into `spec.gracefulEvictionTasks`: `task.fromCluster` names it.
@@ -112,29 +123,37 @@ impl<'a> BindingEdit<'a> {
         self.forget(cluster);
         while self.history.len() >= HISTORY_LIMIT {
             // The item of an open task would look as if a person had lifted its block.
-            let is_left = |name: &String| !self.tasks.iter().any(|task| task.from_cluster == *name);
+            let is_left = |item: &EvictionHistoryItem| {
+                let mut tasks = self.tasks.iter();
+                !tasks.any(|task| task.from_cluster == item.cluster_name)
+            };
             let oldest = self.history.iter().position(is_left).unwrap_or(0);
-            self.history.remove(oldest);
-            self.remove(&format!("{HISTORY}/{oldest}"));
+            self.forget_at(oldest);
         }
-        let item = json!(EvictionHistoryItem {
+        let item = EvictionHistoryItem {
             cluster_name: cluster.to_string(),
-            creation_timestamp: Time(at)
-        });
-        self.append(HISTORY, self.history.len(), &item);
-        self.history.push(cluster.to_string());
+            creation_timestamp: Time(at),
+        };
+        self.of_history.push(appended(HISTORY, self.history.len(), &json!(item)));
+        self.history.push(item);
         true
     }
 
     /// Removes the items of a cluster from `spec.activeEvictionHistory`.
     pub fn forget(&mut self, cluster: &ClusterName) -> bool {
         let mut changed = false;
-        while let Some(index) = self.history.iter().position(|name| name == cluster.as_str()) {
-            self.history.remove(index);
-            self.remove(&format!("{HISTORY}/{index}"));
+        let is_of = |item: &EvictionHistoryItem| item.cluster_name == cluster.as_str();
+        while let Some(index) = self.history.iter().position(is_of) {
+            self.forget_at(index);
             changed = true;
         }
         changed
+    }
+
+    fn forget_at(&mut self, index: usize) {
+        self.history.remove(index);
+        self.of_history
+            .push(json!({"op": "remove", "path": format!("{HISTORY}/{index}")}));
     }
 
     /// Removes the task of each of these clusters; tasks of others, and the other fields, stay.
@@ -214,18 +233,47 @@ impl<'a> BindingEdit<'a> {
         changed
     }
 
-    /// Sets an annotation, or removes it. An edit changes one at most.
+    /// Sets an annotation, or removes it.
     pub fn annotate(&mut self, name: &str, value: Option<&str>) -> bool {
-        let operation = annotation::operation(self.read, name, value);
-        let changes = operation.is_some();
-        self.operations.extend(operation);
-        changes
+        if annotation::is_so(self.read, name, value) {
+            return self.annotations.remove(name).is_some();
+        }
+        self.annotations.insert(name.to_owned(), value.map(str::to_owned));
+        true
     }
 
-    /// The patch, with its tests for the object that was read; `None` when there is nothing to write.
+    /// The patch, with its tests for the object that was read; `None` when there is nothing to write. The history is
+    /// written into its field.
     #[must_use]
     pub fn patch(&self) -> Option<Value> {
-        (!self.is_empty()).then(|| conditional(self.read, self.operations.clone()))
+        self.patch_with(Home::Field)
+    }
+
+    /// The same with the history in this home.
+    #[must_use]
+    pub fn patch_with(&self, history: Home) -> Option<Value> {
+        if self.is_empty() {
+            return None;
+        }
+        let (mut operations, mut annotations) = (self.operations.clone(), self.annotations.clone());
+        let was_in_annotation = second_home::is_in_annotation(self.read);
+        match (self.history(), history) {
+            (None, _) => {}
+            // What comes out of the annotation comes whole: the field may not be there.
+            (Some(all), Home::Field) if was_in_annotation => {
+                operations.push(json!({"op": "add", "path": HISTORY, "value": all}));
+                annotations.insert(ACTIVE_EVICTION_HISTORY.to_owned(), None);
+            }
+            (Some(_), Home::Field) => operations.extend(self.of_history.iter().cloned()),
+            (Some(all), Home::Annotation) => {
+                let text = second_home::text(all);
+                if !annotation::is_so(self.read, ACTIVE_EVICTION_HISTORY, text.as_deref()) {
+                    annotations.insert(ACTIVE_EVICTION_HISTORY.to_owned(), text);
+                }
+            }
+        }
+        operations.extend(annotation::operations(self.read, &annotations));
+        (!operations.is_empty()).then(|| conditional(self.read, operations))
     }
 
     fn task_index(&self, cluster: &ClusterName) -> Option<usize> {
@@ -252,13 +300,17 @@ impl<'a> BindingEdit<'a> {
         self.operations.push(json!({"op": "remove", "path": path}));
     }
 
-    /// An empty list may be absent in the object, so it is added whole.
     fn append(&mut self, list: &str, length_before: usize, item: &Value) {
-        self.operations.push(if length_before == 0 {
-            json!({"op": "add", "path": list, "value": [item]})
-        } else {
-            json!({"op": "add", "path": format!("{list}/-"), "value": item})
-        });
+        self.operations.push(appended(list, length_before, item));
+    }
+}
+
+/// An empty list may be absent in the object, so it is added whole.
+fn appended(list: &str, length_before: usize, item: &Value) -> Value {
+    if length_before == 0 {
+        json!({"op": "add", "path": list, "value": [item]})
+    } else {
+        json!({"op": "add", "path": format!("{list}/-"), "value": item})
     }
 }
 

@@ -13,10 +13,12 @@ mod condition;
 mod edit;
 mod keys;
 mod own_writes;
+mod reassert;
 mod writer;
 
 pub use bindings::{BindingInformers, BindingStores};
 pub use edit::BindingEdit;
 pub use keys::{api, binding_key, object_key};
 pub use own_writes::{Cache, OwnWrites};
+pub use reassert::Reassert;
 pub use writer::{BindingWriter, WriteError, WriteOutcome};

@@ -1,12 +1,17 @@
 //! Sends edits and says what became of them.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use api_types::ClusterName;
 use api_types::conditions::Say;
+use api_types::names::annotation::ACTIVE_EVICTION_HISTORY;
+use api_types::second_home::{Home, history as second_home};
 use api_types::work::{Binding, GracefulEvictionTask};
 use jiff::Timestamp;
 use kube::Client;
-use kube::api::{Patch, PatchParams};
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
+use tracing::{info, warn};
 
 use crate::annotation;
 use crate::condition;
@@ -52,6 +57,8 @@ pub enum WriteError {
 #[derive(Clone)]
 pub struct BindingWriter {
     client: Client,
+    /// Where the server keeps `spec.activeEvictionHistory`, once that was seen; of all writers that were cloned from one.
+    history: Arc<Mutex<Option<Home>>>,
 }
 
 impl std::fmt::Debug for BindingWriter {
@@ -64,17 +71,106 @@ impl BindingWriter {
     /// A writer that uses this client.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self { client }
+        Self {
+            client,
+            history: Arc::default(),
+        }
     }
 
-    /// Sends an edit of the spec.
+    /// Sends an edit of the spec. A history is written where the server keeps it: a trial, which changes nothing, comes before
+    /// the first one.
     ///
     /// # Errors
     /// [`WriteError`] when the server refuses the change or does not answer.
     pub async fn write(&self, edit: &BindingEdit<'_>) -> Result<WriteOutcome, WriteError> {
-        match edit.patch() {
-            None => Ok(WriteOutcome::NotNeeded),
-            Some(patch) => self.send(edit.read(), patch, Part::Spec).await,
+        let home = self.history_home(edit).await;
+        let Some(patch) = edit.patch_with(home) else {
+            return Ok(WriteOutcome::NotNeeded);
+        };
+        let outcome = self.send(edit.read(), patch, Part::Spec).await?;
+        Ok(match (outcome, edit.history()) {
+            (WriteOutcome::Written(written), Some(wanted))
+                if !wanted.is_empty() && written.spec.active_eviction_history.is_empty() =>
+            {
+                self.moved_out(*written, wanted).await
+            }
+            (outcome, _) => outcome,
+        })
+    }
+
+    /// Where the history of this edit goes.
+    async fn history_home(&self, edit: &BindingEdit<'_>) -> Home {
+        let as_it_was = if second_home::is_in_annotation(edit.read()) {
+            Home::Annotation
+        } else {
+            Home::Field
+        };
+        let Some(history) = edit.history() else {
+            return as_it_was;
+        };
+        if let Some(known) = *self.history.lock().unwrap_or_else(PoisonError::into_inner) {
+            return known;
+        }
+        if history.is_empty() {
+            return as_it_was;
+        }
+        match self.is_kept(edit).await {
+            Some(true) => self.found(Home::Field),
+            Some(false) => self.found(Home::Annotation),
+            None => as_it_was,
+        }
+    }
+
+    fn found(&self, home: Home) -> Home {
+        let before = self
+            .history
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(home);
+        if home == Home::Annotation && before != Some(home) {
+            info!(
+                annotation = ACTIVE_EVICTION_HISTORY,
+                "the API server keeps no spec.activeEvictionHistory in bindings: the annotation has it from now on"
+            );
+        }
+        home
+    }
+
+    /// Whether the server would keep the history in its field; `None` when it does not say so, which the write itself then
+    /// tells why.
+    async fn is_kept(&self, edit: &BindingEdit<'_>) -> Option<bool> {
+        let key = edit.read().key();
+        let patch: Patch<()> = Patch::Json(serde_json::from_value(edit.patch()?).ok()?);
+        let trial = PatchParams {
+            dry_run: true,
+            ..PatchParams::default()
+        };
+        // As it is answered: a binding that is read has what its annotation says in the field, too.
+        let kind = ApiResource::erase::<Binding>(&key.kind());
+        let api: kube::Api<DynamicObject> = match &key.namespace {
+            Some(namespace) => kube::Api::namespaced_with(self.client.clone(), namespace, &kind),
+            None => kube::Api::all_with(self.client.clone(), &kind),
+        };
+        let answer = api.patch(&key.name, &trial, &patch).await.ok()?;
+        let kept = answer.data.pointer("/spec/activeEvictionHistory");
+        Some(kept.and_then(Value::as_array).is_some_and(|kept| !kept.is_empty()))
+    }
+
+    /// The history was not kept although it was before, or nothing was known: it goes into the annotation. That it is there
+    /// a moment later costs nothing, for meanwhile the task itself is the block.
+    async fn moved_out(&self, written: Binding, wanted: &[api_types::work::EvictionHistoryItem]) -> WriteOutcome {
+        self.found(Home::Annotation);
+        let text = second_home::text(wanted);
+        match self.annotate(&written, ACTIVE_EVICTION_HISTORY, text.as_deref()).await {
+            Ok(WriteOutcome::Written(with_history)) => WriteOutcome::Written(with_history),
+            other => {
+                let why = match other {
+                    Err(error) => error.to_string(),
+                    Ok(_) => "it was changed meanwhile".to_owned(),
+                };
+                warn!(binding = %written.key(), "where the application failed is not remembered beyond its task: {why}");
+                WriteOutcome::Written(Box::new(written))
+            }
         }
     }
 

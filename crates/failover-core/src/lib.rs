@@ -10,4 +10,5 @@ pub mod graceful;
 pub mod lint;
 pub mod place;
 pub mod quantity;
+pub mod second_owner;
 pub mod taint_policy;

@@ -8,14 +8,16 @@ use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::failover::FailoverRecord;
 use api_types::work::{Binding, BindingKind};
-use binding_writer::{BindingWriter, OwnWrites};
+use binding_writer::{BindingWriter, OwnWrites, Reassert};
 use controller_kit::informer::Stopped;
+use controller_kit::metrics::{Family, Marked};
+use controller_kit::second_owners::SecondOwners;
 use controller_kit::{Context, RequiredKind, WorkQueue};
 use failover_core::graceful::Settings;
+use failover_core::second_owner::{self, Job};
 use scheduler_filters::Schedulers;
 
 use crate::index::Informers;
-use crate::reassert::Reassert;
 use crate::reconcile::GracefulEviction;
 use crate::records::Records;
 
@@ -58,15 +60,28 @@ pub(crate) async fn run(ctx: Context, setup: Setup) -> anyhow::Result<()> {
         let known = index.clone();
         ctx.tasks.spawn("records", async move { keeper.run(known).await });
     }
+    let last_copies = Marked::default();
+    let counted = last_copies.clone();
+    let _last_copies_shown = ctx.metrics.guarded_collector("last copies", move || {
+        let family = Family::gauge(
+            "failover_last_copies_kept",
+            "Bindings whose last running copy is kept because nothing replaces it, by the controller that keeps it.",
+        );
+        vec![family.with(&[("controller", "gracefulEviction")], counted.count())]
+    });
+    informers.tell_unreadable(&ctx);
+    let others = setup.emptied_by.is_some().then(|| second_owners(&ctx));
     let writer = BindingWriter::new(ctx.client.clone());
     let eviction = Arc::new(GracefulEviction {
         ctx: ctx.clone(),
         index,
         settings: setup.settings,
         emptied_by: setup.emptied_by,
+        others,
         writer,
         reassert: Reassert::default(),
         own,
+        last_copies,
         records,
     });
     queue
@@ -76,4 +91,17 @@ pub(crate) async fn run(ctx: Context, setup: Setup) -> anyhow::Result<()> {
         })
         .await;
     Ok(())
+}
+
+/// The jobs whose second owner shows on bindings and in Events about them.
+fn second_owners(ctx: &Context) -> SecondOwners {
+    let jobs = [Job::TaintManager, Job::ApplicationFailover, Job::GracefulEviction];
+    let others = SecondOwners::watched(ctx, &jobs.map(Job::name));
+    for job in jobs {
+        for source in job.sources() {
+            let words = move |sign: &str| second_owner::in_words(job, sign);
+            others.follow_events(ctx, job.name(), source, second_owner::is_stocks_event, words);
+        }
+    }
+    others
 }

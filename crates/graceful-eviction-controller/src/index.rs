@@ -6,11 +6,13 @@ use std::sync::Arc;
 use api_types::BindingKey;
 use api_types::cluster::Cluster;
 use api_types::names::depended_by_label;
+use api_types::second_home::{Unreadable, history};
 use api_types::work::{Binding, condition};
 use binding_writer::{BindingInformers, BindingStores, OwnWrites, binding_key};
 use controller_kit::informer::Stopped;
-use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
+use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue, complaints};
 use failover_core::graceful::mirrors::{is_mirror, key_of, owner_labels};
+use kube::Resource;
 use scheduler_filters::Fleet;
 
 use crate::records::Records;
@@ -66,6 +68,19 @@ impl Informers {
             bindings: self.bindings.synced().await?,
             seen: Seen::default(),
         })
+    }
+
+    /// A Warning for each history in an annotation that cannot be read.
+    pub(crate) fn tell_unreadable(&self, ctx: &Context) {
+        for informer in self.bindings.each() {
+            complaints::tell(
+                ctx,
+                informer.changes(),
+                Unreadable::EVENT,
+                |binding: &Binding| history::complaint(binding).map(|unreadable| unreadable.to_string()),
+                |binding: &Binding| binding.object_ref(&binding.key().kind()),
+            );
+        }
     }
 
     /// Puts every binding with tasks that a change concerns into the queue; first all that are there.

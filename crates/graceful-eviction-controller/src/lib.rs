@@ -11,7 +11,6 @@
 mod controller;
 mod flags;
 mod index;
-mod reassert;
 mod reconcile;
 mod records;
 mod seen;

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use api_types::work::{Binding, condition};
 use api_types::{BindingKey, ClusterName};
-use binding_writer::{BindingWriter, Cache, OwnWrites, WriteError, WriteOutcome};
+use binding_writer::{BindingWriter, Cache, OwnWrites, Reassert, WriteError, WriteOutcome};
+use controller_kit::metrics::{Holds, Marked};
+use controller_kit::second_owners::SecondOwners;
 use controller_kit::{Context, Next};
+use failover_core::second_owner;
 use failover_core::graceful::{Assessed, End, Fate, Keeps, Settings, View, assess};
 use jiff::Timestamp;
 use scheduler_filters::{ComesBack, Schedulers, stays_when_back};
 
 use crate::index::Index;
-use crate::reassert::Reassert;
 use crate::records::Records;
 use crate::writer;
 
@@ -40,9 +42,13 @@ pub(crate) struct GracefulEviction {
     pub settings: Settings,
     /// Where schedulers take away what they have no place for: the plugins of each.
     pub emptied_by: Option<Schedulers>,
+    /// What is seen of stock's controllers beside this one, which should be off.
+    pub others: Option<SecondOwners>,
     pub writer: BindingWriter,
     pub reassert: Reassert,
     pub own: OwnWrites,
+    /// Bindings with a task that goes on only because it holds the last copy.
+    pub last_copies: Marked<BindingKey>,
     /// Absent where none are kept.
     pub records: Option<Records>,
 }
@@ -53,6 +59,7 @@ impl GracefulEviction {
         let Some(known) = self.index.binding(key) else {
             self.own.forget(key);
             self.reassert.forget(key);
+            self.last_copies.mark(key, Holds::No);
             return Ok(Next::Done);
         };
         if self.own.take_in(&known) == Cache::Behind {
@@ -83,6 +90,8 @@ impl GracefulEviction {
         }
         let now = self.ctx.clock.now();
         let assessed = self.assess(binding, now);
+        let keeps = assessed.iter().any(|assessed| assessed.fate.keeps_last_copy());
+        self.last_copies.mark(&binding.key(), keeps.into());
         for assessed in &assessed {
             if assessed.fate == Fate::Ends(End::NoCluster) && !writer::is_gone(&self.ctx, &assessed.cluster).await? {
                 return Ok(Some(Next::After(CACHE_LAG)));
@@ -117,16 +126,18 @@ impl GracefulEviction {
             let again = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
             return Ok(Some(look_again(&assessed, record_due.into_iter().chain([again]).min())));
         }
-        match writer::say(&self.writer, binding, &assessed, now).await? {
+        let second = self.second_owners(binding);
+        match writer::say(&self.writer, binding, &assessed, &second, now).await? {
             WriteOutcome::Conflict => Ok(None),
             WriteOutcome::Written(_) => {
                 self.own.wrote(binding);
-                let again = self.reassert.is_dropped(binding);
+                let again = lacks_condition(binding) && self.reassert.was_said(&binding.key());
                 if self.emptied_by.is_some() {
-                    self.reassert.said(binding);
+                    self.remember_said(binding);
                 }
                 if !again {
                     writer::tell_oddities(&self.ctx, binding);
+                    writer::tell_second_owners(&self.ctx, binding, &second);
                 }
                 Ok(Some(next))
             }
@@ -134,11 +145,37 @@ impl GracefulEviction {
         }
     }
 
+    /// What tells of a second owner in the binding's tasks, in words.
+    fn second_owners(&self, binding: &Binding) -> Vec<String> {
+        let Some(others) = &self.others else {
+            return Vec::new();
+        };
+        let tasks = binding.spec.graceful_eviction_tasks.iter();
+        let signs = tasks.filter_map(|task| {
+            let job = second_owner::of_task(task, others.since())?;
+            others.saw(job.name());
+            let sign = format!("it wrote the task for cluster {}", task.from_cluster);
+            Some(second_owner::in_words(job, &sign))
+        });
+        signs.collect()
+    }
+
     /// For how long the condition is not to be said yet: what ends a moment later needs none, and where a stock Karmada
     /// drops it it is not said again at once.
     fn held_back(&self, binding: &Binding) -> Option<Duration> {
-        let dropped = self.emptied_by.as_ref().and_then(|_| self.reassert.held_back(binding));
+        let may_be_dropped = self.emptied_by.is_some() && lacks_condition(binding);
+        let dropped = may_be_dropped.then(|| self.reassert.held_back(&binding.key())).flatten();
         self.all_are_young(binding).max(dropped)
+    }
+
+    /// The condition was said now; without a task it will not be again.
+    fn remember_said(&self, binding: &Binding) {
+        let key = binding.key();
+        if binding.spec.graceful_eviction_tasks.is_empty() {
+            self.reassert.forget(&key);
+        } else {
+            self.reassert.said(&key);
+        }
     }
 
     /// How long until the first of the tasks has waited for long enough to be told of; absent where one has, or where
@@ -194,6 +231,10 @@ impl GracefulEviction {
             ),
         })
     }
+}
+
+fn lacks_condition(binding: &Binding) -> bool {
+    binding.condition(condition::GRACEFUL_EVICTION).is_none()
 }
 
 /// The binding as it is stored now.

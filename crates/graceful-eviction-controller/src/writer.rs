@@ -6,7 +6,7 @@ use api_types::conditions::Say;
 use api_types::policy::PurgeMode;
 use api_types::work::{Binding, BindingKind, condition};
 use binding_writer::{BindingEdit, BindingWriter, WriteError, WriteOutcome};
-use controller_kit::{Context, EventType};
+use controller_kit::{Context, EventType, second_owners};
 use failover_core::graceful::oddities::oddities;
 use failover_core::graceful::{Assessed, End, Fate, mirrors, report};
 use jiff::Timestamp;
@@ -59,14 +59,16 @@ pub(crate) async fn is_gone(ctx: &Context, cluster: &str) -> Result<bool, kube::
     Ok(clusters.get_opt(cluster).await?.is_none())
 }
 
-/// Says in the condition `GracefulEviction` what the tasks wait for, or that there are none any more.
+/// Says in the condition `GracefulEviction` what the tasks wait for, and who else writes tasks, or that there are none any
+/// more.
 pub(crate) async fn say(
     writer: &BindingWriter,
     binding: &Binding,
     assessed: &[Assessed],
+    strangers: &[String],
     now: Timestamp,
 ) -> Result<WriteOutcome, WriteError> {
-    let waiting = report::waiting(assessed);
+    let waiting = report::waiting(assessed).map(|waiting| report::with(waiting, strangers));
     let say = |status, reason, message| Say {
         type_: condition::GRACEFUL_EVICTION,
         status,
@@ -160,6 +162,18 @@ pub(crate) fn tell_oddities(ctx: &Context, binding: &Binding) {
                 ctx.events
                     .publish(&about, EventType::Warning, "TaskNotUnderstood", note);
             }
+        }
+    }
+}
+
+/// A Warning for each second owner of which the condition just written says for the first time.
+pub(crate) fn tell_second_owners(ctx: &Context, binding: &Binding, strangers: &[String]) {
+    let said_before = binding.condition(condition::GRACEFUL_EVICTION);
+    let about = binding.object_ref(&binding.key().kind());
+    for words in strangers {
+        if said_before.is_none_or(|condition| !condition.message.contains(words)) {
+            ctx.events
+                .publish(&about, EventType::Warning, second_owners::EVENT, words.clone());
         }
     }
 }

@@ -83,9 +83,13 @@ impl ComponentFlags {
 
     fn controllers_with(self, wiring: Wiring) -> Vec<Controller> {
         let graceful = self.graceful_wiring(&wiring);
+        // One flag, which stands with those of graceful eviction.
+        let beside_stock = self.graceful_eviction.beside_stock;
+        let wiring = Wiring { beside_stock, ..wiring };
         let queue = wiring.queue.clone();
         let mut controllers = cluster_health_controller::controllers(self.health);
-        controllers.extend(taint_policy_controller::controllers(self.taint_policy));
+        let shared = taint_policy_controller::SharedFlags { beside_stock };
+        controllers.extend(taint_policy_controller::controllers_with(self.taint_policy, &shared));
         controllers.extend(taint_manager::controllers_with(self.taint_manager, wiring));
         controllers.extend(application_failover_controller::controllers(
             self.application_failover,

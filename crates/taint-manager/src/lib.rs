@@ -24,7 +24,7 @@ use eviction_queue_api::QueueConnector;
 use scheduler_filters::{Registry, Schedulers};
 
 pub use evictor_flags::EvictorFlags;
-pub use flags::{DefaultPurgeMode, Flags, OldFlags, PreCheck};
+pub use flags::{DefaultPurgeMode, Flags, OldFlags, PreCheck, SharedFlags};
 
 /// What the controllers are given from outside.
 #[derive(Clone)]
@@ -35,6 +35,8 @@ pub struct Wiring {
     pub schedulers: Schedulers,
     /// The plugins that `--scheduler-plugins` can name.
     pub registry: Registry,
+    /// Whether a stock Karmada runs beside this.
+    pub beside_stock: bool,
 }
 
 impl Wiring {
@@ -45,6 +47,7 @@ impl Wiring {
             queue: flags.queue.connector(),
             schedulers: Schedulers::default(),
             registry: Registry::builtin(),
+            beside_stock: false,
         }
     }
 }

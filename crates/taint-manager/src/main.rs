@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use controller_kit::KitFlags;
-use taint_manager::{Flags, controllers};
+use taint_manager::{Flags, SharedFlags, Wiring, controllers_with};
 
 /// Finds out which workloads have to leave tainted clusters, and moves them as the eviction queue allows.
 #[derive(Parser)]
@@ -14,9 +14,15 @@ struct Cli {
     kit: KitFlags,
     #[command(flatten)]
     flags: Flags,
+    #[command(flatten)]
+    shared: SharedFlags,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    controller_kit::main("taint-manager", cli.kit, controllers(cli.flags))
+    let wiring = Wiring {
+        beside_stock: cli.shared.beside_stock,
+        ..Wiring::by_flags(&cli.flags)
+    };
+    controller_kit::main("taint-manager", cli.kit, controllers_with(cli.flags, wiring))
 }

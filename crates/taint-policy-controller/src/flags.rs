@@ -1,6 +1,7 @@
 //! Flags of the taint-policy-controller.
 
-use clap::Args;
+use clap::{ArgAction, Args};
+use failover_core::taint_policy::Companion;
 
 /// Flags of the taint-policy-controller.
 #[derive(Debug, Clone, Args)]
@@ -15,12 +16,85 @@ pub struct Flags {
         default_value_t = 5
     )]
     pub concurrent_cluster_taint_policy_syncs: usize,
+
+    /// Keep the taint failover.karmada.io/prefer-no-execute:NoSchedule on a cluster while a PreferNoExecute taint stands
+    /// there, for a scheduler that does not know that effect. Default: only with --beside-stock.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_PREFER_NO_EXECUTE_COMPANION",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub prefer_no_execute_companion: Option<bool>,
+}
+
+/// Flags of this controller's own binary that other components have, too: where these run in one process, there is one
+/// flag for all.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Taint policies")]
+#[group(skip)]
+pub struct SharedFlags {
+    /// A stock Karmada schedules beside this.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_BESIDE_STOCK",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true"
+    )]
+    pub beside_stock: bool,
+}
+
+impl Flags {
+    /// Whether PreferNoExecute taints have a companion.
+    pub(crate) fn companion(&self, beside_stock: bool) -> Companion {
+        if self.prefer_no_execute_companion.unwrap_or(beside_stock) {
+            Companion::Kept
+        } else {
+            Companion::None
+        }
+    }
 }
 
 impl Default for Flags {
     fn default() -> Self {
         Self {
             concurrent_cluster_taint_policy_syncs: 5,
+            prefer_no_execute_companion: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        flags: Flags,
+        #[command(flatten)]
+        shared: SharedFlags,
+    }
+
+    #[test]
+    fn the_companion_is_on_beside_stock_unless_a_flag_says_otherwise() {
+        for (args, expected) in [
+            (&[][..], Companion::None),
+            (&["--beside-stock"], Companion::Kept),
+            (&["--prefer-no-execute-companion"], Companion::Kept),
+            (&["--beside-stock", "--prefer-no-execute-companion=false"], Companion::None),
+        ] {
+            let args = std::iter::once("taint-policy-controller").chain(args.iter().copied());
+            let Cli { flags, shared } = Cli::try_parse_from(args).unwrap();
+            assert_eq!(flags.companion(shared.beside_stock), expected);
         }
     }
 }

@@ -14,11 +14,19 @@ mod writer;
 
 use controller_kit::Controller;
 
-pub use flags::Flags;
+pub use flags::{Flags, SharedFlags};
 
 /// The controllers of this crate, by the names that `--controllers` takes: `clusterTaintPolicy`.
 #[must_use]
 pub fn controllers(flags: Flags) -> Vec<Controller> {
-    let controller = Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags));
+    controllers_with(flags, &SharedFlags::default())
+}
+
+/// The same with what other components of the process have, too.
+#[must_use]
+pub fn controllers_with(flags: Flags, shared: &SharedFlags) -> Vec<Controller> {
+    let beside_stock = shared.beside_stock;
+    let companion = flags.companion(beside_stock);
+    let controller = Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags, companion, beside_stock));
     vec![controller.with_event_source("cluster-taint-policy-controller")]
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use controller_kit::KitFlags;
-use taint_policy_controller::{Flags, controllers};
+use taint_policy_controller::{Flags, SharedFlags, controllers_with};
 
 /// Puts taints on Clusters and takes them off, as ClusterTaintPolicies say.
 #[derive(Parser)]
@@ -14,9 +14,12 @@ struct Cli {
     kit: KitFlags,
     #[command(flatten)]
     flags: Flags,
+    #[command(flatten)]
+    shared: SharedFlags,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    controller_kit::main("taint-policy-controller", cli.kit, controllers(cli.flags))
+    let controllers = controllers_with(cli.flags, &cli.shared);
+    controller_kit::main("taint-policy-controller", cli.kit, controllers)
 }

@@ -6,13 +6,15 @@ use std::time::Duration;
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::informer::is_older;
+use controller_kit::second_owners::SecondOwners;
 use controller_kit::{Context, Next, ObjectKey, api_errors};
-use failover_core::taint_policy::{Evaluation, FailoverGate, Input, evaluate};
+use failover_core::second_owner::Job;
+use failover_core::taint_policy::{Companion, Evaluation, FailoverGate, Input, Notice, evaluate};
 use tracing::{debug, info};
 
 use crate::index::{Index, Look};
 use crate::steady::SteadyClock;
-use crate::writer::{self, WriteOutcome};
+use crate::writer::{self, EffectRefused, WriteOutcome};
 
 /// Conflicts in a row before others get a moment to finish.
 const TRIES: u32 = 5;
@@ -23,7 +25,11 @@ pub(crate) struct Reconciler {
     pub ctx: Context,
     pub index: Index,
     pub gate: FailoverGate,
+    pub companion: Companion,
     pub clock: SteadyClock,
+    pub effect_refused: EffectRefused,
+    /// What is seen of others who do the job of this controller.
+    pub others: Option<SecondOwners>,
 }
 
 impl Reconciler {
@@ -43,6 +49,11 @@ impl Reconciler {
         let mut tries = 0;
         let evaluation = loop {
             let mut evaluation = self.evaluate(key, &cluster);
+            if let Some(others) = &self.others
+                && evaluation.notices.iter().any(|notice| notice.reason == Notice::RECORD_LOST)
+            {
+                others.saw(Job::ClusterTaintPolicy.name());
+            }
             // What was seen is remembered before anything is written, what is ours by it only when it is stored.
             let look = Look {
                 memory: std::mem::take(&mut evaluation.memory),
@@ -54,7 +65,7 @@ impl Reconciler {
                 break evaluation;
             }
             tries += 1;
-            match writer::write(&self.ctx, &cluster, &evaluation).await {
+            match writer::write(&self.ctx, &cluster, &evaluation, &self.effect_refused).await {
                 Ok(WriteOutcome::Written { version }) => {
                     self.index.answered(key, |look| {
                         look.memory.written(&evaluation);
@@ -100,13 +111,15 @@ impl Reconciler {
         let policies = self.index.policies.list();
         let policies: Vec<&ClusterTaintPolicy> = policies.iter().map(Arc::as_ref).collect();
         let last_look = self.index.last_look(key);
-        evaluate(Input {
+        let wall = self.ctx.clock.now();
+        let evaluation = evaluate(Input {
             policies: &policies,
             cluster,
             memory: last_look.as_ref().map(|look| &look.memory),
             gate: self.gate,
             now: self.clock.now(),
-            wall: self.ctx.clock.now(),
-        })
+            wall,
+        });
+        evaluation.with_companion(cluster, self.companion, wall)
     }
 }

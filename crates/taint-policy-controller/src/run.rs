@@ -7,11 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::cluster::Cluster;
+use api_types::second_home::{self, Unreadable};
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::backoff::Backoff;
 use controller_kit::informer::Stopped;
-use controller_kit::{Change, Context, Gate, ObjectKey, RequiredKind, WorkQueue};
-use failover_core::taint_policy::FailoverGate;
+use controller_kit::second_owners::SecondOwners;
+use controller_kit::{Change, Context, Gate, ObjectKey, RequiredKind, WorkQueue, complaints};
+use failover_core::second_owner::{self, Job};
+use failover_core::taint_policy::{Companion, FailoverGate};
+use kube::Resource;
 
 use crate::flags::Flags;
 use crate::index::Index;
@@ -19,6 +23,7 @@ use crate::metrics;
 use crate::policy_status::PolicyStatus;
 use crate::reconcile::Reconciler;
 use crate::steady::SteadyClock;
+use crate::writer::EffectRefused;
 
 /// A window that is due must not wait long for an API server that has come back.
 const BACKOFF: Backoff = Backoff {
@@ -29,7 +34,7 @@ const BACKOFF: Backoff = Backoff {
 /// A policy's status sums up all Clusters: changes of many at once are one write.
 const STATUS_AFTER: Duration = Duration::from_millis(200);
 
-pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
+pub(crate) async fn run(ctx: Context, flags: Flags, companion: Companion, beside_stock: bool) -> anyhow::Result<()> {
     ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<ClusterTaintPolicy>()])
         .await?;
     let (clusters, policies) = (ctx.informers.of::<Cluster>(), ctx.informers.of::<ClusterTaintPolicy>());
@@ -37,11 +42,26 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         (Ok(clusters), Ok(policies)) => Index::new(clusters, policies),
         (Err(Stopped), _) | (_, Err(Stopped)) => return Ok(()),
     };
+    complaints::tell(
+        &ctx,
+        clusters.changes(),
+        Unreadable::EVENT,
+        |cluster: &Cluster| second_home::cluster::complaint(cluster).map(|unreadable| unreadable.to_string()),
+        |cluster: &Cluster| cluster.object_ref(&()),
+    );
+    complaints::tell(
+        &ctx,
+        policies.changes(),
+        Unreadable::EVENT,
+        |policy: &ClusterTaintPolicy| second_home::taint_policy::complaint(policy).map(|unreadable| unreadable.to_string()),
+        |policy: &ClusterTaintPolicy| policy.object_ref(&()),
+    );
     let gate = if ctx.gates.enabled(Gate::Failover) {
         FailoverGate::Enabled
     } else {
         FailoverGate::Disabled
     };
+    let others = beside_stock.then(|| second_owners(&ctx));
     let clock = SteadyClock::starting_now(&ctx.clock);
     metrics::publish(&ctx, &index);
 
@@ -81,7 +101,10 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
         ctx: ctx.clone(),
         index,
         gate,
+        companion,
         clock,
+        effect_refused: EffectRefused::default(),
+        others,
     });
     let due = statuses.clone();
     let looking = looks.run(&ctx, flags.concurrent_cluster_taint_policy_syncs.max(1), move |key| {
@@ -97,6 +120,17 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     });
     futures::future::join(looking, telling).await;
     Ok(())
+}
+
+/// Stock's engine for these policies, which should be off, shows in its Events.
+fn second_owners(ctx: &Context) -> SecondOwners {
+    let job = Job::ClusterTaintPolicy;
+    let others = SecondOwners::watched(ctx, &[job.name()]);
+    for source in job.sources() {
+        let words = move |sign: &str| second_owner::in_words(job, sign);
+        others.follow_events(ctx, job.name(), source, second_owner::is_stocks_event, words);
+    }
+    others
 }
 
 /// Whether a change of a policy, such as our own write of its status, leaves its meaning as it was.

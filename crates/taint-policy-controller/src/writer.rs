@@ -1,11 +1,17 @@
 //! The only place that writes Clusters: one JSON patch a look, on the version that was judged, and the events about it.
 //!
 //! Taints are touched one by one, so that what others put on the Cluster, and fields that this version does not know,
-//! stay as they are.
+//! stay as they are. A PreferNoExecute taint goes where the API server keeps it: into `spec.taints`, or, where the effect is
+//! refused there, into the annotation that is its second home.
 
-use api_types::cluster::Cluster;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use api_types::cluster::{Cluster, effect};
+use api_types::names::annotation::PREFER_NO_EXECUTE_TAINTS;
+use api_types::second_home::{Home, cluster as second_home};
 use controller_kit::{Context, EventType, api_errors};
-use failover_core::taint_policy::{Evaluation, TaintChange, TaintId};
+use failover_core::taint_policy::{AnnotationChange, Evaluation, TaintChange, TaintId};
+use k8s_openapi::api::core::v1::Taint;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -26,19 +32,44 @@ pub(crate) enum WriteOutcome {
     Gone,
 }
 
+/// Whether the API server refused PreferNoExecute in `spec.taints`: a refusal changes nothing, so that the first such write
+/// is itself the trial.
+#[derive(Debug, Default)]
+pub(crate) struct EffectRefused(AtomicBool);
+
+impl EffectRefused {
+    fn home(&self) -> Home {
+        if self.0.load(Ordering::Relaxed) {
+            Home::Annotation
+        } else {
+            Home::Field
+        }
+    }
+}
+
 /// Writes the changes and says what was done.
 pub(crate) async fn write(
     ctx: &Context,
     cluster: &Cluster,
     evaluation: &Evaluation,
+    refused: &EffectRefused,
 ) -> Result<WriteOutcome, kube::Error> {
-    let operations = Value::Array(operations(cluster, evaluation));
-    let patch: Patch<Cluster> = Patch::Json(serde_json::from_value(operations).map_err(kube::Error::SerdeError)?);
-    let api = Api::<Cluster>::all(ctx.client.clone());
-    match api
-        .patch(cluster.cluster_name().as_str(), &PatchParams::default(), &patch)
-        .await
+    let home = refused.home();
+    let mut sent = send(ctx, cluster, evaluation, home).await;
+    if home == Home::Field
+        && adds_prefer_no_execute(evaluation)
+        && sent.as_ref().is_err_and(is_refused)
+        && let second @ Ok(_) = send(ctx, cluster, evaluation, Home::Annotation).await
     {
+        // With everything else the same: it was the effect.
+        refused.0.store(true, Ordering::Relaxed);
+        tracing::info!(
+            annotation = PREFER_NO_EXECUTE_TAINTS,
+            "the API server takes no PreferNoExecute in spec.taints: the annotation has these taints from now on"
+        );
+        sent = second;
+    }
+    match sent {
         Ok(stored) => {
             tell_success(ctx, cluster, evaluation);
             let version = stored.metadata.resource_version;
@@ -48,6 +79,29 @@ pub(crate) async fn write(
         Err(error) if api_errors::is_not_found(&error) => Ok(WriteOutcome::Gone),
         Err(error) => Err(error),
     }
+}
+
+async fn send(
+    ctx: &Context,
+    cluster: &Cluster,
+    evaluation: &Evaluation,
+    home: Home,
+) -> Result<Cluster, kube::Error> {
+    let operations = Value::Array(operations(cluster, evaluation, home));
+    let patch: Patch<Cluster> = Patch::Json(serde_json::from_value(operations).map_err(kube::Error::SerdeError)?);
+    let api = Api::<Cluster>::all(ctx.client.clone());
+    let name = cluster.cluster_name();
+    api.patch(name.as_str(), &PatchParams::default(), &patch).await
+}
+
+fn adds_prefer_no_execute(evaluation: &Evaluation) -> bool {
+    let mut changes = evaluation.taints.iter();
+    changes.any(|change| matches!(change, TaintChange::Add { taint, .. } if taint.effect == effect::PREFER_NO_EXECUTE))
+}
+
+/// Whether the server has something against the object as it would be.
+fn is_refused(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 422) && !api_errors::is_outdated(error)
 }
 
 /// The Cluster as it is stored now; `None` when it is gone, or is another one of the same name.
@@ -112,14 +166,15 @@ pub(crate) fn tell_failure(ctx: &Context, cluster: &Cluster, evaluation: &Evalua
 
 /// JSON patch operations. Replacing the version, not testing it: the server then answers with a conflict, as it does
 /// for updates.
-fn operations(cluster: &Cluster, evaluation: &Evaluation) -> Vec<Value> {
+fn operations(cluster: &Cluster, evaluation: &Evaluation, home: Home) -> Vec<Value> {
     let mut operations =
         vec![json!({"op": "replace", "path": "/metadata/resourceVersion", "value": cluster.metadata.resource_version})];
-    taint_operations(cluster, &evaluation.taints, &mut operations);
-    if !evaluation.annotations.is_empty() && cluster.metadata.annotations.is_none() {
+    let second = taint_operations(cluster, &evaluation.taints, home, &mut operations);
+    let annotations: Vec<AnnotationChange> = evaluation.annotations.iter().cloned().chain(second).collect();
+    if !annotations.is_empty() && cluster.metadata.annotations.is_none() {
         operations.push(json!({"op": "add", "path": "/metadata/annotations", "value": {}}));
     }
-    for change in &evaluation.annotations {
+    for change in &annotations {
         let path = format!(
             "/metadata/annotations/{}",
             change.name.replace('~', "~0").replace('/', "~1")
@@ -132,20 +187,57 @@ fn operations(cluster: &Cluster, evaluation: &Evaluation) -> Vec<Value> {
     operations
 }
 
-fn taint_operations(cluster: &Cluster, changes: &[TaintChange], operations: &mut Vec<Value>) {
+/// Operations on `spec.taints`; and the change of the annotation, if one of its taints changes or one comes there.
+fn taint_operations(
+    cluster: &Cluster,
+    changes: &[TaintChange],
+    home: Home,
+    operations: &mut Vec<Value>,
+) -> Option<AnnotationChange> {
+    let (in_spec, in_annotation) = second_home::by_home(cluster);
+    let mut second: Vec<Option<Taint>> = in_annotation.iter().cloned().map(Some).collect();
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for change in changes {
         match change {
-            TaintChange::Add { taint, .. } => added.push(taint),
-            TaintChange::Remove { index, .. } => removed.push(*index),
-            TaintChange::SetValue { index, value, .. } => {
-                operations.push(json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value}));
+            TaintChange::Add { taint, .. } if home == Home::Annotation && taint.effect == effect::PREFER_NO_EXECUTE => {
+                second.push(Some(taint.clone()));
             }
-            TaintChange::Stamp { index, time_added, .. } => operations
-                .push(json!({"op": "add", "path": format!("/spec/taints/{index}/timeAdded"), "value": time_added})),
+            TaintChange::Add { taint, .. } => added.push(taint),
+            TaintChange::Remove { index, .. } => match index.checked_sub(in_spec.len()) {
+                None => removed.push(*index),
+                Some(behind) => second[behind] = None,
+            },
+            TaintChange::SetValue { index, value, .. } => match index.checked_sub(in_spec.len()) {
+                None => operations
+                    .push(json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value})),
+                Some(behind) => {
+                    if let Some(taint) = &mut second[behind] {
+                        taint.value = Some(value.clone());
+                    }
+                }
+            },
+            TaintChange::Stamp { index, time_added, .. } => match index.checked_sub(in_spec.len()) {
+                None => operations
+                    .push(json!({"op": "add", "path": format!("/spec/taints/{index}/timeAdded"), "value": time_added})),
+                Some(behind) => {
+                    if let Some(taint) = &mut second[behind] {
+                        taint.time_added = Some(time_added.clone());
+                    }
+                }
+            },
         }
     }
-    if removed.len() == cluster.spec.taints.len() {
+    in_place(in_spec.len(), removed, &added, operations);
+    let second: Vec<Taint> = second.into_iter().flatten().collect();
+    (second != in_annotation).then(|| AnnotationChange {
+        name: PREFER_NO_EXECUTE_TAINTS,
+        value: second_home::text(&second),
+    })
+}
+
+/// Operations on a `spec.taints` of this length.
+fn in_place(length: usize, mut removed: Vec<usize>, added: &[&Taint], operations: &mut Vec<Value>) {
+    if removed.len() == length {
         if !added.is_empty() {
             operations.push(json!({"op": "add", "path": "/spec/taints", "value": added}));
         } else if !removed.is_empty() {
@@ -166,7 +258,6 @@ fn taint_operations(cluster: &Cluster, changes: &[TaintChange], operations: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use k8s_openapi::api::core::v1::Taint;
     use rstest::rstest;
 
     fn taint(key: &str) -> Taint {
@@ -207,11 +298,68 @@ mod tests {
         }
         let cluster: Cluster = serde_json::from_value(document.clone()).unwrap();
         let mut operations = Vec::new();
-        taint_operations(&cluster, &changes, &mut operations);
+        taint_operations(&cluster, &changes, Home::Field, &mut operations);
         let patch: json_patch::Patch = serde_json::from_value(Value::Array(operations)).unwrap();
         json_patch::patch(&mut document, &patch).unwrap();
         let cluster: Cluster = serde_json::from_value(document).unwrap();
         let keys: Vec<&str> = cluster.spec.taints.iter().map(|t| t.key.as_str()).collect();
         assert_eq!(keys, after);
+    }
+
+    fn prefer(key: &str) -> Taint {
+        Taint {
+            effect: "PreferNoExecute".to_owned(),
+            ..taint(key)
+        }
+    }
+
+    #[test]
+    fn what_the_annotation_has_is_changed_there() {
+        let stored = second_home::text(&[prefer("p"), prefer("q"), prefer("r")]).unwrap();
+        let cluster: Cluster = serde_json::from_value(json!({
+            "metadata": {"name": "m1", "annotations": {PREFER_NO_EXECUTE_TAINTS: stored}},
+            "spec": {"syncMode": "Push", "taints": [taint("a"), taint("b")]},
+        }))
+        .unwrap();
+        assert_eq!(cluster.spec.taints.len(), 5);
+        let at = |index: usize| TaintId::of(&cluster.spec.taints[index]);
+        let why = String::new;
+        let time_added = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH);
+        let changes = [
+            TaintChange::Remove { id: at(0), index: 0, why: why() },
+            TaintChange::Remove { id: at(2), index: 2, why: why() },
+            TaintChange::SetValue { id: at(3), index: 3, value: "v".to_owned(), why: why() },
+            TaintChange::Stamp { id: at(4), index: 4, time_added: time_added.clone() },
+            TaintChange::Add { taint: prefer("new"), why: why() },
+            TaintChange::Add { taint: taint("c"), why: why() },
+        ];
+        let mut operations = Vec::new();
+        let change = taint_operations(&cluster, &changes, Home::Annotation, &mut operations).unwrap();
+        assert_eq!(
+            json!(operations),
+            json!([
+                {"op": "remove", "path": "/spec/taints/0"},
+                {"op": "add", "path": "/spec/taints/-", "value": taint("c")},
+            ])
+        );
+        let expected = [
+            Taint { value: Some("v".to_owned()), ..prefer("q") },
+            Taint { time_added: Some(time_added), ..prefer("r") },
+            prefer("new"),
+        ];
+        assert_eq!(change.value, second_home::text(&expected));
+    }
+
+    #[test]
+    fn the_first_taint_of_either_home_is_written_as_such() {
+        let cluster: Cluster = serde_json::from_value(json!({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})).unwrap();
+        let add = |taint: Taint| TaintChange::Add { taint, why: String::new() };
+        let mut operations = Vec::new();
+        let change = taint_operations(&cluster, &[add(prefer("p")), add(taint("a"))], Home::Annotation, &mut operations);
+        assert_eq!(json!(operations), json!([{"op": "add", "path": "/spec/taints", "value": [taint("a")]}]));
+        assert_eq!(change.unwrap().value, second_home::text(&[prefer("p")]));
+        let mut operations = Vec::new();
+        assert_eq!(taint_operations(&cluster, &[add(prefer("p"))], Home::Field, &mut operations), None);
+        assert_eq!(json!(operations), json!([{"op": "add", "path": "/spec/taints", "value": [prefer("p")]}]));
     }
 }

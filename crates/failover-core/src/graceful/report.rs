@@ -53,3 +53,15 @@ pub fn waiting(assessed: &[Assessed]) -> Option<String> {
     }
     (!text.is_empty()).then_some(text)
 }
+
+/// What waits, with more to be said of it behind, as far as there is room.
+#[must_use]
+pub fn with(mut waiting: String, more: &[String]) -> String {
+    for said in more {
+        if waiting.len() + BETWEEN.len() + said.len() <= LONGEST_MESSAGE {
+            waiting.push_str(BETWEEN);
+            waiting.push_str(said);
+        }
+    }
+    waiting
+}

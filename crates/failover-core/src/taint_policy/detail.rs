@@ -172,7 +172,7 @@ fn conditions(form: &Form<'_>, cluster: &Cluster) -> Vec<ConditionDetail> {
     };
     match form.rule {
         Rule::Matching(wanted) => wanted.iter().map(detail(Role::Match)).collect(),
-        Rule::Latched { add, remove } => {
+        Rule::Latched { add, remove } | Rule::Until { add, remove } => {
             let added = add.iter().map(detail(Role::Add));
             added.chain(remove.iter().map(detail(Role::Remove))).collect()
         }

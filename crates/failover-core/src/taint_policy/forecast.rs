@@ -135,6 +135,11 @@ fn stays(id: &TaintId, all: &[Say<'_>]) -> String {
             "policy {} until its removeOnConditions match",
             policy.form.name
         )),
+        Want::Have | Want::RemoveAt(_) if policy.form.has_its_own_removal() => Some(format!(
+            "policy {} until its removeOnConditions have matched for {} s",
+            policy.form.name,
+            taint.remove_after.as_secs()
+        )),
         Want::Have | Want::RemoveAt(_) => Some(format!(
             "policy {} until it has not matched for {} s",
             policy.form.name,

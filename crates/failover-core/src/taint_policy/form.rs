@@ -1,15 +1,17 @@
 //! The two forms of a policy, read as one: which taints, with which windows, and what they depend on.
 //!
 //! Stock's form has windows of 0 and is latched: its taints stand from the moment its add conditions match until its
-//! remove conditions do.
+//! remove conditions do. With the windows of its annotation it is as ours: a taint comes when the add conditions have
+//! matched for its window, and goes when they have not, or, where there are remove conditions, when those have matched.
 
 use std::cmp::Ordering;
 
-use api_types::cluster::effect;
+use api_types::cluster::{Cluster, effect};
 use api_types::placement::ClusterAffinity;
 use api_types::taint_policy::{ClusterTaintPolicy, MatchCondition, TaintEffect};
 use jiff::{SignedDuration, Timestamp};
 
+use super::conditions::all_hold;
 use super::records::TaintId;
 use super::selectors;
 
@@ -41,6 +43,21 @@ pub(super) enum Rule<'a> {
         add: &'a [MatchCondition],
         remove: &'a [MatchCondition],
     },
+    /// While `add`; what stands then stays until `remove`, also while neither holds. Neither list is empty.
+    Until {
+        add: &'a [MatchCondition],
+        remove: &'a [MatchCondition],
+    },
+}
+
+impl Rule<'_> {
+    /// Whether the conditions that bring taints are given up for the moment: what stands stays, and nothing comes.
+    pub fn holds_back(self, cluster: &Cluster) -> bool {
+        match self {
+            Self::Until { add, remove } => !all_hold(add, cluster) && !all_hold(remove, cluster),
+            Self::Matching(_) | Self::Latched { .. } => false,
+        }
+    }
 }
 
 /// A policy, read.
@@ -63,16 +80,18 @@ impl<'a> Form<'a> {
         let windowed = !spec.taints_to_add.is_empty() || spec.match_conditions.is_some();
         let latched =
             !spec.taints.is_empty() || !spec.add_on_conditions.is_empty() || !spec.remove_on_conditions.is_empty();
+        let (add, remove) = (&spec.add_on_conditions[..], &spec.remove_on_conditions[..]);
         let rule = if windowed || !latched {
             Rule::Matching(spec.match_conditions.as_deref().unwrap_or_default())
         } else {
-            Rule::Latched {
-                add: &spec.add_on_conditions,
-                remove: &spec.remove_on_conditions,
+            match (&spec.windows, add, remove) {
+                (None, ..) | (Some(_), [], _) => Rule::Latched { add, remove },
+                (Some(_), _, []) => Rule::Matching(add),
+                (Some(_), ..) => Rule::Until { add, remove },
             }
         };
         let mut taints: Vec<PolicyTaint> = Vec::new();
-        let mut add = |key: &str, value: Option<&str>, effect: &TaintEffect, add_seconds: i32, remove_seconds: i32| {
+        let mut taint = |key: &str, value: Option<&str>, effect: &TaintEffect, add_seconds: i32, remove_seconds: i32| {
             let id = TaintId {
                 key: key.to_owned(),
                 effect: effect.as_str().to_owned(),
@@ -89,10 +108,13 @@ impl<'a> Form<'a> {
         for t in &spec.taints_to_add {
             // The API server refuses less than a second; where it does not, a window of nothing is no window.
             let (on, off) = (t.add_on_match_seconds.max(1), t.remove_on_mismatch_seconds.max(1));
-            add(&t.key, t.value.as_deref(), &t.effect, on, off);
+            taint(&t.key, t.value.as_deref(), &t.effect, on, off);
         }
+        let windows = spec.windows.as_deref().unwrap_or_default();
         for t in &spec.taints {
-            add(&t.key, t.value.as_deref(), &t.effect, 0, 0);
+            let window = windows.iter().find(|w| w.key == t.key && w.effect == t.effect);
+            let (on, off) = window.map_or((0, 0), |w| (w.add_on_match_seconds, w.remove_on_mismatch_seconds));
+            taint(&t.key, t.value.as_deref(), &t.effect, on, off);
         }
         let unknown_effect = taints
             .iter()
@@ -133,9 +155,14 @@ impl<'a> Form<'a> {
         self.suspended || self.invalid.is_some()
     }
 
-    /// Whether it is of stock's form.
+    /// Whether it is of stock's form, without windows.
     pub fn is_latched(&self) -> bool {
         matches!(self.rule, Rule::Latched { .. })
+    }
+
+    /// Whether conditions of their own take its taints away, after a window.
+    pub fn has_its_own_removal(&self) -> bool {
+        matches!(self.rule, Rule::Until { .. })
     }
 
     pub fn taint(&self, id: &TaintId) -> Option<&PolicyTaint> {
@@ -158,7 +185,9 @@ impl<'a> Form<'a> {
         match self.rule {
             Rule::Matching([]) => "always".to_owned(),
             Rule::Matching(conditions) => list(conditions),
-            Rule::Latched { add, remove } => format!("{} until {}", list(add), list(remove)),
+            Rule::Latched { add, remove } | Rule::Until { add, remove } => {
+                format!("{} until {}", list(add), list(remove))
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 //! changes a firing time.
 
 mod answers;
+mod companion;
 mod conditions;
 mod detail;
 mod engine;
@@ -42,6 +43,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
+pub use companion::Companion;
 pub use detail::{ConditionDetail, Detail, Role, TaintDetail, TaintState, details};
 pub use engine::{AnnotationChange, Evaluation, FailoverGate, Input, TaintChange, evaluate};
 pub use flaps::FlapScore;

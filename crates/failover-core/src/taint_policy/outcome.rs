@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use api_types::cluster::Cluster;
 use api_types::names::annotation;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::companion::{self, Companion};
 use super::records::{ManagedTaints, TaintId};
 use super::report::{Notice, Report};
 use super::windows::Memory;
@@ -87,6 +89,14 @@ impl Evaluation {
     pub(super) fn stores_windows(&self) -> bool {
         let of_windows = |change: &AnnotationChange| change.name == annotation::TAINT_WINDOWS && change.value.is_some();
         self.annotations.iter().any(of_windows)
+    }
+
+    /// The same, with the companion of PreferNoExecute taints on this Cluster as it should be.
+    #[must_use]
+    pub fn with_companion(mut self, cluster: &Cluster, companion: Companion, wall: Timestamp) -> Self {
+        let change = companion::change(cluster, &self.taints, companion, wall);
+        self.taints.extend(change);
+        self
     }
 
     /// Whether there is something to write.

@@ -163,7 +163,7 @@ fn inherits(form: &Form<'_>, id: &TaintId, cluster: &Cluster, windows: &BTreeMap
         && targets(form, cluster)
         && window.is_none_or(|w| !w.dismissed.contains_key(id))
         && match form.rule {
-            Rule::Matching(_) => true,
+            Rule::Matching(_) | Rule::Until { .. } => true,
             Rule::Latched { .. } => window.is_some_and(|w| w.matching),
         }
 }

@@ -78,7 +78,7 @@ impl<'a> Stored<'a> {
                      and records it again",
                     lost.join(", ")
                 );
-                warning("TaintRecordLost", text)
+                warning(Notice::RECORD_LOST, text)
             }),
             one(
                 self.windows.get().and_then(|read| read.as_ref().err()),

@@ -97,7 +97,7 @@ impl<'a> Reading<'a> {
     pub fn conditions(&self) -> (&'a [MatchCondition], Option<&'a [MatchCondition]>) {
         match self.form.rule {
             Rule::Matching(wanted) => (wanted, None),
-            Rule::Latched { add, remove } => (add, Some(remove)),
+            Rule::Latched { add, remove } | Rule::Until { add, remove } => (add, Some(remove)),
         }
     }
 

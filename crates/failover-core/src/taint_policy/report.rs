@@ -27,6 +27,11 @@ pub struct Notice {
     pub text: String,
 }
 
+impl Notice {
+    /// Reason of the Warning that somebody else wrote or removed what says which taints are ours.
+    pub const RECORD_LOST: &'static str = "TaintRecordLost";
+}
+
 /// Where one targeted cluster stands with one policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -63,7 +68,7 @@ pub struct Report {
 pub(super) fn conditions_text(form: &Form<'_>, cluster: &Cluster) -> String {
     match form.rule {
         Rule::Matching(wanted) => describe(wanted.iter(), cluster),
-        Rule::Latched { add, remove } => describe(add.iter().chain(remove), cluster),
+        Rule::Latched { add, remove } | Rule::Until { add, remove } => describe(add.iter().chain(remove), cluster),
     }
 }
 
@@ -99,7 +104,7 @@ pub(super) fn render(
         },
         missing: match form.rule {
             Rule::Matching(wanted) => missing(wanted.iter(), cluster),
-            Rule::Latched { add, remove } => missing(add.iter().chain(remove), cluster),
+            Rule::Latched { add, remove } | Rule::Until { add, remove } => missing(add.iter().chain(remove), cluster),
         },
         conflict,
         held_by_gate: wants

@@ -5,6 +5,9 @@
 //! value is the same but whose `lastTransitionTime` is not was somewhere else in between: then the window starts anew.
 //! A restarted process keeps a stored window only if no condition of the policy has changed its `lastTransitionTime`.
 //!
+//! A policy with conditions of its own for the removal matches, while neither these nor the others hold, as long as
+//! something of it stands; that is a window of its own, in which nothing comes.
+//!
 //! The times here are of the wall clock as [`wall`](super::wall) takes it over.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +21,9 @@ use super::form::{Form, Rule};
 use super::records::{ManagedTaints, SeenCondition, Window};
 use super::restless;
 pub(super) use super::times::{after, round_up_to_millis};
+
+/// What the rule of a window ends with while nothing of it comes.
+const HELD_BACK: &str = ", neither holds";
 
 /// What a process remembers of one Cluster between two looks; lost with the process, and then made up for by what is
 /// stored on the Cluster.
@@ -88,7 +94,14 @@ pub(super) fn step(
 ) -> (Window, SignedDuration) {
     let was_matching = previous.map(|w| w.matching);
     let (matching, conditions) = match form.rule {
-        Rule::Matching(wanted) => (all_hold(wanted, cluster), Some(wanted)),
+        Rule::Matching(wanted) => (all_hold(wanted, cluster), Some(snapshot(wanted, cluster))),
+        Rule::Until { add, remove } => {
+            let held = form.rule.holds_back(cluster) && stands == Stands::Something;
+            let matching = !all_hold(remove, cluster) && (held || all_hold(add, cluster));
+            let mut conditions = snapshot(add, cluster);
+            conditions.extend(snapshot(remove, cluster));
+            (matching, Some(conditions))
+        }
         Rule::Latched { add, remove } => {
             let latched = if !remove.is_empty() && all_hold(remove, cluster) {
                 false
@@ -104,8 +117,11 @@ pub(super) fn step(
         // Nothing depends on since when it does not match: most policies, on most clusters.
         return (Window::quiet(now_in_millis), SignedDuration::ZERO);
     }
-    let rule = form.rule_text();
-    let conditions = conditions.map_or_else(BTreeMap::new, |wanted| snapshot(wanted, cluster));
+    let mut rule = form.rule_text();
+    if form.rule.holds_back(cluster) {
+        rule.push_str(HELD_BACK);
+    }
+    let conditions = conditions.unwrap_or_default();
     let goes_on = previous.filter(|w| w.matching == matching && (form.is_latched() || w.rule == rule));
     let kept = goes_on.filter(|w| form.is_latched() || unbroken(&w.conditions, &conditions, source));
     let started_anew = match (kept, goes_on) {
@@ -138,6 +154,11 @@ pub(super) fn step(
         dismissed,
     };
     (window, lag)
+}
+
+/// Whether the window is one in which what stands stays and nothing comes.
+pub(super) fn is_held_back(window: &Window) -> bool {
+    window.rule.ends_with(HELD_BACK)
 }
 
 /// Whether the conditions can have stayed as they were between two looks.

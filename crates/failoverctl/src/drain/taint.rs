@@ -3,8 +3,8 @@
 
 use api_types::cluster::Cluster;
 use api_types::names::namespace::CLUSTER_SCOPED_EVENTS;
-use api_types::second_home::cluster::by_home;
 use api_types::second_home;
+use api_types::second_home::cluster::by_home;
 use controller_kit::api_errors;
 use failover_core::taint_policy::TaintId;
 use jiff::Timestamp;

@@ -80,7 +80,7 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 }
 
 /// How long each condition must have matched before this policy adds (key, effect), in seconds; `None`: the policy does
-/// not name the taint. Stock's form has no windows.
+/// not name the taint. Stock's form has those of its annotation.
 pub(super) fn window_seconds(policy: &ClusterTaintPolicy, key: &str, effect: &str) -> Option<i64> {
     let spec = &policy.spec;
     let ours = spec
@@ -91,8 +91,13 @@ pub(super) fn window_seconds(policy: &ClusterTaintPolicy, key: &str, effect: &st
         .taints
         .iter()
         .filter(|t| t.key == key && t.effect.as_str() == effect);
+    let windows = spec.windows.iter().flatten();
+    let annotated = windows
+        .filter(|window| window.key == key && window.effect.as_str() == effect)
+        .map(|window| i64::from(window.add_on_match_seconds))
+        .min();
     ours.map(|taint| i64::from(taint.add_on_match_seconds))
-        .chain(stock.map(|_| 0))
+        .chain(stock.map(|_| annotated.unwrap_or(0)))
         .min()
 }
 

@@ -1,16 +1,20 @@
 //! Controller `evictor`: carries out what the eviction queue releases.
 //!
 //! Rooms: `judge` and `plan` (what becomes of a lease, and what is written; pure), `lease`, `fence` and `reads` (what
-//! must hold before a write), `attached` (what follows the binding), `work` (one lease from grant to completion),
-//! `writer` (the only place that writes), `stream` (leases in, outcomes out). Here is the wiring.
+//! must hold before a write), `attached` (what follows the binding), `carry` (what the policy's annotation says, beside a
+//! stock Karmada), `work` (one lease from grant to completion),
+//! `writer` (the only place that writes), `stream` (leases in, outcomes out), `trace` (what is told of it to a collector).
+//! Here is the wiring.
 
 mod attached;
+mod carry;
 mod fence;
 mod judge;
 mod lease;
 mod plan;
 mod reads;
 mod stream;
+mod trace;
 mod work;
 mod writer;
 
@@ -23,6 +27,7 @@ use controller_kit::{Context, RequiredKind};
 
 use crate::{Flags, Wiring};
 use attached::Attached;
+use carry::Carrier;
 use fence::Fence;
 use reads::SharedReads;
 use stream::Evictor;
@@ -42,6 +47,9 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     } else {
         Records::NotKept
     };
+    if wiring.beside_stock {
+        kinds.extend(Carrier::kinds());
+    }
     ctx.require_kinds(&kinds).await?;
     let (clusters, policies) = (ctx.informers.of::<Cluster>(), ctx.informers.of::<ClusterTaintPolicy>());
     let (Ok(clusters), Ok(policies)) = (clusters.synced().await, policies.synced().await) else {
@@ -50,6 +58,12 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     let Ok(attached) = Attached::synced(&ctx).await else {
         return Ok(());
     };
+    if wiring.beside_stock {
+        let Ok(carrier) = Carrier::synced(&ctx).await else {
+            return Ok(());
+        };
+        ctx.tasks.spawn("words of policies", carrier.run());
+    }
     describe(&ctx);
     let bench = Bench {
         clusters,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use api_types::BindingKey;
-use api_types::names::annotation;
+use api_types::names::{annotation, label};
 use api_types::placement::Placement;
 use api_types::policy::{ClusterFailoverBehavior, FailoverBehavior};
 use api_types::work::condition::EVICTION_PENDING;
@@ -41,6 +41,39 @@ pub(crate) struct JudgedPart {
     owners: Box<[Arc<str>]>,
     rules: Arc<Rules>,
     pending: Option<Box<PendingSaid>>,
+    claim: Option<Arc<Claim>>,
+}
+
+/// By which policy a binding is claimed, as stock records it, and what was carried from there. The same for all bindings
+/// of a policy.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// `namespace/name`, or the name of a ClusterPropagationPolicy.
+    pub policy: String,
+    /// Its permanent id.
+    pub id: Option<String>,
+    /// The annotation `failover.karmada.io/failover` of the binding.
+    pub failover: Option<String>,
+}
+
+impl Claim {
+    fn of(metadata: &ObjectMeta) -> Option<Self> {
+        let annotated = |name: &str| metadata.annotations.as_ref()?.get(name).cloned();
+        let labelled = |name: &str| metadata.labels.as_ref()?.get(name).cloned();
+        let namespaced = annotated(annotation::PROPAGATION_POLICY_NAMESPACE)
+            .zip(annotated(annotation::PROPAGATION_POLICY_NAME))
+            .map(|(namespace, name)| (format!("{namespace}/{name}"), label::PROPAGATION_POLICY_ID));
+        let cluster_wide = || {
+            let name = annotated(annotation::CLUSTER_PROPAGATION_POLICY_NAME)?;
+            Some((name, label::CLUSTER_PROPAGATION_POLICY_ID))
+        };
+        let (policy, id) = namespaced.or_else(cluster_wide)?;
+        Some(Self {
+            policy,
+            id: labelled(id),
+            failover: annotated(annotation::FAILOVER),
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -105,6 +138,11 @@ impl JudgedPart {
     /// The annotation `failover.karmada.io/stay` as it is written; absent is empty.
     pub fn stay(&self) -> &str {
         self.stay.as_deref().unwrap_or_default()
+    }
+
+    /// By which policy it is claimed.
+    pub fn claim(&self) -> Option<&Arc<Claim>> {
+        self.claim.as_ref()
     }
 
     /// What its condition `EvictionPending` says, if it has one.
@@ -177,6 +215,7 @@ pub(crate) fn may_have_drops(stay: &str) -> bool {
 pub(crate) struct Keeper {
     texts: Mutex<Commons<str>>,
     rules: Mutex<Commons<Rules>>,
+    claims: Mutex<Commons<Claim>>,
 }
 
 impl Keeper {
@@ -184,6 +223,10 @@ impl Keeper {
     pub fn keep(&self, binding: Binding) -> JudgedPart {
         let pending = PendingSaid::of(&binding).map(Box::new);
         let owners = owner_labels(&binding);
+        let claim = Claim::of(&binding.metadata).map(|claim| {
+            let name = json!([claim.policy, claim.id, claim.failover]).to_string();
+            self.claims.lock().get(&name, || Arc::new(claim))
+        });
         let Binding { metadata, spec, .. } = binding;
         let mut texts = self.texts.lock();
         let mut common = |text: &str| texts.get(text, || Arc::from(text));
@@ -214,6 +257,7 @@ impl Keeper {
                 spec.failover.and_then(|failover| failover.cluster),
             ),
             pending,
+            claim,
         }
     }
 

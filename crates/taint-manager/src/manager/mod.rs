@@ -64,7 +64,10 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     let queue = (wiring.queue)(&ctx);
     let pace = Arc::new(Pace::per_second(flags.status_writes_per_second));
     let drops = Drops::new(&ctx, stores.clone(), queue.clone(), pace.clone());
-    let pending = Pending::new(&ctx, &shared, stores, queue.clone(), pace, drops.clone());
+    let mut pending = Pending::new(&ctx, &shared, stores, queue.clone(), pace, drops.clone());
+    if wiring.beside_stock {
+        pending = pending.saying_again();
+    }
     let tellers = Tellers { pending, drops };
     let follow = follow(&ctx, &shared, streams, SwitchedOff::new(&ctx, switches), &tellers);
     let publish = producer::publish(&ctx, PUBLISHER, &shared, &queue);

@@ -1,6 +1,7 @@
 //! Rule 2, of taints: none before its window. Rule 7, of taints: what we did not add is left alone.
 
 use api_types::cluster::Cluster;
+use api_types::names::taint::COMPANION;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Taint;
 use kube::ResourceExt;
@@ -55,6 +56,8 @@ impl Checker {
             .taints
             .iter()
             .filter(|taint| !ours_before.contains(&id(taint)))
+            // Its key is ours alone: no record is kept of it.
+            .filter(|taint| taint.key != COMPANION)
             .filter(|taint| !self.settings.people_s_taint_keys.contains(&taint.key.as_str()))
             .collect::<Vec<_>>()
         {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use api_types::BindingKey;
 use api_types::work::Binding;
-use binding_writer::{BindingWriter, WriteError, WriteOutcome};
+use binding_writer::{BindingWriter, Reassert, WriteError, WriteOutcome};
 use controller_kit::{Context, Next, WorkQueue};
 use eviction_queue_api::v1::{WatchEntriesRequest, WatchEntriesResponse, watch_entries_response};
 use eviction_queue_api::{Link, QueueClient};
@@ -49,6 +49,8 @@ pub(crate) struct Pending {
     writer: BindingWriter,
     pace: Arc<Pace>,
     drops: Drops,
+    /// Beside a stock Karmada, which drops conditions that it does not know.
+    reassert: Option<Arc<Reassert>>,
 }
 
 /// Where a watch goes on.
@@ -79,6 +81,15 @@ impl Pending {
             book: Arc::default(),
             pace,
             drops,
+            reassert: None,
+        }
+    }
+
+    /// The same beside a stock Karmada, which drops conditions that it does not know: said again once a minute at most.
+    pub fn saying_again(self) -> Self {
+        Self {
+            reassert: Some(Arc::default()),
+            ..self
         }
     }
 
@@ -110,13 +121,23 @@ impl Pending {
 
     async fn bring_up_to_date(&self, key: &BindingKey) -> Result<Next, WriteError> {
         let Some(known) = self.stores.binding(key) else {
+            if let Some(reassert) = &self.reassert {
+                reassert.forget(key);
+            }
             return Ok(Next::Done);
         };
         let Some(wanted) = self.wanted(key) else {
             return Ok(Next::Done);
         };
+        if let (Some(reassert), None) = (&self.reassert, &wanted) {
+            reassert.forget(key);
+        }
         if !conditions::differs(known.pending(), wanted.as_ref()) {
             return Ok(Next::Done);
+        }
+        let dropped = self.reassert.as_ref().filter(|_| known.pending().is_none());
+        if let Some(wait) = dropped.and_then(|reassert| reassert.held_back(key)) {
+            return Ok(Next::After(wait));
         }
         self.write_on_live_state(key).await
     }
@@ -136,7 +157,13 @@ impl Pending {
         }
         match self.write(&live, wanted.as_ref()).await? {
             WriteOutcome::Conflict => Ok(Next::After(Duration::from_secs(1))),
-            _ => Ok(Next::Done),
+            WriteOutcome::Written(_) => {
+                if let (Some(reassert), Some(_)) = (&self.reassert, wanted) {
+                    reassert.said(key);
+                }
+                Ok(Next::Done)
+            }
+            WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Next::Done),
         }
     }
 
