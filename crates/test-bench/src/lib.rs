@@ -16,6 +16,7 @@ mod own_process;
 mod paused;
 mod program;
 mod queue;
+pub mod stock;
 
 pub use authority::{Authority, Counts, Issued, Of};
 pub use bench::{Bench, STARTED};
