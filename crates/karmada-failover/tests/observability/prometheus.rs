@@ -11,7 +11,7 @@ use std::time::Duration;
 use controller_kit::Running;
 use e2e_control_plane::{Prometheus, in_ci, locate_prometheus};
 use karmada_failover::story::example::Pace;
-use karmada_failover::story::scenario::objects::{deployment, duplicated};
+use karmada_failover::story::scenario::objects::{deployment, divided, duplicated};
 use kube_sandbox::rules::Settings;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ use crate::scan::root;
 /// By how much the rules are faster than those that are shipped.
 const FASTER: u32 = 180;
 /// Bounds of rules, and what they are here.
-const BOUNDS: [(&str, &str); 2] = [("> 4 * 3600", "> 3"), ("> 1800", "> 3")];
+const BOUNDS: [(&str, &str); 2] = [("> 4 * 3600", "> 3"), ("> 1800", "> 2")];
 
 /// Alerts that fire in the scene, with a label of each.
 const FIRE: [(&str, &str); 10] = [
@@ -324,6 +324,11 @@ async fn scene(prometheus: &Prometheus) {
     for name in ["db", "store", "files"] {
         north.create(deployment(name, 1));
         north.create(duplicated(name, &["member1"], 1));
+    }
+    // These can move, one after another.
+    for name in ["one", "two", "three"] {
+        north.create(deployment(name, 2));
+        north.create(divided(name, &[("member1", 1), ("member2", 1)]));
     }
     north.create(taint_policy("old", "good"));
     tokio::time::sleep(Duration::from_millis(1_100)).await;
