@@ -103,6 +103,17 @@ impl Fleet {
         found.ok_or_else(|| anyhow!("there is no process {component}"))
     }
 
+    /// Lines of the components' logs with these words, each with the component's name.
+    pub fn logged(&self, words: &str) -> anyhow::Result<Vec<String>> {
+        let mut found = Vec::new();
+        for process in &self.processes {
+            let log = std::fs::read_to_string(process.log())?;
+            let lines = log.lines().filter(|line| line.contains(words));
+            found.extend(lines.map(|line| format!("{}: {line}", process.name())));
+        }
+        Ok(found)
+    }
+
     /// The components end in order; the control plane stays.
     pub async fn stop_components(&mut self) -> anyhow::Result<()> {
         stop_components(std::mem::take(&mut self.processes)).await

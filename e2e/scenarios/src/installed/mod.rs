@@ -59,6 +59,9 @@ pub async fn tell() -> anyhow::Result<bool> {
     let mut fleet = Fleet::of(control_plane, members, processes).calling_the_queue(queue);
     let telling = Telling::begin(&fleet, pace).await?;
     let came_out_right = telling.play(&mut fleet).await?;
+    // As an API server says no.
+    let refused = fleet.logged("is forbidden: User")?;
+    ensure!(refused.is_empty(), "a right is missing:\n{}", refused.join("\n"));
 
     say("the release is upgraded, rolled back, and taken away");
     life_of_the_release(&on_host, &on_host_cluster).await?;
