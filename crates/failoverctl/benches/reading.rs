@@ -43,7 +43,8 @@ fn control_plane(clock: &Clock) -> Sandbox {
             .unwrap();
     }
     BigFleet::WHOLE.store(&plane);
-    let taints = json!([{"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]);
+    let taints =
+        json!([{"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]);
     for number in 0..BigFleet::WHOLE.clusters {
         plane.put(BigFleet::WHOLE.cluster(number, &taints)).unwrap();
     }
@@ -92,7 +93,9 @@ async fn measure() -> Value {
     let client = QueueClient::by_lease(plane.observer(), "karmada-system", "bench");
     let within = Duration::from_secs(60);
     client
-        .inspect(within, async |mut service| service.get_status(v1::GetStatusRequest {}).await)
+        .inspect(within, async |mut service| {
+            service.get_status(v1::GetStatusRequest {}).await
+        })
         .await
         .unwrap();
     publish(&client, &entries(&plane), 0).await;
@@ -101,7 +104,10 @@ async fn measure() -> Value {
     std::fs::write(file.path(), served.kubeconfig()).unwrap();
     let status = median(file.path(), &["status"]).await;
     let mut explain: f64 = 0.0;
-    for binding in ["team-000/workload-000000-deployment", "team-042/workload-000042-deployment"] {
+    for binding in [
+        "team-000/workload-000000-deployment",
+        "team-042/workload-000042-deployment",
+    ] {
         explain = explain.max(median(file.path(), &["explain", "binding", binding]).await);
     }
     let cluster = median(file.path(), &["explain", "cluster", "member-001"]).await;

@@ -281,9 +281,7 @@ async fn new_token(
         ));
     };
     if let Some(until) = until {
-        around
-            .console
-            .note(&format!("the token is good until {}\n", until.0));
+        around.console.note(&format!("the token is good until {}\n", until.0));
     }
     Ok(Token {
         text: token,

@@ -5,13 +5,18 @@
 
 use std::sync::Arc;
 
+use controller_kit::connect;
+use eviction_queue_api::ConnectionFlags;
 use eviction_queue_api::memory::{MemoryListener, MemoryNetwork};
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::Api;
+use secrecy::ExposeSecret;
+use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::task::JoinSet;
 
+use crate::cli::Target;
 use crate::controllers::{ControllerView, Running};
 use crate::failure::{ExitStatus, Failure};
 use crate::host::Host;
@@ -20,6 +25,72 @@ use crate::host::Host;
 const PORT: u16 = 9443;
 /// The name under which the queue is reached through a forward: certificates of the charts have it.
 const NAME: &str = "eviction-queue";
+
+/// The Secret with the queue's certificate on its cluster; its authority stands beside it.
+const CERTIFICATE: &str = "eviction-queue-server-tls";
+
+/// How the queue is called, and the files that hold it for as long as this lives.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// As flags say it.
+    pub flags: ConnectionFlags,
+    files: Option<Arc<TempDir>>,
+}
+
+/// How the queue is called through a forward: as the flags say, and, where they name no authority, by the one that
+/// stands beside the queue's certificate on its cluster, with the token of the kubeconfig. Who may not read that Secret, or has
+/// no token, calls as the flags say. The token goes nowhere without TLS.
+///
+/// # Errors
+/// The files cannot be written.
+pub async fn credentials(host: &Host, target: &Target) -> Result<Credentials, Failure> {
+    let as_given = Credentials {
+        flags: target.queue.clone(),
+        files: None,
+    };
+    if target.queue.queue_ca_file.is_some() {
+        return Ok(as_given);
+    }
+    let api = Api::<Secret>::namespaced(host.client(), host.namespace());
+    let secret = api.get_opt(CERTIFICATE).await.ok().flatten();
+    let Some(authority) = secret.and_then(|secret| secret.data?.remove("ca.crt")) else {
+        return Ok(as_given);
+    };
+    let config = connect::find_config(target.kubeconfig.as_deref(), target.context.as_deref())
+        .await
+        .ok();
+    let user = config.map(|config| config.auth_info).unwrap_or_default();
+    let with_files = || {
+        let files = tempfile::tempdir()?;
+        let mut flags = target.queue.clone();
+        let file = files.path().join("ca.crt");
+        std::fs::write(&file, &authority.0)?;
+        flags.queue_ca_file = Some(file);
+        let shows_something = flags.queue_token_file.is_some() || flags.queue_client_cert_file.is_some();
+        match (&user.token_file, &user.token) {
+            _ if shows_something => {}
+            (Some(file), _) => flags.queue_token_file = Some(file.into()),
+            (None, Some(token)) => {
+                let file = files.path().join("token");
+                std::fs::write(&file, token.expose_secret())?;
+                flags.queue_token_file = Some(file);
+            }
+            (None, None) => {}
+        }
+        Ok(Credentials {
+            flags,
+            files: Some(Arc::new(files)),
+        })
+    };
+    with_files().map_err(|error: std::io::Error| {
+        Failure::new(
+            ExitStatus::Problem,
+            "cannot keep the queue's authority for the time of the call",
+            error.to_string(),
+            "make $TMPDIR writable, or give --queue-ca-file",
+        )
+    })
+}
 
 /// A way to the leader's pod. It is there for as long as this lives.
 #[derive(Clone)]
@@ -31,6 +102,7 @@ pub struct Forward {
     /// NAMESPACE/NAME of the pod.
     pub pod: String,
     _serving: Arc<JoinSet<()>>,
+    _files: Option<Arc<TempDir>>,
 }
 
 impl std::fmt::Debug for Forward {
@@ -111,7 +183,15 @@ impl Forward {
             address,
             pod: shown,
             _serving: Arc::new(serving),
+            _files: None,
         })
+    }
+
+    /// The same, with the files by which the queue is called.
+    #[must_use]
+    pub fn with(self, credentials: &Credentials) -> Self {
+        let files = credentials.files.clone();
+        Self { _files: files, ..self }
     }
 }
 

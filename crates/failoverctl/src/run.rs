@@ -74,12 +74,13 @@ impl Surroundings {
     }
 
     /// The queue at the end of a port-forward.
-    fn queue_by(&self, forward: Forward, target: &Target) -> Queue {
+    async fn queue_by(&self, host: &Host, forward: Forward, target: &Target) -> Result<Queue, Failure> {
+        let credentials = port_forward::credentials(host, target).await?;
         let client = QueueClient::at(&forward.address)
-            .secured(target.queue.security(&self.clock))
+            .secured(credentials.flags.security(&self.clock))
             .through(forward.network.clone());
         let shown = format!("{} (pod {})", forward.address, forward.pod);
-        Queue::through(client, &shown, target.request_timeout()).kept_by(forward)
+        Ok(Queue::through(client, &shown, target.request_timeout()).kept_by(forward.with(&credentials)))
     }
 
     fn queue(&self, address: &str, target: &Target) -> Queue {
@@ -383,7 +384,9 @@ async fn find_queue(cli: &Cli, leases: &[Lease], around: &Surroundings) -> Resul
         && let Some(host) = around.host(target).await?
     {
         let (pod, port) = port_forward::leader(&controllers, &target.system_namespace)?;
-        return Ok(around.queue_by(Forward::to(&host, &pod, port).await?, target));
+        return around
+            .queue_by(&host, Forward::to(&host, &pod, port).await?, target)
+            .await;
     }
     let address = queue::address(target.queue_address.as_deref(), &controllers, &target.system_namespace)?;
     Ok(around.queue(&address, target))

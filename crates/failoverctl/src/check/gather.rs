@@ -264,11 +264,17 @@ async fn unreadable(control_plane: &ControlPlane) -> Seen<Vec<String>> {
         found.extend(complaint.map(|complaint| format!("{object}: {complaint}")));
     };
     for cluster in control_plane.clusters().await.map_err(|failure| failure.one_line())? {
-        add(format!("Cluster {}", cluster.cluster_name()), second_home::cluster::complaint(&cluster));
+        add(
+            format!("Cluster {}", cluster.cluster_name()),
+            second_home::cluster::complaint(&cluster),
+        );
     }
     for policy in policies(control_plane).await? {
         let name = policy.metadata.name.clone().unwrap_or_default();
-        add(format!("ClusterTaintPolicy {name}"), second_home::taint_policy::complaint(&policy));
+        add(
+            format!("ClusterTaintPolicy {name}"),
+            second_home::taint_policy::complaint(&policy),
+        );
     }
     for kind in [PolicyKind::Namespaced, PolicyKind::Cluster] {
         let api = Api::<Policy>::all_with(control_plane.client(), &kind);

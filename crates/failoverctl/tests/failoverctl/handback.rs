@@ -44,7 +44,10 @@ fn attached(written: i64, owner_leaves: bool) -> (Value, Value) {
         },
     });
     let version = "work.karmada.io/v1alpha2";
-    (typed(version, "ResourceBinding", owner), typed(version, "ResourceBinding", attached))
+    (
+        typed(version, "ResourceBinding", owner),
+        typed(version, "ResourceBinding", attached),
+    )
 }
 
 /// A control plane on which ours ran and has stopped; the queue's Lease stands there still.
@@ -69,9 +72,19 @@ fn world(written: i64, owner_leaves: bool) -> World {
     );
     world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", away));
     let (owner, attached) = attached(written, owner_leaves);
-    world.put(annotated(owner, &[("failover.karmada.io/health-clock", "{}"), ("failover.karmada.io/stay", "[]")]));
+    world.put(annotated(
+        owner,
+        &[
+            ("failover.karmada.io/health-clock", "{}"),
+            ("failover.karmada.io/stay", "[]"),
+        ],
+    ));
     world.put(attached);
-    world.put(typed("coordination.k8s.io/v1", "Lease", json!(lease("eviction-queue", -600, ""))));
+    world.put(typed(
+        "coordination.k8s.io/v1",
+        "Lease",
+        json!(lease("eviction-queue", -600, "")),
+    ));
     world
 }
 
@@ -83,7 +96,9 @@ fn left(world: &World) -> Vec<String> {
         ("policy.karmada.io/v1alpha1", "ClusterTaintPolicy"),
         ("coordination.k8s.io/v1", "Lease"),
     ];
-    let all = kinds.iter().flat_map(|(version, kind)| world.sandbox.list(version, kind));
+    let all = kinds
+        .iter()
+        .flat_map(|(version, kind)| world.sandbox.list(version, kind));
     let of_ours = |object: &Value| {
         let text = object.to_string();
         text.contains(OURS) || text.contains("DependencyMirror")
@@ -105,24 +120,44 @@ async fn nothing_of_ours_is_left() {
         let told = world.ask(&["handback", "--yes", "-o", "json"]).await;
         assert_eq!(told.status, ExitStatus::Fine, "{}", told.text);
         assert_snapshot!("handback_json", told.text);
-        assert!(world.console.notes().contains("This takes what is ours off "), "{}", world.console.notes());
-        assert_eq!(left(&world), ["nginx-deployment"], "a person's word stays until it is to go");
+        assert!(
+            world.console.notes().contains("This takes what is ours off "),
+            "{}",
+            world.console.notes()
+        );
+        assert_eq!(
+            left(&world),
+            ["nginx-deployment"],
+            "a person's word stays until it is to go"
+        );
 
         let told = world.ask(&["handback", "--yes", "--settings"]).await;
-        assert!(told.text.contains("Undo:  kubectl annotate resourcebindings.work.karmada.io nginx-deployment -n default"), "{}", told.text);
+        assert!(
+            told.text
+                .contains("Undo:  kubectl annotate resourcebindings.work.karmada.io nginx-deployment -n default"),
+            "{}",
+            told.text
+        );
         assert_eq!(left(&world), Vec::<String>::new());
         let stored: Value = world.get("cluster.karmada.io/v1alpha1", "Cluster", None, "member1");
-        let taints: Vec<&str> =
-            stored["spec"]["taints"].as_array().unwrap().iter().map(|taint| taint["effect"].as_str().unwrap()).collect();
+        let taints: Vec<&str> = stored["spec"]["taints"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|taint| taint["effect"].as_str().unwrap())
+            .collect();
         assert_eq!(taints, ["NoSchedule"], "stock's taint stays");
-        assert_eq!(stored["metadata"]["annotations"], json!({"example.com/owner": "network"}));
+        assert_eq!(
+            stored["metadata"]["annotations"],
+            json!({"example.com/owner": "network"})
+        );
         let told = world.ask(&["handback", "--yes"]).await;
         assert!(told.text.starts_with("There is nothing of ours."), "{}", told.text);
     })
     .await;
 }
 
-/// C33 and the like: what a workload needs stays on the cluster that it leaves for as long as its old copy.
+/// What a workload needs stays on the cluster that it leaves for as long as its old copy.
 #[tokio::test(start_paused = true)]
 async fn it_refuses_while_mirrors_are_in_use() {
     in_time(async {
@@ -132,11 +167,18 @@ async fn it_refuses_while_mirrors_are_in_use() {
         assert_snapshot!("handback_mirrors_in_use", failure.to_string());
         let told = world.ask(&["handback", "--dry-run"]).await;
         assert_eq!(told.status, ExitStatus::Problem);
-        assert!(told.text.contains("Not now: the mirror task of default/conf-configmap"), "{}", told.text);
+        assert!(
+            told.text.contains("Not now: the mirror task of default/conf-configmap"),
+            "{}",
+            told.text
+        );
         // One that was just written: its owner may be about to leave.
         let fresh = self::world(-10, false);
         let failure = fresh.try_ask(&["handback", "--yes"]).await.unwrap_err();
-        assert!(failure.to_string().contains("an owner may be about to leave member1"), "{failure}");
+        assert!(
+            failure.to_string().contains("an owner may be about to leave member1"),
+            "{failure}"
+        );
     })
     .await;
 }

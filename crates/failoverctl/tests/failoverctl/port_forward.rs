@@ -43,13 +43,20 @@ async fn host(queue: SocketAddr, tasks: &mut JoinSet<()>) -> Host {
 async fn serve(mut stream: TcpStream, queue: SocketAddr) {
     let mut head = [0; 512];
     let length = stream.peek(&mut head).await.unwrap();
-    let line = String::from_utf8_lossy(&head[..length]).lines().next().unwrap_or_default().to_owned();
+    let line = String::from_utf8_lossy(&head[..length])
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     if line.contains(&format!("{POD}/portforward")) {
         forward(stream, queue).await;
         return;
     }
     let (code, body) = if line.contains(&format!("{POD} ")) {
-        ("200 OK", json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "queue-0", "namespace": "failover"}}))
+        (
+            "200 OK",
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "queue-0", "namespace": "failover"}}),
+        )
     } else {
         let status = json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "no such pod"});
         ("404 Not Found", status)
@@ -84,7 +91,9 @@ async fn forward(stream: TcpStream, queue: SocketAddr) {
     for channel in [0, 1] {
         socket.send(Message::binary(vec![channel, low, high])).await.unwrap();
     }
-    let Ok(mut there) = TcpStream::connect(queue).await else { return };
+    let Ok(mut there) = TcpStream::connect(queue).await else {
+        return;
+    };
     let mut buffer = vec![0; 16 * 1024];
     loop {
         tokio::select! {
@@ -152,5 +161,10 @@ async fn a_pod_that_does_not_listen() {
     let host = host(nobody, &mut tasks).await;
     let failure = list(&host, "queue-0_7f3c").await.unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Unreachable);
-    assert!(failure.to_string().contains("eviction-queue:9443 (pod failover/queue-0)"), "{failure}");
+    assert!(
+        failure
+            .to_string()
+            .contains("eviction-queue:9443 (pod failover/queue-0)"),
+        "{failure}"
+    );
 }

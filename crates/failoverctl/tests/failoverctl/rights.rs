@@ -90,7 +90,9 @@ fn compare(all: &BTreeSet<Asked>, roles: &[&str], needed: &str) {
     let rights = rights(roles);
     let mut used = BTreeSet::new();
     for asked in all {
-        let allowing: Vec<usize> = (0..rights.len()).filter(|index| allows(&rights[*index], asked)).collect();
+        let allowing: Vec<usize> = (0..rights.len())
+            .filter(|index| allows(&rights[*index], asked))
+            .collect();
         assert!(
             !allowing.is_empty() || is_everybodys(asked) || is_trial(asked),
             "{roles:?}: it asked for {asked:?}"
@@ -98,9 +100,17 @@ fn compare(all: &BTreeSet<Asked>, roles: &[&str], needed: &str) {
         used.extend(allowing);
     }
     for (index, right) in rights.iter().enumerate() {
-        let is_of_queue = right.1.resources.iter().flatten().any(|resource| resource == "evictionqueues");
+        let is_of_queue = right
+            .1
+            .resources
+            .iter()
+            .flatten()
+            .any(|resource| resource == "evictionqueues");
         let is_needed = right.2.trim_start_matches("karmada-failover:") == needed && !is_of_queue;
-        assert!(!is_needed || used.contains(&index), "nobody needs this right: {right:?}");
+        assert!(
+            !is_needed || used.contains(&index),
+            "nobody needs this right: {right:?}"
+        );
     }
 }
 
@@ -156,7 +166,16 @@ async fn each_command_asks_for_what_its_role_allows() {
             &["drain", "member3", "--yes", "--detach", "--reason", "works"],
             &["undrain", "member3", "--yes"],
             &["pause", "--cluster", "member1", "--reason", "r", "--name", "p", "--yes"],
-            &["pause", "--namespace", "default", "--reason", "r", "--name", "p", "--yes"],
+            &[
+                "pause",
+                "--namespace",
+                "default",
+                "--reason",
+                "r",
+                "--name",
+                "p",
+                "--yes",
+            ],
             &["resume", "p", "--yes"],
             &["queue", "drop", "default/nginx-deployment", "--reason", "r", "--yes"],
             &["queue", "undrop", "default/nginx-deployment", "--yes"],
@@ -220,8 +239,16 @@ fn the_role_for_kubeconfigs_names_every_component() {
         let names: BTreeSet<String> = rule.resource_names.unwrap().into_iter().collect();
         let is_secret = rule.resources.unwrap() == ["secrets"];
         let wanted = failoverctl::kubeconfig::COMPONENTS;
-        let wanted: BTreeSet<String> =
-            wanted.iter().map(|name| if is_secret { format!("{name}-token") } else { (*name).to_owned() }).collect();
+        let wanted: BTreeSet<String> = wanted
+            .iter()
+            .map(|name| {
+                if is_secret {
+                    format!("{name}-token")
+                } else {
+                    (*name).to_owned()
+                }
+            })
+            .collect();
         assert_eq!(names, wanted);
     }
 }

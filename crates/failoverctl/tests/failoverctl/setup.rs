@@ -53,7 +53,9 @@ fn filled() -> Vec<(String, Value)> {
 #[tokio::test(start_paused = true)]
 async fn a_component_gets_its_own_token() {
     assert_snapshot!("kubeconfig", on(filled(), &["taint-manager"]).await.unwrap());
-    let elsewhere = on(filled(), &["taint-manager", "--server", "https://10.0.0.1:6443"]).await.unwrap();
+    let elsewhere = on(filled(), &["taint-manager", "--server", "https://10.0.0.1:6443"])
+        .await
+        .unwrap();
     assert!(elsewhere.contains("server: https://10.0.0.1:6443"), "{elsewhere}");
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("kubeconfig");
@@ -78,12 +80,22 @@ async fn a_token_that_ends() {
         "status": {"token": "short-lived", "expirationTimestamp": "2026-01-31T13:00:00Z"},
     });
     let path = format!("{NAMESPACE}/serviceaccounts/webhook/token");
-    let text = on(vec![(path, answer)], &["webhook", "--expires-in", "1h"]).await.unwrap();
+    let text = on(vec![(path, answer)], &["webhook", "--expires-in", "1h"])
+        .await
+        .unwrap();
     assert!(text.contains("token: short-lived"), "{text}");
-    assert!(text.contains("certificate-authority-data: dGhlIGt1YmVjb25maWcncw=="), "{text}");
+    assert!(
+        text.contains("certificate-authority-data: dGhlIGt1YmVjb25maWcncw=="),
+        "{text}"
+    );
     let failure = on(vec![], &["webhook", "--expires-in", "1h"]).await.unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Problem);
-    assert!(failure.to_string().contains("there is no ServiceAccount webhook in namespace karmada-system"), "{failure}");
+    assert!(
+        failure
+            .to_string()
+            .contains("there is no ServiceAccount webhook in namespace karmada-system"),
+        "{failure}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +114,9 @@ async fn no_token_and_what_to_do() {
     let failure = on(vec![(path, refused)], &["taint-manager"]).await.unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Unreachable);
     assert_snapshot!("kubeconfig_no_rights", failure.to_string());
-    let wrong = Cli::try_parse_from(["failoverctl", "kubeconfig", "taint-manger"]).unwrap_err().to_string();
+    let wrong = Cli::try_parse_from(["failoverctl", "kubeconfig", "taint-manger"])
+        .unwrap_err()
+        .to_string();
     assert!(wrong.contains("taint-manager"), "{wrong}");
 }
 
@@ -122,14 +136,26 @@ async fn it_leads_to_the_same_server() {
     std::fs::write(&admin, served.kubeconfig()).unwrap();
     let own: PathBuf = directory.path().join("own");
     let words = |file: &PathBuf, more: &[&str]| {
-        let words = ["failoverctl", "--kubeconfig", file.to_str().unwrap()].iter().chain(more).map(ToString::to_string);
+        let words = ["failoverctl", "--kubeconfig", file.to_str().unwrap()]
+            .iter()
+            .chain(more)
+            .map(ToString::to_string);
         Cli::try_parse_from(words).unwrap()
     };
     for component in COMPONENTS {
-        let text = failoverctl::run(&words(&admin, &["kubeconfig", component]), &world.around).await.unwrap().text;
+        let text = failoverctl::run(&words(&admin, &["kubeconfig", component]), &world.around)
+            .await
+            .unwrap()
+            .text;
         std::fs::write(&own, text).unwrap();
-        let told = failoverctl::run(&words(&own, &["pause", "list"]), &world.around).await.unwrap();
-        assert!(told.text.contains("no FailoverPause") || told.status == ExitStatus::Fine, "{}", told.text);
+        let told = failoverctl::run(&words(&own, &["pause", "list"]), &world.around)
+            .await
+            .unwrap();
+        assert!(
+            told.text.contains("no FailoverPause") || told.status == ExitStatus::Fine,
+            "{}",
+            told.text
+        );
     }
 }
 
@@ -155,10 +181,23 @@ fn every_shell_gets_its_completion() {
 #[test]
 fn every_command_has_its_page() {
     let directory = tempfile::tempdir().unwrap();
-    let told = program().arg("man-pages").arg(directory.path().join("man1")).output().unwrap();
+    let told = program()
+        .arg("man-pages")
+        .arg(directory.path().join("man1"))
+        .output()
+        .unwrap();
     assert!(told.status.success(), "{told:?}");
-    let pages: Vec<String> = String::from_utf8(told.stdout).unwrap().lines().map(str::to_owned).collect();
-    for page in ["failoverctl.1", "failoverctl-queue-drop.1", "failoverctl-explain-binding.1", "failoverctl-handback.1"] {
+    let pages: Vec<String> = String::from_utf8(told.stdout)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    for page in [
+        "failoverctl.1",
+        "failoverctl-queue-drop.1",
+        "failoverctl-explain-binding.1",
+        "failoverctl-handback.1",
+    ] {
         assert!(pages.contains(&page.to_owned()), "{page} of {pages:?}");
     }
     for page in &pages {
@@ -167,14 +206,21 @@ fn every_command_has_its_page() {
     }
     let failed = program().args(["man-pages", "/dev/null/x"]).output().unwrap();
     assert_eq!(failed.status.code(), Some(1));
-    assert!(String::from_utf8(failed.stderr).unwrap().contains("cannot write man pages to /dev/null/x"));
+    assert!(
+        String::from_utf8(failed.stderr)
+            .unwrap()
+            .contains("cannot write man pages to /dev/null/x")
+    );
 }
 
 /// Each command that people can find says what it is for, and the page about the program names it.
 #[test]
 fn every_command_is_documented() {
     let page = include_str!("../../../../docs/failoverctl.md");
-    for command in Cli::command().get_subcommands().filter(|command| command.get_name() != "help") {
+    for command in Cli::command()
+        .get_subcommands()
+        .filter(|command| command.get_name() != "help")
+    {
         assert!(command.get_about().is_some(), "{}", command.get_name());
         let named = format!("failoverctl {}", command.get_name());
         assert!(page.contains(&named), "docs/failoverctl.md does not name {named}");
@@ -188,7 +234,11 @@ fn as_a_plugin_of_kubectl_it_names_itself_so() {
     let plugin = directory.path().join("kubectl-failover");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_failoverctl"), &plugin).unwrap();
     let run = |words: &[&str]| {
-        let output = assert_cmd::Command::new(&plugin).args(words).env_remove("KUBECONFIG").output().unwrap();
+        let output = assert_cmd::Command::new(&plugin)
+            .args(words)
+            .env_remove("KUBECONFIG")
+            .output()
+            .unwrap();
         let text = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(text).unwrap())
     };
@@ -212,7 +262,11 @@ fn as_a_plugin_of_kubectl_it_names_itself_so() {
 #[test]
 fn where_it_is_read_does_not_matter() {
     let wrong = |columns: &str| {
-        let output = program().args(["--from", "/nowhere", "status"]).env("COLUMNS", columns).output().unwrap();
+        let output = program()
+            .args(["--from", "/nowhere", "status"])
+            .env("COLUMNS", columns)
+            .output()
+            .unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     assert_eq!(wrong("40"), wrong("200"));
