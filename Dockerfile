@@ -28,7 +28,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
         --package webhook \
     && OUT="${OUT:-/out}" \
     && mkdir -p "$OUT" \
-    && cargo run --locked --package xtask -- sbom --output "$OUT/sbom.cdx.json" \
+    && cargo run --release --locked --package xtask -- sbom --output "$OUT/sbom.cdx.json" \
+    && cargo run --release --locked --package xtask -- third-party --output "$OUT/THIRD-PARTY.txt" \
     && for program in karmada-failover \
         failoverctl \
         agent \
@@ -41,13 +42,18 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
         scheduler \
         propagation-controllers \
         webhook; \
-    do cp "${CARGO_TARGET_DIR:-target}/release/$program" "$OUT/"; done
+    do cp "${CARGO_TARGET_DIR:-target}/release/$program" "$OUT/" || exit 1; done
 
 # glibc and nothing else: no shell, no package manager, a user without rights.
 FROM gcr.io/distroless/cc-debian12:nonroot AS runtime
 # What the programs are made of, and under which licences.
 COPY LICENSE /usr/share/doc/karmada-failover/LICENSE
 COPY --from=build /out/sbom.cdx.json /usr/share/doc/karmada-failover/sbom.cdx.json
+COPY --from=build /out/THIRD-PARTY.txt /usr/share/doc/karmada-failover/THIRD-PARTY.txt
+ARG KARMADA_FAILOVER_VERSION=""
+LABEL org.opencontainers.image.title="karmada-failover" \
+    org.opencontainers.image.version="${KARMADA_FAILOVER_VERSION}" \
+    org.opencontainers.image.licenses="Apache-2.0"
 USER 65532:65532
 
 FROM runtime AS failoverctl

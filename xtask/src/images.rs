@@ -19,7 +19,8 @@ use crate::workspace::Workspace;
 const BUILD_WITHIN: Duration = Duration::from_mins(90);
 /// The most that a stripped program may have.
 const MOST_MIB: f64 = 25.0;
-const SBOM: &str = "sbom.cdx.json";
+/// What is shipped with the programs: what they are made of, and the licences of that.
+const PAPERS: [&str; 2] = ["sbom.cdx.json", "THIRD-PARTY.txt"];
 
 /// Carries out the build step and looks at what it made, as a stage of the test run.
 pub fn stage(workspace: &Workspace) -> Outcome {
@@ -45,7 +46,9 @@ pub fn run(workspace: &Workspace) -> Result<()> {
             too_large.push(format!("{program} has {mib:.1} MiB"));
         }
     }
-    ensure!(made.join(SBOM).is_file(), "the build step wrote no {SBOM}");
+    for paper in PAPERS {
+        ensure!(made.join(paper).is_file(), "the build step wrote no {paper}");
+    }
     ensure!(
         too_large.is_empty(),
         "more than {MOST_MIB} MiB: {}",
@@ -56,12 +59,18 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 
 /// The programs that the Dockerfile builds.
 pub fn programs(workspace: &Workspace) -> Result<Vec<String>> {
-    let dockerfile = workspace.shell().read_file("Dockerfile")?;
-    let mut words = dockerfile.split_ascii_whitespace();
+    let step = build_step(&workspace.shell().read_file("Dockerfile")?)?;
+    // What comes after it builds no program of an image.
+    let mut words = step.split("&&").next().unwrap_or_default().split_ascii_whitespace();
     let mut programs = Vec::new();
     while let Some(word) = words.next() {
         if word == "--package" {
-            programs.push(words.next().context("the Dockerfile ends in --package")?.to_owned());
+            programs.push(
+                words
+                    .next()
+                    .context("the Dockerfile's build ends in --package")?
+                    .to_owned(),
+            );
         }
     }
     ensure!(!programs.is_empty(), "the Dockerfile builds no package");
@@ -117,7 +126,7 @@ mod tests {
         for program in &built {
             // By --package, and in the list of what is copied.
             let named = step.split(' ').filter(|word| word.trim_end_matches(';') == program);
-            assert_eq!(named.count(), 2, "{program}");
+            assert_eq!(named.count(), 2, "{program} in {step}");
             for line in [
                 format!("COPY --from=build /out/{program} /usr/local/bin/{program}"),
                 format!("ENTRYPOINT [\"/usr/local/bin/{program}\"]"),
@@ -149,6 +158,10 @@ mod tests {
         let step = build_step(&dockerfile()).unwrap();
         assert!(step.starts_with("cargo build --release --locked"), "{step}");
         assert!(!step.contains("--mount"), "{step}");
-        assert!(step.contains(SBOM), "{step}");
+        for paper in PAPERS {
+            assert!(step.contains(&format!("$OUT/{paper}")), "{step}");
+            let shipped = format!("COPY --from=build /out/{paper} /usr/share/doc/karmada-failover/{paper}");
+            assert!(dockerfile().contains(&shipped), "{shipped}");
+        }
     }
 }

@@ -14,6 +14,7 @@ mod run;
 mod sbom;
 mod stage;
 mod suite;
+mod third_party;
 mod totals;
 mod workspace;
 
@@ -77,6 +78,12 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Prints the licences, in full, of all that is compiled into the programs.
+    ThirdParty {
+        /// Writes them there instead.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Runs a scenario with our programs on a real control plane with real members.
     E2e {
         /// The scenario, for example worked-example.
@@ -124,6 +131,9 @@ fn perform(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Images => images::run(&workspace)?,
         Task::Sbom { output } => sbom::run(&workspace, output.as_deref(), &images::programs(&workspace)?)?,
+        Task::ThirdParty { output } => {
+            third_party::run(&workspace, output.as_deref(), &images::programs(&workspace)?)?;
+        }
         Task::ControlPlane => println!("{}", control_plane::build()?.folder().display()),
         Task::Bench { only, json } => {
             let output = if json { bench::Output::Json } else { bench::Output::Text };

@@ -13,12 +13,13 @@ use xshell::cmd;
 
 use crate::workspace::Workspace;
 
-/// What the images are built for.
-const PLATFORM: &str = "x86_64-unknown-linux-gnu";
-
 /// Writes the document, or prints it.
 pub fn run(workspace: &Workspace, output: Option<&Path>, programs: &[String]) -> Result<()> {
-    let text = format!("{:#}\n", document(workspace, programs)?);
+    write(output, &format!("{:#}\n", document(workspace, programs)?))
+}
+
+/// Writes a paper to a file, or prints it.
+pub fn write(output: Option<&Path>, text: &str) -> Result<()> {
     match output {
         Some(path) => fs::write(path, text).with_context(|| format!("cannot write {}", path.display())),
         None => {
@@ -29,20 +30,26 @@ pub fn run(workspace: &Workspace, output: Option<&Path>, programs: &[String]) ->
 }
 
 fn document(workspace: &Workspace, programs: &[String]) -> Result<Value> {
-    let shell = workspace.shell();
-    let metadata = cmd!(
-        shell,
-        "cargo metadata --locked --format-version 1 --filter-platform {PLATFORM}"
-    )
-    .quiet()
-    .read()?;
-    let metadata = serde_json::from_str(&metadata).context("cargo metadata printed no JSON")?;
-    let lock = shell.read_file("Cargo.lock")?;
+    let metadata = metadata(workspace)?;
+    let lock = workspace.shell().read_file("Cargo.lock")?;
     components(&metadata, &checksums(&lock), programs)
 }
 
-/// The document for these programs, out of what cargo says.
-fn components(metadata: &Value, checksums: &BTreeMap<(String, String), String>, programs: &[String]) -> Result<Value> {
+/// What cargo says of this workspace as it is built on this machine.
+pub fn metadata(workspace: &Workspace) -> Result<Value> {
+    let shell = workspace.shell();
+    let version = cmd!(shell, "rustc -vV").quiet().read()?;
+    let platform = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let platform = platform.context("rustc -vV says no host")?;
+    let metadata = cmd!(
+        shell,
+        "cargo metadata --locked --format-version 1 --filter-platform {platform}"
+    );
+    serde_json::from_str(&metadata.quiet().read()?).context("cargo metadata printed no JSON")
+}
+
+/// The packages that are compiled into these programs, themselves included, in the order of names.
+pub fn compiled<'a>(metadata: &'a Value, programs: &[String]) -> Result<Vec<&'a Value>> {
     let packages: BTreeMap<&str, &Value> = list(&metadata["packages"])
         .map(|package| (text(package, "id"), package))
         .collect();
@@ -59,24 +66,34 @@ fn components(metadata: &Value, checksums: &BTreeMap<(String, String), String>, 
             .with_context(|| format!("the workspace has no package {program}"))?;
         waiting.push(text(package, "id"));
     }
-    let mut compiled = BTreeSet::new();
+    let mut found = BTreeSet::new();
     while let Some(id) = waiting.pop() {
-        if !compiled.insert(id) {
+        if !found.insert(id) {
             continue;
         }
         let node = nodes.get(id).with_context(|| format!("cargo resolved no {id}"))?;
-        waiting.extend(
-            list(&node["deps"])
-                .filter(|dep| is_compiled_in(dep))
-                .map(|dep| text(dep, "pkg")),
-        );
+        let dependencies = list(&node["deps"]).filter(|dep| is_compiled_in(dep));
+        waiting.extend(dependencies.map(|dep| text(dep, "pkg")));
     }
-    let mut components = Vec::new();
-    for id in compiled {
-        let package = packages.get(id).with_context(|| format!("cargo knows no {id}"))?;
-        components.push(component(package, checksums)?);
-    }
-    components.sort_by_key(|component| text(component, "bom-ref").to_owned());
+    let found = found.into_iter();
+    let mut found: Vec<&Value> = found
+        .map(|id| {
+            packages
+                .get(id)
+                .copied()
+                .with_context(|| format!("cargo knows no {id}"))
+        })
+        .collect::<Result<_>>()?;
+    found.sort_by_key(|package| (text(package, "name"), text(package, "version")));
+    Ok(found)
+}
+
+/// The document for these programs, out of what cargo says.
+fn components(metadata: &Value, checksums: &BTreeMap<(String, String), String>, programs: &[String]) -> Result<Value> {
+    let packages = compiled(metadata, programs)?.into_iter();
+    let components: Vec<Value> = packages
+        .map(|package| component(package, checksums))
+        .collect::<Result<_>>()?;
     Ok(json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -130,11 +147,11 @@ fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
         .collect()
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
+pub fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+pub fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
