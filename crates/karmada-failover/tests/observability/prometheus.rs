@@ -23,9 +23,9 @@ use crate::common::World;
 use crate::scan::root;
 
 /// By how much the rules are faster than those that are shipped.
-const FASTER: u32 = 180;
+const FASTER: u32 = 300;
 /// Bounds of rules, and what they are here.
-const BOUNDS: [(&str, &str); 2] = [("> 4 * 3600", "> 3"), ("> 1800", "> 2")];
+const BOUNDS: [(&str, &str); 3] = [("> 4 * 3600", "> 3"), ("> 1800", "> 2"), (">= 4", ">= 3")];
 
 /// Alerts that fire in the scene, with a label of each.
 const FIRE: [(&str, &str); 10] = [
@@ -40,9 +40,9 @@ const FIRE: [(&str, &str); 10] = [
     ("FailoverQueueUnreachable", "lease"),
     ("FailoverQueueUnreachable", "publish"),
 ];
-/// Alerts for which there is no reason in the scene.
-const SILENT: [&str; 4] = [
-    "FailoverRateExceeded",
+/// Alerts for which there is no reason in the scene. (FailoverRateExceeded is none of them: a window of seconds holds an
+/// eviction or two, of which no rate can be told.)
+const SILENT: [&str; 3] = [
     "FailoverMonitorIsolated",
     "FailoverWatchStale",
     "FailoverCertificateExpires",
@@ -313,7 +313,7 @@ async fn scene(prometheus: &Prometheus) {
     let member3 = north.fleet.member("member3").unwrap();
     let flapping = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(4)).await;
-        for _ in 0..3 {
+        for _ in 0..2 {
             member3.stop();
             tokio::time::sleep(Duration::from_millis(3_300)).await;
             member3.resume();
