@@ -111,6 +111,10 @@ impl BindingWriter {
         if let Some(known) = *self.history.lock().unwrap_or_else(PoisonError::into_inner) {
             return known;
         }
+        if as_it_was == Home::Field && !edit.read().spec.active_eviction_history.is_empty() {
+            // What stands in the field was kept there.
+            return self.found(Home::Field);
+        }
         if history.is_empty() {
             return as_it_was;
         }
