@@ -58,8 +58,12 @@ fn read(path: &Path) -> Result<String> {
 
 fn readme(chart: &str, values: &str) -> Result<String> {
     let field = |name: &str| {
-        let found = chart.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        found.map(|value| value.trim_matches('"')).with_context(|| format!("Chart.yaml has no {name}"))
+        let found = chart
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        found
+            .map(|value| value.trim_matches('"'))
+            .with_context(|| format!("Chart.yaml has no {name}"))
     };
     let (name, description) = (field("name")?, field("description")?);
     let mut text = format!(
@@ -74,8 +78,16 @@ fn readme(chart: &str, values: &str) -> Result<String> {
     }
     text.push_str("| value | default | meaning |\n|---|---|---|\n");
     for Row { path, default, meaning } in rows {
-        let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
-        text.push_str(&format!("| `{path}` | {} | {} |\n", escaped(&default), escaped(&meaning)));
+        let default = if default.is_empty() {
+            String::new()
+        } else {
+            format!("`{default}`")
+        };
+        text.push_str(&format!(
+            "| `{path}` | {} | {} |\n",
+            escaped(&default),
+            escaped(&meaning)
+        ));
     }
     Ok(text)
 }
@@ -108,7 +120,10 @@ fn rows(values: &str) -> Result<Vec<Row>> {
         }
         let indent = line.len() - trimmed.len();
         let Some((key, default)) = trimmed.split_once(':').filter(|_| !trimmed.starts_with('-')) else {
-            bail!("values.yaml:{}: want `key: value` on one line, found {trimmed:?}", number + 1);
+            bail!(
+                "values.yaml:{}: want `key: value` on one line, found {trimmed:?}",
+                number + 1
+            );
         };
         ensure!(
             indent.is_multiple_of(2) && indent / 2 <= path.len(),
@@ -162,7 +177,10 @@ mod tests {
         assert_eq!(rows(values).unwrap(), expected);
         let readme = readme("name: x\ndescription: \"What it: is\"\n", values).unwrap();
         assert!(readme.contains("# x\n\nWhat it: is."), "{readme}");
-        assert!(readme.contains("| `ports.admin` | `8080` | Metrics \\| probes. |"), "{readme}");
+        assert!(
+            readme.contains("| `ports.admin` | `8080` | Metrics \\| probes. |"),
+            "{readme}"
+        );
     }
 
     #[test]

@@ -9,9 +9,9 @@ use anyhow::Context as _;
 use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Member, eventually, free_port};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
+use karmada_failover::story::example::Pace;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
-use karmada_failover::story::example::Pace;
 use serde_json::{Value, json};
 
 /// The namespace of everything.
@@ -43,7 +43,11 @@ impl OnControlPlane {
             let chart = chart(name).display().to_string();
             let first = ["install", name, &chart];
             let policies = "policies.notReadyNoSchedule=false,policies.unreachableNoSchedule=false";
-            let settings: &[&str] = if name == "control-plane" { &["--set", policies] } else { &[] };
+            let settings: &[&str] = if name == "control-plane" {
+                &["--set", policies]
+            } else {
+                &[]
+            };
             helm.run(&[&first, &place[..], settings].concat())?;
         }
         Ok(Self(helm))
@@ -64,7 +68,9 @@ pub async fn hand_over_kubeconfigs(control_plane: &ControlPlane, host: &Client) 
         metadata: named(NAMESPACE),
         ..Namespace::default()
     };
-    Api::all(host.clone()).create(&PostParams::default(), &namespace).await?;
+    Api::all(host.clone())
+        .create(&PostParams::default(), &namespace)
+        .await?;
     let here: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
     for component in COMPONENTS {
         let name = format!("{component}-token");
@@ -131,14 +137,30 @@ impl OnHost {
     /// Installs or upgrades with these flags beside the values.
     pub fn change(&self, verb: &str, flags: &[&str]) -> anyhow::Result<()> {
         let chart = chart("karmada-failover").display().to_string();
-        let first = [verb, "karmada-failover", &chart, "--namespace", NAMESPACE, "--values", &self.values];
+        let first = [
+            verb,
+            "karmada-failover",
+            &chart,
+            "--namespace",
+            NAMESPACE,
+            "--values",
+            &self.values,
+        ];
         self.helm.run(&[&first, flags].concat())?;
         Ok(())
     }
 
     /// Goes back to the state before the last change.
     pub fn roll_back(&self) -> anyhow::Result<()> {
-        let arguments = ["rollback", "karmada-failover", "--namespace", NAMESPACE, "--wait", "--timeout", "60s"];
+        let arguments = [
+            "rollback",
+            "karmada-failover",
+            "--namespace",
+            NAMESPACE,
+            "--wait",
+            "--timeout",
+            "60s",
+        ];
         self.helm.run(&arguments)?;
         Ok(())
     }

@@ -107,14 +107,21 @@ async fn is_ready(admin: &str) -> Result<(), String> {
         Ok::<_, std::io::Error>(answer)
     };
     let answer = asked.await.map_err(|error| error.to_string())?;
-    if answer.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(answer) }
+    if answer.starts_with("HTTP/1.1 200") {
+        Ok(())
+    } else {
+        Err(answer)
+    }
 }
 
 /// People come to the queue with the token that they have for the control plane.
 async fn people_at_the_queue(control_plane: &ControlPlane, host: &Client) -> anyhow::Result<ConnectionFlags> {
     let secrets: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
     let secret = secrets.get("eviction-queue-server-tls").await?;
-    let authority = secret.data.and_then(|mut data| data.remove("ca.crt")).context("no ca.crt")?;
+    let authority = secret
+        .data
+        .and_then(|mut data| data.remove("ca.crt"))
+        .context("no ca.crt")?;
     let folder = control_plane.folder().path();
     let (ca, token) = (folder.join("queue-ca.crt"), folder.join("token-of-a-person"));
     std::fs::write(&ca, &authority.0)?;
@@ -130,25 +137,43 @@ async fn people_at_the_queue(control_plane: &ControlPlane, host: &Client) -> any
 async fn certificates(host: &Client) -> anyhow::Result<Vec<Option<k8s_openapi::ByteString>>> {
     let secrets: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
     let mut all = Vec::new();
-    for name in ["eviction-queue-server-tls", "taint-manager-queue-tls", "application-failover-controller-queue-tls"] {
+    for name in [
+        "eviction-queue-server-tls",
+        "taint-manager-queue-tls",
+        "application-failover-controller-queue-tls",
+    ] {
         all.push(secrets.get(name).await?.data.unwrap_or_default().remove("tls.crt"));
     }
     Ok(all)
 }
 
 async fn arguments(host: &Client, component: &str) -> anyhow::Result<Vec<String>> {
-    let deployment = Api::<Deployment>::namespaced(host.clone(), NAMESPACE).get(component).await?;
+    let deployment = Api::<Deployment>::namespaced(host.clone(), NAMESPACE)
+        .get(component)
+        .await?;
     let spec = deployment.spec.template.spec.context("no Pod")?;
-    Ok(spec.containers.into_iter().flat_map(|container| container.args.unwrap_or_default()).collect())
+    Ok(spec
+        .containers
+        .into_iter()
+        .flat_map(|container| container.args.unwrap_or_default())
+        .collect())
 }
 
 async fn life_of_the_release(on_host: &OnHost, host: &Client) -> anyhow::Result<()> {
     let before = certificates(host).await?;
     let is_debug = async |component: &str| -> anyhow::Result<bool> {
-        Ok(arguments(host, component).await?.contains(&"--log-level=debug".to_owned()))
+        Ok(arguments(host, component)
+            .await?
+            .contains(&"--log-level=debug".to_owned()))
     };
-    on_host.change("upgrade", &["--set", "scheduler.log.level=debug", "--wait", "--timeout", "60s"])?;
-    ensure!(is_debug("scheduler").await? && !is_debug("taint-manager").await?, "the upgrade changes the scheduler");
+    on_host.change(
+        "upgrade",
+        &["--set", "scheduler.log.level=debug", "--wait", "--timeout", "60s"],
+    )?;
+    ensure!(
+        is_debug("scheduler").await? && !is_debug("taint-manager").await?,
+        "the upgrade changes the scheduler"
+    );
     ensure!(certificates(host).await? == before, "an upgrade keeps the certificates");
     on_host.roll_back()?;
     ensure!(!is_debug("scheduler").await?, "the way back");
@@ -158,7 +183,9 @@ async fn life_of_the_release(on_host: &OnHost, host: &Client) -> anyhow::Result<
     ensure!(all_new, "a new generation makes all of them anew");
     on_host.uninstall()?;
     let ours = ListParams::default().labels("app.kubernetes.io/part-of=karmada-failover");
-    let left = Api::<Deployment>::namespaced(host.clone(), NAMESPACE).list(&ours).await?;
+    let left = Api::<Deployment>::namespaced(host.clone(), NAMESPACE)
+        .list(&ours)
+        .await?;
     ensure!(left.items.is_empty(), "{} Deployments are left", left.items.len());
     Ok(())
 }
@@ -172,7 +199,11 @@ async fn kinds_stay(client: &Client) -> anyhow::Result<()> {
         .map(|crd| crd.name_any())
         .collect();
     for crd in api_types::crds() {
-        ensure!(crds.contains(&crd.name_any()), "{} went with its release", crd.name_any());
+        ensure!(
+            crds.contains(&crd.name_any()),
+            "{} went with its release",
+            crd.name_any()
+        );
     }
     Ok(())
 }

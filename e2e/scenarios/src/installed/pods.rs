@@ -54,10 +54,18 @@ async fn as_process(host: &Client, pod: &Pod, folder: &Path) -> anyhow::Result<R
     for argument in container.args.iter().flatten() {
         arguments.push(placed(&expanded(argument, &environment)?, &mounts)?);
     }
-    let port = container.ports.iter().flatten().find(|port| port.name.as_deref() == Some("admin"));
-    let port = port.with_context(|| format!("Pod {name} has no port admin"))?.container_port;
+    let port = container
+        .ports
+        .iter()
+        .flatten()
+        .find(|port| port.name.as_deref() == Some("admin"));
+    let port = port
+        .with_context(|| format!("Pod {name} has no port admin"))?
+        .container_port;
     let launch = Launch::new(name.clone(), Programs::find()?.path(&container.name)?);
-    let launch = environment.into_iter().fold(launch.args(arguments), |launch, (name, value)| launch.env(name, value));
+    let launch = environment
+        .into_iter()
+        .fold(launch.args(arguments), |launch, (name, value)| launch.env(name, value));
     Ok(Rendered {
         component: container.name.clone(),
         launch,
@@ -79,8 +87,13 @@ async fn mount(
     let mut mounts = BTreeMap::new();
     for mount in container.volume_mounts.iter().flatten() {
         ensure!(mount.read_only == Some(true), "{} is not mounted read only", mount.name);
-        let volume = volumes.get(mount.name.as_str()).with_context(|| format!("no volume {}", mount.name))?;
-        let source = volume.secret.as_ref().with_context(|| format!("volume {} is no Secret", mount.name))?;
+        let volume = volumes
+            .get(mount.name.as_str())
+            .with_context(|| format!("no volume {}", mount.name))?;
+        let source = volume
+            .secret
+            .as_ref()
+            .with_context(|| format!("volume {} is no Secret", mount.name))?;
         let secret = source.secret_name.as_deref().unwrap_or_default();
         let secret = secrets.get(secret).await.with_context(|| format!("Secret {secret}"))?;
         let folder = root.join(mount.mount_path.trim_start_matches('/'));
@@ -100,7 +113,10 @@ fn environment(pod: &Pod, container: &Container) -> anyhow::Result<BTreeMap<Stri
         if let Some(value) = &variable.value {
             return Ok(value.clone());
         }
-        let source = variable.value_from.as_ref().and_then(|source| source.field_ref.as_ref());
+        let source = variable
+            .value_from
+            .as_ref()
+            .and_then(|source| source.field_ref.as_ref());
         match source.map(|source| source.field_path.as_str()) {
             Some("status.podIP") => Ok(POD_IP.to_owned()),
             Some("metadata.name") => Ok(pod.name_any()),
@@ -109,7 +125,9 @@ fn environment(pod: &Pod, container: &Container) -> anyhow::Result<BTreeMap<Stri
         }
     };
     let variables = container.env.iter().flatten();
-    variables.map(|variable| Ok((variable.name.clone(), value(variable)?))).collect()
+    variables
+        .map(|variable| Ok((variable.name.clone(), value(variable)?)))
+        .collect()
 }
 
 /// As a kubelet replaces `$(NAME)`.
@@ -117,7 +135,9 @@ fn expanded(text: &str, environment: &BTreeMap<String, String>) -> anyhow::Resul
     let (mut done, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("$(") {
         let (name, after) = after.split_once(')').with_context(|| format!("{text}: no end of $("))?;
-        let value = environment.get(name).with_context(|| format!("{text}: there is no variable {name}"))?;
+        let value = environment
+            .get(name)
+            .with_context(|| format!("{text}: there is no variable {name}"))?;
         done.push_str(before);
         done.push_str(value);
         rest = after;

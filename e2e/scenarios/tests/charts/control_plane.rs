@@ -32,7 +32,9 @@ fn file(folder: &str, name: &str) -> Vec<Value> {
 fn names(folder: &str) -> BTreeSet<String> {
     let files = std::fs::read_dir(chart("control-plane").join(folder)).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    names.filter_map(|name| name.strip_suffix(".yaml").map(str::to_owned)).collect()
+    names
+        .filter_map(|name| name.strip_suffix(".yaml").map(str::to_owned))
+        .collect()
 }
 
 #[test]
@@ -45,7 +47,10 @@ fn each_value_installs_the_policy_that_stands_for_it() {
     };
     let policy = |name: &str| file("policies", name).remove(0);
     assert_eq!(policies(&[]), DEFAULTS.map(policy), "the defaults");
-    let off = ["policies.notReadyNoSchedule=false", "policies.unreachableNoSchedule=false"];
+    let off = [
+        "policies.notReadyNoSchedule=false",
+        "policies.unreachableNoSchedule=false",
+    ];
     assert_eq!(policies(&off), [Value::Null; 0]);
     for (value, name) in [
         ("notReadyNoExecute", "not-ready-no-execute"),
@@ -53,7 +58,11 @@ fn each_value_installs_the_policy_that_stands_for_it() {
     ] {
         let on = format!("policies.{value}=true");
         assert_eq!(policies(&[off[0], off[1], &on]), [policy(name)]);
-        assert_eq!(policies(&["mode=beside", &on]), [policy(name)], "stock adds the NoSchedule taints itself");
+        assert_eq!(
+            policies(&["mode=beside", &on]),
+            [policy(name)],
+            "stock adds the NoSchedule taints itself"
+        );
     }
     assert_eq!(policies(&["mode=beside"]), [Value::Null; 0]);
 }
@@ -66,12 +75,21 @@ fn accounts_and_rights_are_those_of_the_mode() {
     for component in COMPONENTS.into_iter().filter(|component| *component != "agent") {
         assert!(all.contains(component), "{component} has no rights");
     }
-    for (mode, without) in [("standalone", &[][..]), ("beside", &["cluster-health-controller", "propagation-controllers"])] {
-        let wanted: BTreeSet<String> = all.iter().filter(|name| !without.contains(&name.as_str())).cloned().collect();
+    for (mode, without) in [
+        ("standalone", &[][..]),
+        ("beside", &["cluster-health-controller", "propagation-controllers"]),
+    ] {
+        let wanted: BTreeSet<String> = all
+            .iter()
+            .filter(|name| !without.contains(&name.as_str()))
+            .cloned()
+            .collect();
         let rendered = objects(&helm, "control-plane", &["--set", &format!("mode={mode}")]);
         let of = |kind: &str, end: &str| -> BTreeSet<String> {
             let names = of_kind(&rendered, kind).map(|object| object["metadata"]["name"].as_str().unwrap().to_owned());
-            names.filter_map(|name| name.strip_suffix(end).map(str::to_owned)).collect()
+            names
+                .filter_map(|name| name.strip_suffix(end).map(str::to_owned))
+                .collect()
         };
         assert_eq!(of("ServiceAccount", ""), wanted, "{mode}");
         assert_eq!(of("Secret", "-token"), wanted, "{mode}");
@@ -126,13 +144,21 @@ impl Stage {
 
     fn run(&self, verb: &'static str, name: &'static str, more: &[&str]) -> String {
         let arguments = Self::arguments(verb, name);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(String::as_str)
+            .chain(more.iter().copied())
+            .collect();
         self.helm.run(&arguments).unwrap()
     }
 
     fn refused(&self, name: &'static str, more: &[&str]) -> String {
         let arguments = Self::arguments("install", name);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(String::as_str)
+            .chain(more.iter().copied())
+            .collect();
         self.helm.refused(&arguments).unwrap()
     }
 
@@ -140,11 +166,23 @@ impl Stage {
     fn takes(&self, file: &Path) {
         let output = Command::new(self.binaries.path(Tool::Kubectl))
             .env("KUBECONFIG", self.control_plane.kubeconfig(Identity::Admin))
-            .args(["apply", "--server-side", "--dry-run=server", "--validate=strict", "--force-conflicts", "--filename"])
+            .args([
+                "apply",
+                "--server-side",
+                "--dry-run=server",
+                "--validate=strict",
+                "--force-conflicts",
+                "--filename",
+            ])
             .arg(file)
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}: {}",
+            file.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 }
 
@@ -171,9 +209,15 @@ fn half_a_set_is_refused(stage: &Stage) {
     let said = stage.refused("control-plane", &create);
     assert!(said.contains("helm install karmada-crds charts/karmada-crds"), "{said}");
     let said = stage.refused("control-plane", &["--create-namespace", "--set", "mode=beside"]);
-    assert!(said.contains("not that of a stock Karmada") && said.contains("--kubeconfig"), "{said}");
+    assert!(
+        said.contains("not that of a stock Karmada") && said.contains("--kubeconfig"),
+        "{said}"
+    );
     let chart = chart("control-plane").display().to_string();
-    let said = stage.helm.refused(&["install", "x", &chart, "--namespace", "default"]).unwrap();
+    let said = stage
+        .helm
+        .refused(&["install", "x", &chart, "--namespace", "default"])
+        .unwrap();
     assert!(said.contains("--namespace karmada-system"), "{said}");
 }
 
@@ -185,16 +229,36 @@ async fn it_installs_changes_and_goes(stage: &Stage) {
     assert_eq!(policies(&stage.client).await, DEFAULTS);
     let secrets: Api<Secret> = Api::namespaced(stage.client.clone(), "karmada-system");
     eventually("a token for the taint manager", Duration::from_secs(30), async || {
-        let secret = secrets.get("taint-manager-token").await.map_err(|error| error.to_string())?;
-        if secret.data.is_some_and(|data| data.contains_key("token")) { Ok(()) } else { Err("none".to_owned()) }
+        let secret = secrets
+            .get("taint-manager-token")
+            .await
+            .map_err(|error| error.to_string())?;
+        if secret.data.is_some_and(|data| data.contains_key("token")) {
+            Ok(())
+        } else {
+            Err("none".to_owned())
+        }
     })
     .await
     .unwrap();
-    stage.run("upgrade", "control-plane", &["--set", "policies.notReadyNoExecute=true"]);
-    assert_eq!(policies(&stage.client).await, ["not-ready-no-execute", DEFAULTS[0], DEFAULTS[1]]);
-    stage.helm.run(&["rollback", "control-plane", NAMESPACE[0], NAMESPACE[1]]).unwrap();
+    stage.run(
+        "upgrade",
+        "control-plane",
+        &["--set", "policies.notReadyNoExecute=true"],
+    );
+    assert_eq!(
+        policies(&stage.client).await,
+        ["not-ready-no-execute", DEFAULTS[0], DEFAULTS[1]]
+    );
+    stage
+        .helm
+        .run(&["rollback", "control-plane", NAMESPACE[0], NAMESPACE[1]])
+        .unwrap();
     assert_eq!(policies(&stage.client).await, DEFAULTS);
-    stage.helm.run(&["uninstall", "control-plane", NAMESPACE[0], NAMESPACE[1]]).unwrap();
+    stage
+        .helm
+        .run(&["uninstall", "control-plane", NAMESPACE[0], NAMESPACE[1]])
+        .unwrap();
     // The kinds stay, and with them whatever a person applied.
     assert_eq!(policies(&stage.client).await, [""; 0]);
     // So do the credentials of members.
@@ -243,10 +307,16 @@ async fn a_second_owner_is_refused(stage: &Stage) {
     // The one that the kinds of the other chart have made stands for none.
     let services: Api<DynamicObject> = Api::all_with(stage.client.clone(), &services);
     let patch = kube::api::Patch::Merge(json!({"metadata": {"labels": null}, "spec": api_service.data["spec"]}));
-    services.patch("v1alpha1.cluster.karmada.io", &Default::default(), &patch).await.unwrap();
+    services
+        .patch("v1alpha1.cluster.karmada.io", &Default::default(), &patch)
+        .await
+        .unwrap();
     for name in ["karmada-crds", "control-plane", "taint-manager", "eviction-queue"] {
         let said = stage.refused(name, &["--dry-run=server"]);
-        assert!(said.contains("stock Karmada") && said.contains("mode=beside"), "{name}: {said}");
+        assert!(
+            said.contains("stock Karmada") && said.contains("mode=beside"),
+            "{name}: {said}"
+        );
     }
 
     let deployments: Api<Deployment> = Api::namespaced(stage.client.clone(), "karmada-system");
@@ -263,20 +333,40 @@ async fn a_second_owner_is_refused(stage: &Stage) {
     };
     let beside = ["--dry-run=server", "--set", "mode=beside,karmada.kubeconfigSecret=k"];
     let create = PostParams::default();
-    deployments.create(&create, &stock(&["--feature-gates=PropagateDeps=true,Failover=true"])).await.unwrap();
+    deployments
+        .create(&create, &stock(&["--feature-gates=PropagateDeps=true,Failover=true"]))
+        .await
+        .unwrap();
     for (name, advice) in [
-        ("graceful-eviction-controller", "add -gracefulEviction to its --controllers"),
-        ("application-failover-controller", "add -applicationFailover to its --controllers"),
+        (
+            "graceful-eviction-controller",
+            "add -gracefulEviction to its --controllers",
+        ),
+        (
+            "application-failover-controller",
+            "add -applicationFailover to its --controllers",
+        ),
         ("taint-manager", "--feature-gates=Failover=false"),
         ("taint-policy-controller", "--feature-gates=Failover=false"),
     ] {
         let said = stage.refused(name, &beside);
         assert!(said.contains(advice), "{name}: {said}");
     }
-    let off = ["--controllers=*,-gracefulEviction,-applicationFailover", "--feature-gates=Failover=false"];
-    deployments.delete("karmada-controller-manager", &Default::default()).await.unwrap();
+    let off = [
+        "--controllers=*,-gracefulEviction,-applicationFailover",
+        "--feature-gates=Failover=false",
+    ];
+    deployments
+        .delete("karmada-controller-manager", &Default::default())
+        .await
+        .unwrap();
     deployments.create(&create, &stock(&off)).await.unwrap();
-    for name in ["graceful-eviction-controller", "application-failover-controller", "taint-manager", "taint-policy-controller"] {
+    for name in [
+        "graceful-eviction-controller",
+        "application-failover-controller",
+        "taint-manager",
+        "taint-policy-controller",
+    ] {
         stage.run("install", name, &beside);
     }
 }

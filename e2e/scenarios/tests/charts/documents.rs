@@ -46,14 +46,17 @@ fn commands_of_the_documents_render() {
     let mut tried = 0;
     for page in ["README.md", "docs/install.md", "docs/charts.md"] {
         for line in helm_lines(page) {
-            let Some(mut arguments) = as_template(&line) else { continue };
+            let Some(mut arguments) = as_template(&line) else {
+                continue;
+            };
             for argument in &mut arguments {
                 if argument.starts_with("charts/") {
                     *argument = root.join(&argument).display().to_string();
                 }
             }
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            helm.run(&arguments).unwrap_or_else(|error| panic!("{page}: {line}: {error}"));
+            helm.run(&arguments)
+                .unwrap_or_else(|error| panic!("{page}: {line}: {error}"));
             tried += 1;
         }
     }

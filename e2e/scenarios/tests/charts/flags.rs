@@ -124,8 +124,12 @@ fn settings_are_the_flags_with_their_defaults() {
             let flag = kebab(setting);
             match (flags.get(&flag), shown(value)) {
                 (None, _) => wrong.push(format!("{name} has no flag --{flag}")),
-                (Some(default), Some(value)) if default.as_ref() != Some(&value.replace(',', " ")) && default.as_ref() != Some(&value) => {
-                    wrong.push(format!("{name} --{flag}: {default:?} in the program, {value:?} in the chart"));
+                (Some(default), Some(value))
+                    if default.as_ref() != Some(&value.replace(',', " ")) && default.as_ref() != Some(&value) =>
+                {
+                    wrong.push(format!(
+                        "{name} --{flag}: {default:?} in the program, {value:?} in the chart"
+                    ));
                 }
                 _ => {}
             }
@@ -155,9 +159,19 @@ fn every_rendered_flag_exists() {
             "scheduler" => &["--set", "mode=beside,settings.schedulerName=ours"],
             _ => &["--set", "mode=beside"],
         };
-        for settings in [&[][..], beside, &["--set", "karmada.kubeconfigSecret=k,karmada.context=c,otlpEndpoint=http://o:4317"]] {
+        for settings in [
+            &[][..],
+            beside,
+            &[
+                "--set",
+                "karmada.kubeconfigSecret=k,karmada.context=c,otlpEndpoint=http://o:4317",
+            ],
+        ] {
             for argument in arguments(&objects(&helm, name, settings)) {
-                let flag = argument.strip_prefix("--").and_then(|rest| rest.split('=').next()).unwrap();
+                let flag = argument
+                    .strip_prefix("--")
+                    .and_then(|rest| rest.split('=').next())
+                    .unwrap();
                 assert!(flags.contains_key(flag), "{name} has no --{flag}");
             }
         }

@@ -9,7 +9,10 @@ use crate::{COMPONENTS, chart, least, renderer};
 fn without_secrets(manifests: &str) -> String {
     let shown = manifests.lines().map(|line| match line.trim_start().split_once(": ") {
         Some((key @ ("ca.crt" | "tls.crt" | "tls.key"), _)) => {
-            format!("{}{key}: (made by helm)", " ".repeat(line.len() - line.trim_start().len()))
+            format!(
+                "{}{key}: (made by helm)",
+                " ".repeat(line.len() - line.trim_start().len())
+            )
         }
         _ => line.trim_end().to_owned(),
     });
@@ -42,7 +45,10 @@ fn the_eviction_queue_with_all_switches() {
         "--set",
         "tls.source=certManager,serviceMonitor.enabled=true,karmada.kubeconfigSecret=k,access.admins={root},otlpEndpoint=http://otel:4317",
     ];
-    assert_golden("eviction-queue-all", &helm.template(&chart("eviction-queue"), &flags).unwrap());
+    assert_golden(
+        "eviction-queue-all",
+        &helm.template(&chart("eviction-queue"), &flags).unwrap(),
+    );
 }
 
 #[test]
@@ -63,7 +69,11 @@ fn what_goes_to_the_control_plane() {
                 let namespace = metadata["namespace"].as_str().map(|name| format!(" in {name}"));
                 let kept = metadata["annotations"]["helm.sh/resource-policy"] == "keep";
                 let name = metadata["name"].as_str().unwrap();
-                format!("{kind} {name}{}{}", namespace.unwrap_or_default(), if kept { ", kept" } else { "" })
+                format!(
+                    "{kind} {name}{}{}",
+                    namespace.unwrap_or_default(),
+                    if kept { ", kept" } else { "" }
+                )
             })
             .collect();
         assert_golden(name, &told.join("\n"));
@@ -75,5 +85,8 @@ fn the_umbrella_beside_stock() {
     let Some(helm) = renderer() else { return };
     let umbrella = chart("karmada-failover");
     let preset = umbrella.join("values-beside.yaml").display().to_string();
-    assert_golden("karmada-failover-beside", &helm.template(&umbrella, &["--values", &preset]).unwrap());
+    assert_golden(
+        "karmada-failover-beside",
+        &helm.template(&umbrella, &["--values", &preset]).unwrap(),
+    );
 }

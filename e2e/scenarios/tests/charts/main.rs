@@ -34,7 +34,11 @@ const COMPONENTS: [&str; 10] = [
 
 /// What has to be said for a chart to render at all.
 fn least(chart: &str) -> &'static [&'static str] {
-    if chart == "agent" { &["--set", "clusterName=member1"] } else { &[] }
+    if chart == "agent" {
+        &["--set", "clusterName=member1"]
+    } else {
+        &[]
+    }
 }
 
 fn chart(name: &str) -> PathBuf {

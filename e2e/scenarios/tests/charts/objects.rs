@@ -15,7 +15,9 @@ pub fn objects(helm: &Helm, name: &str, flags: &[&str]) -> Vec<Value> {
 /// The only one of this kind.
 pub fn only<'a>(objects: &'a [Value], kind: &str) -> &'a Value {
     let found: Vec<&Value> = objects.iter().filter(|object| object["kind"] == kind).collect();
-    let [one] = found.as_slice() else { panic!("{} objects of kind {kind}", found.len()) };
+    let [one] = found.as_slice() else {
+        panic!("{} objects of kind {kind}", found.len())
+    };
     one
 }
 

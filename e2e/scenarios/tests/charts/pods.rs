@@ -10,11 +10,31 @@ fn assert_restricted(name: &str, pod: &Value) {
     let container = &pod["containers"][0];
     assert_eq!(pod["containers"].as_array().unwrap().len(), 1, "{name}");
     for (what, is, wanted) in [
-        ("a user without rights", &pod["securityContext"]["runAsNonRoot"], json!(true)),
-        ("seccomp", &pod["securityContext"]["seccompProfile"]["type"], json!("RuntimeDefault")),
-        ("no more rights later", &container["securityContext"]["allowPrivilegeEscalation"], json!(false)),
-        ("nothing to write to", &container["securityContext"]["readOnlyRootFilesystem"], json!(true)),
-        ("no capabilities", &container["securityContext"]["capabilities"], json!({"drop": ["ALL"]})),
+        (
+            "a user without rights",
+            &pod["securityContext"]["runAsNonRoot"],
+            json!(true),
+        ),
+        (
+            "seccomp",
+            &pod["securityContext"]["seccompProfile"]["type"],
+            json!("RuntimeDefault"),
+        ),
+        (
+            "no more rights later",
+            &container["securityContext"]["allowPrivilegeEscalation"],
+            json!(false),
+        ),
+        (
+            "nothing to write to",
+            &container["securityContext"]["readOnlyRootFilesystem"],
+            json!(true),
+        ),
+        (
+            "no capabilities",
+            &container["securityContext"]["capabilities"],
+            json!({"drop": ["ALL"]}),
+        ),
         ("no names of Services", &pod["enableServiceLinks"], json!(false)),
     ] {
         assert_eq!(*is, wanted, "{name}: {what}");
@@ -29,7 +49,10 @@ fn assert_restricted(name: &str, pod: &Value) {
         assert_eq!(container[probe]["httpGet"]["port"], "admin", "{name}: {probe}");
     }
     let resources = &container["resources"];
-    assert!(resources["requests"]["memory"].is_string() && resources["limits"]["memory"].is_string(), "{name}");
+    assert!(
+        resources["requests"]["memory"].is_string() && resources["limits"]["memory"].is_string(),
+        "{name}"
+    );
 }
 
 #[test]
@@ -43,8 +66,16 @@ fn pods_are_restricted_and_stand_apart() {
         assert_eq!(deployment["metadata"]["name"], *name);
         assert_eq!(pod["containers"][0]["name"], *name, "by it the tests find the program");
         assert_eq!(pod["topologySpreadConstraints"].as_array().unwrap().len(), 2, "{name}");
-        assert_eq!(only(&objects, "PodDisruptionBudget")["spec"]["maxUnavailable"], 1, "{name}");
-        assert_eq!(only(&objects, "NetworkPolicy")["spec"]["policyTypes"], json!(["Ingress", "Egress"]), "{name}");
+        assert_eq!(
+            only(&objects, "PodDisruptionBudget")["spec"]["maxUnavailable"],
+            1,
+            "{name}"
+        );
+        assert_eq!(
+            only(&objects, "NetworkPolicy")["spec"]["policyTypes"],
+            json!(["Ingress", "Egress"]),
+            "{name}"
+        );
     }
 }
 
@@ -56,7 +87,10 @@ fn tokens_are_where_they_are_used() {
         let token = |flags: &[&str]| {
             let objects = objects(&helm, name, flags);
             let pod = only(&objects, "Deployment")["spec"]["template"]["spec"].clone();
-            (pod["automountServiceAccountToken"].clone(), pod["serviceAccountName"].clone())
+            (
+                pod["automountServiceAccountToken"].clone(),
+                pod["serviceAccountName"].clone(),
+            )
         };
         let there = (json!(true), json!(name));
         if name == "agent" {
@@ -74,15 +108,24 @@ fn with_one_replica_there_is_no_budget_and_each_switch_switches() {
     let Some(helm) = renderer() else { return };
     let kinds = |flags: &[&str]| -> Vec<String> {
         let objects = objects(&helm, "scheduler", flags);
-        objects.iter().map(|object| object["kind"].as_str().unwrap().to_owned()).collect()
+        objects
+            .iter()
+            .map(|object| object["kind"].as_str().unwrap().to_owned())
+            .collect()
     };
     let has = |kinds: &[String], kind: &str| kinds.iter().any(|one| one == kind);
     assert!(!has(&kinds(&["--set", "replicas=1"]), "PodDisruptionBudget"));
-    assert!(!has(&kinds(&["--set", "podDisruptionBudget.enabled=false"]), "PodDisruptionBudget"));
+    assert!(!has(
+        &kinds(&["--set", "podDisruptionBudget.enabled=false"]),
+        "PodDisruptionBudget"
+    ));
     assert!(!has(&kinds(&["--set", "networkPolicy.enabled=false"]), "NetworkPolicy"));
     assert!(!has(&kinds(&[]), "ServiceMonitor"));
     assert!(has(&kinds(&["--set", "serviceMonitor.enabled=true"]), "ServiceMonitor"));
-    assert!(has(&kinds(&["--set", "global.serviceMonitor.enabled=true"]), "ServiceMonitor"));
+    assert!(has(
+        &kinds(&["--set", "global.serviceMonitor.enabled=true"]),
+        "ServiceMonitor"
+    ));
 }
 
 /// The rights on a member are those that the agent says it needs.

@@ -5,14 +5,31 @@ use crate::{COMPONENTS, chart, least, renderer};
 #[test]
 fn no_chart_takes_a_value_that_means_nothing() {
     let Some(helm) = renderer() else { return };
-    for name in COMPONENTS.into_iter().chain(["control-plane", "karmada-crds", "karmada-failover", "monitoring"]) {
+    for name in COMPONENTS
+        .into_iter()
+        .chain(["control-plane", "karmada-crds", "karmada-failover", "monitoring"])
+    {
         let path = chart(name).display().to_string();
         for (key, complaint) in [("replica", "'replica' not allowed"), ("settings.nonsense", "nonsense")] {
             // Of these, the umbrella and what goes to the control plane have no settings at all.
             let setting = format!("{key}=3");
-            let arguments = [&["template", name, &path, "--namespace", "karmada-system", "--set", &setting], least(name)];
+            let arguments = [
+                &[
+                    "template",
+                    name,
+                    &path,
+                    "--namespace",
+                    "karmada-system",
+                    "--set",
+                    &setting,
+                ],
+                least(name),
+            ];
             let said = helm.refused(&arguments.concat()).unwrap();
-            assert!(said.contains(complaint) || said.contains("'settings' not allowed"), "{name} {key}: {said}");
+            assert!(
+                said.contains(complaint) || said.contains("'settings' not allowed"),
+                "{name} {key}: {said}"
+            );
         }
     }
 }
@@ -21,17 +38,49 @@ fn no_chart_takes_a_value_that_means_nothing() {
 fn what_makes_no_sense_is_refused_with_what_to_do() {
     let Some(helm) = renderer() else { return };
     for (name, settings, complaint) in [
-        ("taint-manager", "mode=alone", "value must be one of 'standalone', 'beside'"),
-        ("taint-manager", "settings.preEvictionCheck=sometimes", "settings/preEvictionCheck"),
-        ("eviction-queue", "settings.resourceEvictionRate=-1", "settings/resourceEvictionRate"),
-        ("eviction-queue", "settings.unhealthyClusterThreshold=2", "settings/unhealthyClusterThreshold"),
+        (
+            "taint-manager",
+            "mode=alone",
+            "value must be one of 'standalone', 'beside'",
+        ),
+        (
+            "taint-manager",
+            "settings.preEvictionCheck=sometimes",
+            "settings/preEvictionCheck",
+        ),
+        (
+            "eviction-queue",
+            "settings.resourceEvictionRate=-1",
+            "settings/resourceEvictionRate",
+        ),
+        (
+            "eviction-queue",
+            "settings.unhealthyClusterThreshold=2",
+            "settings/unhealthyClusterThreshold",
+        ),
         ("eviction-queue", "settings.leaderGrace=soon", "settings/leaderGrace"),
-        ("eviction-queue", "tls.source=none", "value must be one of 'helm', 'certManager', 'existing'"),
+        (
+            "eviction-queue",
+            "tls.source=none",
+            "value must be one of 'helm', 'certManager', 'existing'",
+        ),
         ("scheduler", "ports.admin=80000", "ports/admin"),
-        ("cluster-health-controller", "mode=beside", "stock Karmada does this itself"),
-        ("propagation-controllers", "mode=beside", "stock Karmada does this itself"),
+        (
+            "cluster-health-controller",
+            "mode=beside",
+            "stock Karmada does this itself",
+        ),
+        (
+            "propagation-controllers",
+            "mode=beside",
+            "stock Karmada does this itself",
+        ),
         ("scheduler", "mode=beside", "say settings.schedulerName"),
-        ("agent", "karmada.kubeconfigSecret=", "karmada.kubeconfigSecret is missing"),
+        (
+            "agent",
+            "karmada.kubeconfigSecret=",
+            "karmada.kubeconfigSecret is missing",
+        ),
         ("agent", "clusterName=", "clusterName is missing"),
         ("agent", "clusterName=Not_A_Name", "clusterName"),
         ("control-plane", "webhook.enabled=true", "webhook/url"),
@@ -48,12 +97,18 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
              propagation-controllers.enabled=false",
             "-f charts/karmada-failover/values-beside.yaml",
         ),
-        ("karmada-failover", "taint-manger.enabled=false", "'taint-manger' not allowed"),
+        (
+            "karmada-failover",
+            "taint-manger.enabled=false",
+            "'taint-manger' not allowed",
+        ),
         ("karmada-failover", "taint-manager.replica=1", "'replica' not allowed"),
     ] {
         let path = chart(name).display().to_string();
         let arguments = ["template", name, &path, "--namespace", "karmada-system"];
-        let said = helm.refused(&[&arguments, least(name), &["--set", settings]].concat()).unwrap();
+        let said = helm
+            .refused(&[&arguments, least(name), &["--set", settings]].concat())
+            .unwrap();
         assert!(said.contains(complaint), "{name} {settings}: {said}");
     }
 }
@@ -66,5 +121,6 @@ fn without_a_kubeconfig_the_namespace_is_karmada_system() {
     let elsewhere = ["template", "x", &path, "--namespace", "elsewhere"];
     let said = helm.refused(&elsewhere).unwrap();
     assert!(said.contains("install it into the namespace karmada-system"), "{said}");
-    helm.run(&[&elsewhere[..], &["--set", "karmada.kubeconfigSecret=k"]].concat()).unwrap();
+    helm.run(&[&elsewhere[..], &["--set", "karmada.kubeconfigSecret=k"]].concat())
+        .unwrap();
 }

@@ -1,0 +1,32 @@
+//! Stories with each component as a process of its own, with a client of its own, as the charts install them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy does not see that the helpers of a test are test code"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod granted;
+mod lives;
+#[path = "../../../agent/tests/pull/log.rs"]
+mod log;
+mod rights;
+mod rolling_upgrade;
+mod stage;
+
+/// The components, and their controllers.
+const COMPONENTS: [(&str, &str); 8] = [
+    ("cluster-health-controller", "clusterStatus,cluster"),
+    ("taint-policy-controller", "clusterTaintPolicy"),
+    ("taint-manager", "taintManager,evictor"),
+    ("application-failover-controller", "applicationFailover"),
+    ("eviction-queue", "evictionQueue"),
+    ("graceful-eviction-controller", "gracefulEviction"),
+    ("scheduler", "scheduler"),
+    (
+        "propagation-controllers",
+        "detector,dependencies,binding,execution,workStatus,bindingStatus,namespace",
+    ),
+];
