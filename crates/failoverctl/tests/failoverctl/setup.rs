@@ -136,10 +136,7 @@ async fn it_leads_to_the_same_server() {
     std::fs::write(&admin, served.kubeconfig()).unwrap();
     let own: PathBuf = directory.path().join("own");
     let words = |file: &PathBuf, more: &[&str]| {
-        let words = ["failoverctl", "--kubeconfig", file.to_str().unwrap()]
-            .iter()
-            .chain(more)
-            .map(ToString::to_string);
+        let words = [&["failoverctl", "--kubeconfig", file.to_str().unwrap()], more].concat();
         Cli::try_parse_from(words).unwrap()
     };
     for component in COMPONENTS {
