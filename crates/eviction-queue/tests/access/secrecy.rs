@@ -1,6 +1,8 @@
 //! Tokens of callers are told nowhere, whether they are good, bad or torn.
 
+use controller_kit::Clock;
 use controller_kit::telemetry::{Recording, ask_every_time};
+use eviction_queue_api::ConnectionFlags;
 use test_bench::paused;
 
 use crate::calls::Call;
@@ -16,8 +18,16 @@ fn no_token_of_a_caller_is_told() {
         world.give("planted-good", "alice");
         let log = Recording::start("trace", &world.bench.clock).unwrap();
         let queue = world.queue("q").await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
         for token in [PLANTED[0], PLANTED[1], "planted-torn\u{1}in two"] {
-            let client = world.client(token);
+            // The file's name may be told, so it is not the token.
+            std::fs::write(&file, token).unwrap();
+            let flags = ConnectionFlags {
+                queue_token_file: Some(file.clone()),
+                ..ConnectionFlags::default()
+            };
+            let client = world.anonymous().secured(flags.security(&Clock::system()));
             for call in Call::ALL {
                 // Let in or refused: here only what is said of it counts.
                 if let Err(status) = call.make(&client).await {

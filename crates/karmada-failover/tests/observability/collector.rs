@@ -174,6 +174,14 @@ async fn scene() {
         })
         .collect();
 
+    until("three clusters that are Ready", folder.path(), || async {
+        let clusters = plane.list("cluster.karmada.io/v1alpha1", "Cluster").into_iter();
+        let conditions =
+            clusters.flat_map(|cluster| cluster["status"]["conditions"].as_array().cloned().unwrap_or_default());
+        let ready = conditions.filter(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+        ready.count() == 3
+    })
+    .await;
     plane.create(example::deployment()).unwrap();
     plane.create(example::propagation_policy()).unwrap();
     let (namespace, name) = BINDING.split_once('/').unwrap();
