@@ -183,12 +183,20 @@ fn names(leases: &[Lease]) -> Vec<&str> {
     ours.filter_map(|lease| lease.metadata.name.as_deref()).collect()
 }
 
-/// Our controllers that run. Pure.
+/// Our processes that run, and the Leases by which they say so. Pure.
 fn running(leases: &[Lease], now: Timestamp) -> Vec<String> {
-    let held = controllers::held(leases, &names(leases), now);
-    held.into_iter()
-        .map(|holder| format!("a controller of ours runs: Lease {holder}"))
-        .collect()
+    let mut by_holder: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for lease in leases.iter().filter(|lease| is_ours(lease)) {
+        let name = lease.metadata.name.as_deref().unwrap_or_default();
+        let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref());
+        if !controllers::held(leases, &[name], now).is_empty() {
+            by_holder.entry(holder.unwrap_or_default()).or_default().push(name);
+        }
+    }
+    let told = |(holder, leases): (&str, Vec<&str>)| {
+        format!("{holder}, which is one of ours, runs: it renews {}", leases.join(", "))
+    };
+    by_holder.into_iter().map(told).collect()
 }
 
 /// The Leases of ours that nobody renews. Pure.

@@ -111,10 +111,6 @@ fn tasks(binding: &Value, removal: &mut Removal) {
             removal.mirrors.push(from.to_owned());
             let path = format!("/spec/gracefulEvictionTasks/{index}");
             removal.operations.push(json!({"op": "remove", "path": path}));
-        } else if !task["settled"].is_null() {
-            removal.parts.push(format!("field settled of the task for {from}"));
-            let path = format!("/spec/gracefulEvictionTasks/{index}/settled");
-            removal.operations.push(json!({"op": "remove", "path": path}));
         }
     }
 }
@@ -173,7 +169,7 @@ mod tests {
                 "activeEvictionHistory": [{"cluster": "m1"}],
                 "gracefulEvictionTasks": [
                     {"fromCluster": "m1", "producer": "DependencyMirror"},
-                    {"fromCluster": "m2", "producer": "TaintManager", "settled": true},
+                    {"fromCluster": "m2", "producer": "TaintManager"},
                     {"fromCluster": "m3", "producer": "TaintManager"},
                     {"fromCluster": "m4", "producer": "DependencyMirror"},
                 ],
@@ -186,7 +182,6 @@ mod tests {
             [
                 "/spec/activeEvictionHistory",
                 "/spec/gracefulEvictionTasks/3",
-                "/spec/gracefulEvictionTasks/1/settled",
                 "/spec/gracefulEvictionTasks/0",
                 "/metadata/annotations/failover.karmada.io~1failover",
             ]

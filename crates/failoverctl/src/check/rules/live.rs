@@ -192,7 +192,7 @@ pub(super) fn policies(facts: &Facts) -> Verdict {
         return Verdict::note("no ClusterTaintPolicy adds a NoExecute or PreferNoExecute taint: a failed cluster is left by nothing")
             .next("there are samples: values policies.notReadyNoExecute and notReadyPreferNoExecute of the chart control-plane");
     }
-    Verdict::fine(format!("{} make workloads leave", moving.join(", ")))
+    Verdict::fine(format!("workloads leave a failed cluster by {}", moving.join(", ")))
 }
 
 fn moves(policy: &ClusterTaintPolicy) -> bool {

@@ -127,13 +127,13 @@ const FIELDS: [OurField; 16] = [
     field(
         BINDING,
         "ResourceBinding",
-        "spec.gracefulEvictionTasks.settled",
+        "status.aggregatedStatus.settled",
         HEALTH_CLOCK,
     ),
     field(
         BINDING,
         "ClusterResourceBinding",
-        "spec.gracefulEvictionTasks.settled",
+        "status.aggregatedStatus.settled",
         HEALTH_CLOCK,
     ),
 ];
@@ -162,6 +162,7 @@ pub(super) fn kinds(facts: &Facts) -> Verdict {
         let there = KINDS.iter().filter(|kind| is_served(kind)).count();
         let and = match facts.stage {
             Stage::Installed => String::new(),
+            Stage::BeforeInstall if there == KINDS.len() => String::new(),
             Stage::BeforeInstall => "; the others come with the chart control-plane".to_owned(),
         };
         return Verdict::fine(format!("{there} of {} kinds are served{and}", KINDS.len()));
