@@ -1,5 +1,7 @@
-//! Takes requests: bounded in size, time and number, each with an answer that says what is wrong with it.
+//! Takes requests: bounded in size, in number and in the time that they take to come, each with an answer that says what is
+//! wrong with it. Who sends nothing holds nothing: only what has come takes room, and only what is complete takes a turn.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use failover_core::admission::MAX_WARNINGS;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Body;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use crate::fleet::Fleet;
@@ -18,7 +20,9 @@ use crate::review::{Answer, BadReview, Verdict, answer};
 
 /// The largest review. An object is at most 1.5 MiB in storage, and an update has two of them.
 pub(crate) const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// Reviews that are read and judged at once.
+/// Bytes of reviews that are held at once.
+const ROOM: usize = 16 * MAX_BYTES;
+/// Reviews that are judged at once.
 const AT_ONCE: usize = 16;
 /// How long one waits for its turn.
 const TURN_WITHIN: Duration = Duration::from_secs(1);
@@ -31,8 +35,16 @@ const DURATION: &str = "failover_admission_review_duration_seconds";
 /// Answers requests.
 pub(crate) struct Desk {
     fleet: Fleet,
+    /// A permit a byte.
+    room: Arc<Semaphore>,
     turns: Arc<Semaphore>,
     metrics: Metrics,
+}
+
+/// A review as it came, and its room for as long as it is held.
+struct Text {
+    bytes: Vec<u8>,
+    room: Option<OwnedSemaphorePermit>,
 }
 
 /// Why there is no review in the answer.
@@ -69,6 +81,7 @@ impl Desk {
         }
         Arc::new(Self {
             fleet,
+            room: Arc::new(Semaphore::new(ROOM)),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             metrics: metrics.clone(),
         })
@@ -121,19 +134,18 @@ impl Desk {
             let why = format!("{AT_ONCE} reviews are looked at, and none was done within {TURN_WITHIN:?}");
             NoReview::new(StatusCode::SERVICE_UNAVAILABLE, why)
         };
-        let turn = timeout(TURN_WITHIN, self.turns.clone().acquire_owned()).await;
-        let Ok(Ok(turn)) = turn else { return Err(busy()) };
-        let body = timeout(READ_WITHIN, Limited::new(request.into_body(), MAX_BYTES).collect()).await;
-        let body = body.map_err(|_| {
+        let read = timeout(READ_WITHIN, self.read(request.into_body())).await;
+        let text = read.map_err(|_| {
             let why = format!("the review did not come within {READ_WITHIN:?}");
             NoReview::new(StatusCode::REQUEST_TIMEOUT, why)
-        })?;
-        let body = body.map_err(|error| too_large_or_broken(&*error))?.to_bytes();
+        })??;
+        let turn = timeout(TURN_WITHIN, self.turns.clone().acquire_owned()).await;
+        let Ok(Ok(turn)) = turn else { return Err(busy()) };
         let fleet = self.fleet.clone();
         // Off the threads that keep connections; a panic would cost this one answer.
         let judged = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            answer(hook, &body, &fleet.picture().known(fleet.clock()))
+            let (_turn, _room) = (turn, text.room);
+            answer(hook, &text.bytes, &fleet.picture().known(fleet.clock()))
         });
         match judged.await {
             Ok(answered) => answered.map_err(|bad: BadReview| NoReview::new(StatusCode::BAD_REQUEST, bad.to_string())),
@@ -142,6 +154,34 @@ impl Desk {
                 "the review ended in a defect of this program; its log says where",
             )),
         }
+    }
+
+    /// What has come, with room for each byte of it.
+    async fn read<B>(&self, body: B) -> Result<Text, NoReview>
+    where
+        B: Body<Data = Bytes> + Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let mut body = pin!(Limited::new(body, MAX_BYTES));
+        let mut text = Text {
+            bytes: Vec::new(),
+            room: None,
+        };
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| too_large_or_broken(&*error))?;
+            let Ok(data) = frame.into_data() else { continue };
+            // A piece is never larger than a whole review.
+            let needed = u32::try_from(data.len()).unwrap_or(u32::MAX);
+            let Ok(room) = self.room.clone().acquire_many_owned(needed).await else {
+                break;
+            };
+            match &mut text.room {
+                Some(held) => held.merge(room),
+                None => text.room = Some(room),
+            }
+            text.bytes.extend_from_slice(&data);
+        }
+        Ok(text)
     }
 }
 

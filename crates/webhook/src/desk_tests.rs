@@ -61,24 +61,18 @@ async fn a_review_that_does_not_come_is_not_waited_for() {
     assert_eq!(metrics.value(REVIEWS, &bad), Some(1.0));
 }
 
+// Whoever sends headers and nothing else takes nobody's place, however many they are.
 #[tokio::test(start_paused = true)]
-async fn more_than_can_be_looked_at_are_told_so_and_the_next_are_answered() {
+async fn those_who_send_nothing_keep_nobody_waiting() {
     let (desk, metrics) = desk();
     let tasks = Tasks::new();
-    for _ in 0..AT_ONCE {
+    for _ in 0..10 * AT_ONCE {
         let desk = desk.clone();
-        tasks.spawn("slow", async move {
+        tasks.spawn("silent", async move {
             desk.take(asking(Never)).await;
         });
     }
     tokio::task::yield_now().await;
-    let response = desk.take(asking(good())).await;
-    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(
-        text(response).await,
-        "16 reviews are looked at, and none was done within 1s\n"
-    );
-    tokio::time::sleep(READ_WITHIN).await;
     let response = desk.take(asking(good())).await;
     assert_eq!(response.status(), StatusCode::OK);
     let answer: Value = serde_json::from_str(&text(response).await).unwrap();
@@ -89,4 +83,33 @@ async fn more_than_can_be_looked_at_are_told_so_and_the_next_are_answered() {
     ];
     assert_eq!(metrics.value(REVIEWS, &allowed), Some(1.0));
     tasks.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_than_can_be_judged_are_told_so_and_the_next_are_answered() {
+    let (desk, _) = desk();
+    let turns = desk.turns.clone().acquire_many_owned(u32::try_from(AT_ONCE).unwrap());
+    let turns = turns.await.unwrap();
+    let response = desk.take(asking(good())).await;
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(
+        text(response).await,
+        "16 reviews are looked at, and none was done within 1s\n"
+    );
+    drop(turns);
+    let response = desk.take(asking(good())).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(desk.room.available_permits(), ROOM, "nothing is held of what is done");
+}
+
+// What others sent and holds all the room is over in time; it is said that the review was not read.
+#[tokio::test(start_paused = true)]
+async fn without_room_a_review_does_not_come() {
+    let (desk, _) = desk();
+    let room = desk.room.clone().acquire_many_owned(u32::try_from(ROOM).unwrap());
+    let room = room.await.unwrap();
+    let response = desk.take(asking(good())).await;
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+    drop(room);
+    assert_eq!(desk.take(asking(good())).await.status(), StatusCode::OK);
 }
