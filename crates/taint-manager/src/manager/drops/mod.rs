@@ -290,7 +290,7 @@ impl Drops {
                 )
             }
         };
-        info!(entry = %entry, caller, reason, "{word}");
+        info!(binding = %entry.binding, cluster = %entry.cluster, cause = %entry.cause, caller, reason, "{word}");
         let about = binding_reference(&entry.binding, &entry.binding_uid);
         self.ctx.events.publish(&about, EventType::Normal, word, note);
     }
@@ -303,7 +303,10 @@ impl Drops {
             OrderKind::Drop => ("EvictionDropNotWritten", "drop"),
             OrderKind::Undrop => ("EvictionUndropNotWritten", "taking back of the drop"),
         };
-        warn!(entry = %entry, caller = order.caller, "the {what} is not written: {why}");
+        warn!(
+            binding = %entry.binding, cluster = %entry.cluster, caller = order.caller,
+            "the {what} is not written: {why}"
+        );
         let note = format!(
             "the {what} by {} is not written, so only the eviction queue keeps the workload on {}, until it restarts: {why}",
             order.caller, entry.cluster
