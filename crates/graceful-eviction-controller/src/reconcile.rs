@@ -90,6 +90,7 @@ impl GracefulEviction {
         }
         let now = self.ctx.clock.now();
         let assessed = self.assess(binding, now);
+        let second = self.second_owners(binding);
         let keeps = assessed.iter().any(|assessed| assessed.fate.keeps_last_copy());
         self.last_copies.mark(&binding.key(), keeps.into());
         for assessed in &assessed {
@@ -115,6 +116,7 @@ impl GracefulEviction {
                 self.own.wrote(binding);
                 self.reassert.forget(&binding.key());
                 writer::publish(&self.ctx, binding, &assessed);
+                writer::tell_second_owners(&self.ctx, binding, &second);
                 return Ok(Some(Next::Done));
             }
             WriteOutcome::Conflict => return Ok(None),
@@ -126,7 +128,6 @@ impl GracefulEviction {
             let again = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
             return Ok(Some(look_again(&assessed, record_due.into_iter().chain([again]).min())));
         }
-        let second = self.second_owners(binding);
         match writer::say(&self.writer, binding, &assessed, &second, now).await? {
             WriteOutcome::Conflict => Ok(None),
             WriteOutcome::Written(_) => {

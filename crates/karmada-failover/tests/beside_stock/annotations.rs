@@ -156,6 +156,7 @@ fn what_a_policy_says_of_failover_is_carried_to_its_bindings() {
             world.wait_for("the change", LONG, said(seconds)).await;
         }
         assert_eq!(events(&world, "AnnotationNotRead").len(), 1);
+        tokio::time::sleep(Duration::from_secs(30)).await;
         let quiet = world.plane().faults().writes().len();
         tokio::time::sleep(Duration::from_secs(30)).await;
         let writes = world.plane().faults().writes();

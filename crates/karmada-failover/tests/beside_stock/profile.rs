@@ -40,7 +40,7 @@ pub fn told(scenario: Scenario, seed: u64) -> Told {
         let world = world(&empty);
         serve_like_stock(world.plane());
         std::mem::take(&mut given.given).into_iter().for_each(|object| world.create(object));
-        let actors = StockActors::start(&world.plane().client_named("stock"), seed, BETWEEN_WRITES);
+        let actors = StockActors::start(&world.client(), seed, BETWEEN_WRITES);
         *told.lock().unwrap() = Some(play_with(world, &scenario, &["--beside-stock"]).await);
         drop(actors);
     });

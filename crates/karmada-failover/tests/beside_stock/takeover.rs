@@ -122,6 +122,8 @@ fn a_move_of_stock_is_gone_on_with(#[case] tasks: Vec<Value>) {
         let binding = world.binding(BINDING).await.unwrap();
         assert_eq!(placement(&binding).get("member2"), Some(&3), "nothing moves back");
         assert_eq!(world.rules.evictions().len(), 0);
+        let broken = world.broken_rules();
+        assert!(broken.iter().all(|rule| duplicates && rule.contains("two tasks for member1")), "{broken:#?}");
         world.finish(vec![ours]).await;
     });
 }
