@@ -482,8 +482,10 @@ async fn somebody_without_rights_is_told_which() {
     });
     let served = world.sandbox.serve_http("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
-    let kubeconfig = served.kubeconfig();
-    std::fs::write(file.path(), kubeconfig).unwrap();
+    let mut kubeconfig: Value = serde_saphyr::from_str(&served.kubeconfig()).unwrap();
+    kubeconfig["users"] = json!([{"name": "bob", "user": {"token": "t"}}]);
+    kubeconfig["contexts"][0]["context"]["user"] = json!("bob");
+    std::fs::write(file.path(), kubeconfig.to_string()).unwrap();
     let path = file.path().to_str().unwrap();
     let cli = Cli::try_parse_from(["failoverctl", "--kubeconfig", path, "check", "-o", "json"]).unwrap();
     assert!(matches!(cli.command, Command::Check(_)));

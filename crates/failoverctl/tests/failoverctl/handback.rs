@@ -32,11 +32,12 @@ fn attached(written: i64, owner_leaves: bool) -> (Value, Value) {
             "creationTimestamp": after(-30),
         }]);
     }
+    let homes = owner["spec"]["clusters"].clone();
     let attached = json!({
         "metadata": {"name": "conf-configmap", "namespace": "default"},
         "spec": {
             "resource": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "conf"},
-            "requiredBy": [{"namespace": "default", "name": "nginx-deployment", "clusters": [{"name": "member2", "replicas": 3}]}],
+            "requiredBy": [{"namespace": "default", "name": "nginx-deployment", "clusters": homes}],
             "gracefulEvictionTasks": [{
                 "fromCluster": "member1", "reason": "TaintUntolerated", "producer": "DependencyMirror", "purgeMode": "Gracefully",
                 "creationTimestamp": after(written),

@@ -153,6 +153,7 @@ async fn each_command_asks_for_what_its_role_allows() {
             &["drain", "member3", "--dry-run"],
             &["drain", "member3", "--yes"],
             &["pause", "--cluster", "member1", "--reason", "r", "--dry-run"],
+            &["pause", "--namespace", "default", "--reason", "r", "--dry-run"],
         ];
         let views: BTreeSet<Asked> = asked(&world, looking)
             .await

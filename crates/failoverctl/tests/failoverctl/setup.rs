@@ -166,7 +166,7 @@ fn every_shell_gets_its_completion() {
         let output = program().args(["completion", shell]).output().unwrap();
         assert!(output.status.success(), "{shell}");
         let text = String::from_utf8(output.stdout).unwrap();
-        for word in ["undrain", "handback", "--host-kubeconfig", "taint-policy-controller"] {
+        for word in ["undrain", "handback", "--host-kubeconfig"] {
             let bare = word.trim_start_matches("--");
             assert!(text.contains(bare), "{shell} does not know {word}");
         }
