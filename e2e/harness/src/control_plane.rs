@@ -49,7 +49,8 @@ impl ControlPlane {
         let folder = RunFolder::create()?;
         let etcd = Arc::new(Etcd::start(&folder, &binaries).await?);
         let api = ApiServer::start(NAME, &folder, &binaries, &etcd).await?;
-        // As on a Karmada control plane, whose components come with tokens that stand in Secrets.
+        // As on a Karmada control plane, whose components come with tokens that stand in Secrets, and whose rights
+        // are gathered from several ClusterRoles.
         let launch = controllers(
             &api,
             &binaries,
@@ -57,6 +58,7 @@ impl ControlPlane {
                 "namespace-controller",
                 "garbage-collector-controller",
                 "serviceaccount-token-controller",
+                "clusterrole-aggregation-controller",
             ],
         )
         .arg(format!("--service-account-private-key-file={}", api.private_key().display()))
