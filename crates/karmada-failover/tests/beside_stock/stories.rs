@@ -45,14 +45,14 @@ fn an_application_moves_on_and_never_back(#[case] seed: u64) {
     told(application_failover::scenario(PACE), seed);
 }
 
-/// A part of `mass-failure`, with ten workloads.
+/// A part of `mass-failure`, with so many workloads that the brakes are felt.
 fn part_of_mass_failure(homes: usize, empty: usize, refuges: usize, chapter: fn(&Crowd) -> Chapter) -> Scenario {
     let (first_empty, first_refuge) = (homes + 1, homes + empty + 1);
     let crowd = Crowd {
         homes: members(1, homes),
         empty: members(first_empty, homes + empty),
         refuges: members(first_refuge, homes + empty + refuges),
-        workloads: 10,
+        workloads: 25,
         tolerate_seconds: tolerate_seconds(&PACE),
     };
     let mut chapter = chapter(&crowd);
