@@ -1,12 +1,23 @@
 {{- /* Refusals, where helm can look: `helm template` cannot, and then nothing is refused here. The components find a second
      owner at run time too. */ -}}
 
-{{- /* The karmada-controller-manager of stock in this namespace, with its flags as one text. */ -}}
+{{- /* The karmada-controller-manager of stock in this namespace, with its flags as one text: a flag and its value that are two
+     words there are joined by = here. */ -}}
 {{- define "lib.stockFlags" -}}
 {{- $stock := lookup "apps/v1" "Deployment" .Release.Namespace "karmada-controller-manager" -}}
 {{- range (dig "spec" "template" "spec" "containers" list ($stock | default dict)) }}
-{{- join " " (concat (.command | default list) (.args | default list)) }}
+{{- regexReplaceAll "--(controllers|feature-gates) +" (join " " (concat (.command | default list) (.args | default list))) "--${1}=" }}
+{{ end }}
 {{- end }}
+
+{{- /* Whether stock runs a controller: takes a dict of flags, its flags, and name. As stock reads its list: a name says on, -name
+     off, and * decides about who is not named; without the flag all are on. Empty: no. */ -}}
+{{- define "lib.stockRuns" -}}
+{{- $given := regexFind "--controllers=[^ \n]*" .flags -}}
+{{- $list := splitList "," (trimPrefix "--controllers=" $given | replace "'" "" | replace "\"" "") -}}
+{{- if not (has (printf "-%s" .name) $list) -}}
+{{- if or (not $given) (has .name $list) (has "*" $list) -}}yes{{- end -}}
+{{- end -}}
 {{- end }}
 
 {{- /* lib.refusals takes a dict: root; standaloneOnly: stock does this itself; stockController: its switch in stock's
@@ -34,8 +45,7 @@
 {{- else }}
 {{- $flags := include "lib.stockFlags" $root }}
 {{- if $flags }}
-{{- $controllers := regexFind "--controllers=[^ ]*" $flags }}
-{{- if and .stockController (not (has (printf "-%s" .stockController) (splitList "," (trimPrefix "--controllers=" $controllers)))) }}
+{{- if and .stockController (include "lib.stockRuns" (dict "flags" $flags "name" .stockController)) }}
 {{- fail (printf "%s: stock's karmada-controller-manager in %s does this too: add -%s to its --controllers first, as in --controllers=*,-gracefulEviction,-applicationFailover" $name $root.Release.Namespace .stockController) }}
 {{- end }}
 {{- if and .gate (regexMatch "--feature-gates=[^ ]*Failover=true" $flags) }}

@@ -9,6 +9,7 @@ use api_types::taint_policy::ClusterTaintPolicy;
 use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Tool, available_with, eventually};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -46,6 +47,7 @@ fn each_value_installs_the_policy_that_stands_for_it() {
         of_kind(&objects, "ClusterTaintPolicy").cloned().collect()
     };
     let policy = |name: &str| file("policies", name).remove(0);
+    let in_stocks_form = |name: &str| file("policies/beside", name).remove(0);
     assert_eq!(policies(&[]), DEFAULTS.map(policy), "the defaults");
     let off = [
         "policies.notReadyNoSchedule=false",
@@ -60,8 +62,8 @@ fn each_value_installs_the_policy_that_stands_for_it() {
         assert_eq!(policies(&[off[0], off[1], &on]), [policy(name)]);
         assert_eq!(
             policies(&["mode=beside", &on]),
-            [policy(name)],
-            "stock adds the NoSchedule taints itself"
+            [in_stocks_form(name)],
+            "stock adds the NoSchedule taints itself, and its kind demands spec.taints"
         );
     }
     assert_eq!(policies(&["mode=beside"]), [Value::Null; 0]);
@@ -94,6 +96,10 @@ fn accounts_and_rights_are_those_of_the_mode() {
         assert_eq!(of("ServiceAccount", ""), wanted, "{mode}");
         assert_eq!(of("Secret", "-token"), wanted, "{mode}");
         let mut rights: Vec<Value> = wanted.iter().flat_map(|name| file("rbac", name)).collect();
+        for role in rights.iter_mut().filter(|role| role["aggregationRule"].is_object()) {
+            // They are its controller's: an empty list here would be a conflict with each upgrade.
+            role.as_object_mut().unwrap().remove("rules");
+        }
         if mode == "beside" {
             rights.extend(names("rbac/beside").iter().flat_map(|name| file("rbac/beside", name)));
         }
@@ -241,6 +247,21 @@ async fn it_installs_changes_and_goes(stage: &Stage) {
     })
     .await
     .unwrap();
+    // The second hand that writes what the chart brings: it must not stand in the way of an upgrade.
+    let roles: Api<ClusterRole> = Api::all(stage.client.clone());
+    eventually(
+        "the rights on templates are gathered",
+        Duration::from_secs(30),
+        async || {
+            let role = roles.get("karmada-failover:templates").await;
+            match role.map_err(|error| error.to_string())?.rules {
+                Some(rules) if !rules.is_empty() => Ok(()),
+                _ => Err("no rules".to_owned()),
+            }
+        },
+    )
+    .await
+    .unwrap();
     stage.run(
         "upgrade",
         "control-plane",
@@ -265,8 +286,21 @@ async fn it_installs_changes_and_goes(stage: &Stage) {
     let namespaces: Api<Namespace> = Api::all(stage.client.clone());
     let of_members = namespaces.get("karmada-cluster").await.unwrap();
     assert!(of_members.metadata.deletion_timestamp.is_none());
-    // What was kept is taken over again.
-    stage.run("install", "control-plane", &["--take-ownership", "--wait"]);
+    // What was kept is left alone by a release of another name, which says so.
+    let chart = chart("control-plane").display().to_string();
+    let other = ["install", "other", &chart, NAMESPACE[0], NAMESPACE[1]];
+    let notes = stage.helm.run(&other).unwrap();
+    assert!(
+        notes.contains("kubectl annotate --overwrite crd failoverpauses."),
+        "{notes}"
+    );
+    stage
+        .helm
+        .run(&["uninstall", "other", NAMESPACE[0], NAMESPACE[1]])
+        .unwrap();
+    // The one that made it has it again.
+    let notes = stage.run("install", "control-plane", &["--wait"]);
+    assert!(!notes.contains("kubectl annotate"), "{notes}");
     assert_eq!(policies(&stage.client).await, DEFAULTS);
 }
 
@@ -352,22 +386,41 @@ async fn a_second_owner_is_refused(stage: &Stage) {
         let said = stage.refused(name, &beside);
         assert!(said.contains(advice), "{name}: {said}");
     }
-    let off = [
-        "--controllers=*,-gracefulEviction,-applicationFailover",
-        "--feature-gates=Failover=false",
-    ];
-    deployments
-        .delete("karmada-controller-manager", &Default::default())
-        .await
-        .unwrap();
-    deployments.create(&create, &stock(&off)).await.unwrap();
-    for name in [
-        "graceful-eviction-controller",
-        "application-failover-controller",
-        "taint-manager",
-        "taint-policy-controller",
+    let gone = Default::default();
+    for on in [
+        &["--controllers=*,-gracefulEviction"][..],
+        &["--controllers", "*,-gracefulEviction"],
+        &["--controllers=cluster,applicationFailover"],
+        &["--feature-gates=Failover=false"],
     ] {
-        stage.run("install", name, &beside);
+        deployments.delete("karmada-controller-manager", &gone).await.unwrap();
+        deployments.create(&create, &stock(on)).await.unwrap();
+        let said = stage.refused("application-failover-controller", &beside);
+        assert!(said.contains("add -applicationFailover"), "{on:?}: {said}");
+    }
+    for off in [
+        &["--controllers=cluster,clusterStatus", "--feature-gates=Failover=false"][..],
+        &[
+            "--feature-gates",
+            "Failover=false",
+            "--controllers",
+            "*,-gracefulEviction,-applicationFailover",
+        ],
+        &[
+            "--controllers=*,-gracefulEviction,-applicationFailover",
+            "--feature-gates=Failover=false",
+        ],
+    ] {
+        deployments.delete("karmada-controller-manager", &gone).await.unwrap();
+        deployments.create(&create, &stock(off)).await.unwrap();
+        for name in [
+            "graceful-eviction-controller",
+            "application-failover-controller",
+            "taint-manager",
+            "taint-policy-controller",
+        ] {
+            stage.run("install", name, &beside);
+        }
     }
 }
 
