@@ -31,6 +31,10 @@
 {{- join "," $list -}}
 {{- end }}
 
+{{- define "lib.otlpEndpoint" -}}
+{{- .Values.otlpEndpoint | default (.Values.global | default dict).otlpEndpoint | default "" -}}
+{{- end }}
+
 {{- define "lib.arguments" -}}
 {{- if include "lib.kubeconfigSecret" . }}
 - --kubeconfig=/etc/karmada/kubeconfig
@@ -44,7 +48,7 @@
 - --admin-bind-address=0.0.0.0:{{ int .Values.ports.admin }}
 - --log-format={{ .Values.log.format }}
 - {{ printf "--log-level=%s" .Values.log.level | quote }}
-{{- with .Values.otlpEndpoint | default ((.Values.global | default dict).otlpEndpoint) }}
+{{- with include "lib.otlpEndpoint" . }}
 - {{ printf "--otlp-endpoint=%s" . | quote }}
 {{- end }}
 {{- include "lib.settings" .Values.settings }}

@@ -1,5 +1,16 @@
 {{- /* What stands around a Deployment: each behind its switch. */ -}}
 
+{{- /* All of it; takes what lib.networkPolicy takes. */ -}}
+{{- define "lib.around" -}}
+{{- include "lib.podDisruptionBudget" .root }}
+---
+{{- include "lib.metricsService" .root | nindent 0 }}
+---
+{{- include "lib.serviceMonitor" .root | nindent 0 }}
+---
+{{- include "lib.networkPolicy" . | nindent 0 }}
+{{- end }}
+
 {{- define "lib.podDisruptionBudget" -}}
 {{- if and .Values.podDisruptionBudget.enabled (gt (int .Values.replicas) 1) -}}
 apiVersion: policy/v1
@@ -69,6 +80,8 @@ spec:
 {{- define "lib.networkPolicy" -}}
 {{- $root := .root -}}
 {{- $policy := $root.Values.networkPolicy -}}
+{{- $global := $root.Values.global | default dict -}}
+{{- $shared := $global.networkPolicy | default dict -}}
 {{- if $policy.enabled -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
@@ -97,8 +110,10 @@ spec:
   egress:
     # Names.
     - ports:
-        - {port: 53, protocol: UDP}
-        - {port: 53, protocol: TCP}
+        {{- range concat $policy.dnsPorts ($shared.dnsPorts | default list) | uniq }}
+        - {port: {{ int . }}, protocol: UDP}
+        - {port: {{ int . }}, protocol: TCP}
+        {{- end }}
     {{- if .members }}
     # The control plane's API server and those of the members, wherever they are.
     - ports:
@@ -106,13 +121,18 @@ spec:
     {{- else }}
     # The control plane's API server.
     - ports:
-        {{- range $policy.apiServerPorts }}
+        {{- range concat $policy.apiServerPorts ($shared.apiServerPorts | default list) | uniq }}
         - {port: {{ int . }}, protocol: TCP}
         {{- end }}
       {{- with $policy.apiServers }}
       to:
         {{- toYaml . | nindent 8 }}
       {{- end }}
+    {{- with include "lib.otlpEndpoint" $root }}
+    # Traces.
+    - ports:
+        - {port: {{ regexFind ":[0-9]+/?$" . | trimPrefix ":" | trimSuffix "/" | default "4317" | int }}, protocol: TCP}
+    {{- end }}
     {{- end }}
     {{- with .egress }}
     {{- . | trim | nindent 4 }}

@@ -1,6 +1,7 @@
 {{- /* Certificates of an authority that nobody keeps: made at once, all together, when one is missing or a new generation
      is asked for, and else taken over from the Secrets that are there. When they are made anew the old authority stays in
-     ca.crt, so that who has read the new files gets on with who has not.
+     ca.crt: who has read the new files takes the certificates of who has not. Not the other way round: until all have read them,
+     some calls fail, and are tried again.
 
      lib.certificates takes a dict: root; authority, its name; generation and days; wanted, a list of
      {secret, name, dnsNames, addresses}. */ -}}
@@ -54,6 +55,32 @@ data:
   tls.crt: {{ $made.Cert | b64enc }}
   tls.key: {{ $made.Key | b64enc }}
   {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* With the source existing: Secrets that this release made before stay as they are. helm would take them away under Pods
+     that run. Takes what lib.certificates takes. */ -}}
+{{- define "lib.certificatesThatAreThere" -}}
+{{- $root := .root -}}
+{{- range .wanted }}
+{{- $there := lookup "v1" "Secret" $root.Release.Namespace .secret | default dict -}}
+{{- $of := dig "metadata" "annotations" dict $there -}}
+{{- $stamp := get $of "failover.karmada.io/certificates" -}}
+{{- if and $stamp (eq $root.Release.Name (get $of "meta.helm.sh/release-name")) }}
+---
+apiVersion: v1
+kind: Secret
+type: {{ $there.type }}
+metadata:
+  name: {{ .secret }}
+  namespace: {{ $root.Release.Namespace }}
+  labels:
+    {{- include "lib.labels" $root | nindent 4 }}
+  annotations:
+    failover.karmada.io/certificates: {{ $stamp | quote }}
+data:
+  {{- toYaml $there.data | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- end }}
 

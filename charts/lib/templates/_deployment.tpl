@@ -66,12 +66,16 @@ spec:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       securityContext:
+        {{- with $values.podSecurityContext | default $global.podSecurityContext }}
+        {{- toYaml . | nindent 8 }}
+        {{- else }}
         runAsNonRoot: true
         runAsUser: 65532
         runAsGroup: 65532
         fsGroup: 65532
         seccompProfile:
           type: RuntimeDefault
+        {{- end }}
       containers:
         - name: {{ $root.Chart.Name }}
           image: {{ include "lib.image" $root | quote }}
