@@ -133,6 +133,36 @@ fn beside_stock_only_our_own_kinds_come() {
     }
 }
 
+/// By its Service where it runs in this cluster, else by a URL.
+#[test]
+fn the_api_server_is_told_where_the_webhook_is() {
+    let Some(helm) = renderer() else { return };
+    let config = |name: &str, settings: &str| -> Value {
+        let objects = objects(&helm, name, &["--set", settings]);
+        let validating = of_kind(&objects, "ValidatingWebhookConfiguration").next().unwrap();
+        validating["webhooks"][0]["clientConfig"].clone()
+    };
+    let path = "/validate/failoverpauses.failover.karmada.io";
+    let service = json!({
+        "caBundle": "YQ==",
+        "service": {"name": "webhook", "namespace": "karmada-system", "port": 443, "path": path},
+    });
+    let on = "webhook.enabled=true,webhook.caBundle=YQ==";
+    assert_eq!(
+        config("control-plane", &format!("{on},webhook.service.name=webhook")),
+        service
+    );
+    assert_eq!(
+        config("control-plane", &format!("{on},webhook.url=https://there:8443")),
+        json!({"caBundle": "YQ==", "url": format!("https://there:8443{path}")})
+    );
+    let in_umbrella = "control-plane.webhook.enabled=true,control-plane.webhook.caBundle=YQ==";
+    assert_eq!(
+        config("karmada-failover", &format!("webhook.enabled=true,{in_umbrella}")),
+        service
+    );
+}
+
 struct Stage {
     binaries: Binaries,
     helm: Helm,
@@ -207,6 +237,7 @@ async fn on_a_real_api_server() {
     half_a_set_is_refused(&stage);
     it_installs_changes_and_goes(&stage).await;
     every_chart_is_taken_by_the_server(&stage);
+    certificates_stay_when_others_are_to_make_them(&stage).await;
     a_second_owner_is_refused(&stage).await;
 }
 
@@ -317,6 +348,28 @@ fn every_chart_is_taken_by_the_server(stage: &Stage) {
         std::fs::write(&file, stage.helm.template(&chart(name), least(name)).unwrap()).unwrap();
         stage.takes(&file);
     }
+}
+
+/// Pods that run have them mounted.
+async fn certificates_stay_when_others_are_to_make_them(stage: &Stage) {
+    let secrets: Api<Secret> = Api::namespaced(stage.client.clone(), "karmada-system");
+    let names = ["eviction-queue-server-tls", "taint-manager-queue-tls"];
+    stage.run("install", "eviction-queue", &[]);
+    let made = [
+        secrets.get(names[0]).await.unwrap().data,
+        secrets.get(names[1]).await.unwrap().data,
+    ];
+    for source in ["existing", "existing", "helm"] {
+        stage.run("upgrade", "eviction-queue", &["--set", &format!("tls.source={source}")]);
+        for (name, made) in names.iter().zip(&made) {
+            assert_eq!(secrets.get(name).await.unwrap().data, *made, "{name} with {source}");
+        }
+    }
+    stage
+        .helm
+        .run(&["uninstall", "eviction-queue", NAMESPACE[0], NAMESPACE[1]])
+        .unwrap();
+    assert!(secrets.get_opt(names[0]).await.unwrap().is_none());
 }
 
 /// With the stock Karmada that is on, where helm can look: on the Karmada API server, and on its host cluster.

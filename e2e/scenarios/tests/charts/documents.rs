@@ -31,9 +31,10 @@ fn as_template(line: &str) -> Option<Vec<String>> {
     let mut arguments = vec!["template".to_owned()];
     while let Some(word) = words.next() {
         match word {
-            "--wait" | "--create-namespace" | "--reuse-values" => {}
+            "--wait" | "--create-namespace" | "--reset-then-reuse-values" => {}
             "--kubeconfig" => drop(words.next()),
-            other => arguments.push(other.to_owned()),
+            // What a command before it has read from a server.
+            other => arguments.push(other.replace("\"$ca\"", "YQ==")),
         }
     }
     Some(arguments)

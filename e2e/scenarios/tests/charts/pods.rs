@@ -128,6 +128,58 @@ fn with_one_replica_there_is_no_budget_and_each_switch_switches() {
     ));
 }
 
+/// What a Pod is told to call, its network policy lets it call.
+#[test]
+fn what_is_called_is_let_out() {
+    let Some(helm) = renderer() else { return };
+    let out = |name: &str, flags: &[&str]| -> Vec<Value> {
+        let objects = objects(&helm, name, flags);
+        let rules = only(&objects, "NetworkPolicy")["spec"]["egress"].as_array().unwrap();
+        rules
+            .iter()
+            .flat_map(|rule| rule["ports"].as_array().unwrap().clone())
+            .collect()
+    };
+    let tcp = |port: u16| json!({"port": port, "protocol": "TCP"});
+    for name in COMPONENTS {
+        for key in ["otlpEndpoint", "global.otlpEndpoint"] {
+            let ports = out(name, &["--set", &format!("{key}=http://collector:4319")]);
+            let any = json!({"port": 1, "endPort": 65535, "protocol": "TCP"});
+            assert!(ports.contains(&tcp(4319)) || ports.contains(&any), "{name} {key}");
+        }
+        assert!(!out(name, &[]).contains(&tcp(4317)), "{name}");
+    }
+    let more = [
+        "--set",
+        "global.networkPolicy.dnsPorts={5353},global.networkPolicy.apiServerPorts={7443}",
+    ];
+    let ports = out("scheduler", &more);
+    for wanted in [
+        tcp(53),
+        tcp(5353),
+        json!({"port": 5353, "protocol": "UDP"}),
+        tcp(6443),
+        tcp(7443),
+    ] {
+        assert!(ports.contains(&wanted), "{wanted}");
+    }
+}
+
+/// Where the cluster chooses the user, as OpenShift does.
+#[test]
+fn whom_pods_run_as_can_be_said() {
+    let Some(helm) = renderer() else { return };
+    let context = |flags: &[&str]| -> Value {
+        let objects = objects(&helm, "scheduler", flags);
+        only(&objects, "Deployment")["spec"]["template"]["spec"]["securityContext"].clone()
+    };
+    assert_eq!(context(&[])["runAsUser"], 65532);
+    let shared = ["--set", "global.podSecurityContext.runAsNonRoot=true"];
+    assert_eq!(context(&shared), json!({"runAsNonRoot": true}));
+    let own = ["--set", "podSecurityContext.fsGroup=7"];
+    assert_eq!(context(&[&shared[..], &own].concat()), json!({"fsGroup": 7}));
+}
+
 /// The rights on a member are those that the agent says it needs.
 #[test]
 fn the_agents_rights_are_those_that_it_prints() {

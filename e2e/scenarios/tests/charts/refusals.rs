@@ -65,6 +65,13 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             "value must be one of 'helm', 'certManager', 'existing'",
         ),
         ("scheduler", "ports.admin=80000", "ports/admin"),
+        ("scheduler", "otlpEndpoint=https://collector:4317", "otlpEndpoint"),
+        ("scheduler", "otlpEndpoint=collector:4317", "otlpEndpoint"),
+        (
+            "karmada-failover",
+            "global.otlpEndpoint=http://collector",
+            "global/otlpEndpoint",
+        ),
         (
             "cluster-health-controller",
             "mode=beside",
@@ -84,6 +91,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         ("agent", "clusterName=", "clusterName is missing"),
         ("agent", "clusterName=Not_A_Name", "clusterName"),
         ("control-plane", "webhook.enabled=true", "webhook/url"),
+        ("control-plane", "webhook.enabled=true", "webhook/service/name"),
         ("control-plane", "webhook.url=http://plain", "webhook/url"),
         (
             "karmada-failover",
