@@ -101,9 +101,11 @@ prop_compose! {
         reason in ".{0,2000}",
         hold in proptest::option::of((-1..12_i32, ".{0,9}", any::<bool>())),
         versions in ("[0-9]{0,20}", ".{0,9}"),
+        traceparent in prop_oneof![".{0,80}", "00-[0-9a-f]{32}-[0-9a-f]{16}-01"],
     ) -> v1::PublishedEntry {
         let (priority, replicas, purge_mode, grace_period_seconds, binding_generation) = numbers;
         v1::PublishedEntry {
+            traceparent,
             key, due_at, priority, resource, reason, grace_period_seconds, binding_generation,
             // Of all numbers few are known modes and few counts are negative: both need a chance.
             replicas: replicas.saturating_abs() - 1,

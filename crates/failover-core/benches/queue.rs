@@ -57,7 +57,8 @@ fn published(number: usize) -> Published {
             binding: BindingKey::namespaced(namespace.clone(), format!("{name}-deployment")),
             binding_uid: format!("6f1d2c1e-0000-4000-8000-{number:012}"),
             cause: cause(),
-        },
+        }
+        .into(),
         due_at: start() + SignedDuration::from_secs(60),
         priority: i32::from(number.is_multiple_of(3)),
         template: TemplateRef {
@@ -76,6 +77,7 @@ fn published(number: usize) -> Published {
             binding: (1_000_000 + number).to_string(),
             cluster: "1234".to_owned(),
         },
+        traceparent: None,
     }
 }
 
@@ -170,7 +172,7 @@ impl Run {
     fn live(mut self, evicted: Vec<Vec<Published>>, withdrawn: Vec<Vec<Published>>) -> Self {
         let keys: Vec<Vec<EntryKey>> = withdrawn
             .iter()
-            .map(|entries| entries.iter().map(|entry| entry.key.clone()).collect())
+            .map(|entries| entries.iter().map(|entry| EntryKey::clone(&entry.key)).collect())
             .collect();
         for entries in evicted.into_iter().chain(withdrawn) {
             self.tell(Event::Upsert {

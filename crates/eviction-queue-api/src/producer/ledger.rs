@@ -38,13 +38,13 @@ impl Ledger {
         let asked = self.answerable(pair);
         for asked in &asked {
             self.to_confirm.remove(asked);
-            if !matches!(wanted, Wanted::Entry(entry) if entry.key == *asked) {
+            if !matches!(wanted, Wanted::Entry(entry) if *entry.key == *asked) {
                 self.published.disown(asked.clone(), reason(asked));
             }
         }
         let changed = match wanted {
             Wanted::Entry(entry) => {
-                let resend = if asked.contains(&entry.key) {
+                let resend = if asked.contains(&*entry.key) {
                     Resend::Always
                 } else {
                     Resend::IfChanged

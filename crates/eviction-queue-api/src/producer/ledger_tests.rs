@@ -8,7 +8,7 @@ const CAUSE: &str = "k:NoExecute@2026-01-01T00:00:00Z";
 
 fn wanted(cause: &str) -> Wanted {
     Wanted::Entry(Box::new(Published {
-        key: key(cause),
+        key: key(cause).into(),
         due_at: "2026-01-01T00:00:00Z".parse().unwrap(),
         priority: 0,
         template: TemplateRef::default(),

@@ -88,10 +88,10 @@ impl PublishedSet {
                 return Changed::No;
             }
             if before.key != entry.key {
-                self.untold.insert(before.key.clone(), Some(reason(&before.key)));
+                self.untold.insert(EntryKey::clone(&before.key), Some(reason(&before.key)));
             }
         }
-        self.untold.insert(entry.key.clone(), None);
+        self.untold.insert(EntryKey::clone(&entry.key), None);
         self.clusters_of
             .entry(binding.clone())
             .or_default()
@@ -125,7 +125,7 @@ impl PublishedSet {
                 self.clusters_of.remove(binding);
             }
         }
-        self.untold.insert(before.key.clone(), Some(reason(&before.key)));
+        self.untold.insert(EntryKey::clone(&before.key), Some(reason(&before.key)));
         Changed::Yes
     }
 

@@ -63,7 +63,8 @@ pub fn entries(plane: &Sandbox) -> Vec<Published> {
                 cause: "cluster.karmada.io/not-ready:NoExecute@2026-01-01T00:00:00Z"
                     .parse()
                     .unwrap(),
-            },
+            }
+            .into(),
             due_at: "2026-01-01T00:00:00Z".parse().unwrap(),
             priority: i32::try_from(number % 3).unwrap(),
             template: TemplateRef {
@@ -83,6 +84,7 @@ pub fn entries(plane: &Sandbox) -> Vec<Published> {
                 binding: (1_000_000 + number).to_string(),
                 cluster: "1234".into(),
             },
+            traceparent: None,
         }
     };
     (0..ENTRIES).map(entry).collect()

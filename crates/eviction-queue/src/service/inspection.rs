@@ -273,11 +273,11 @@ fn to_recent(outcome: &RecentOutcome) -> v1::RecentOutcome {
     };
     v1::RecentOutcome {
         key: Some(to_key(&outcome.key)),
-        resource: Some(to_template(&outcome.template)),
+        resource: Some(to_template(&outcome.published.template)),
         outcome: kind.into(),
         reason: outcome.reason.clone(),
         message: outcome.message.clone(),
-        due_at: Some(to_time(outcome.due_at)),
+        due_at: Some(to_time(outcome.published.due_at)),
         released_at: Some(to_time(outcome.released_at)),
         ended_at: Some(to_time(outcome.ended_at)),
         consumer: outcome.consumer.to_string(),

@@ -102,7 +102,7 @@ async fn follow(shell: &Shell, stream: StreamId, mut up: Streaming<v1::PublishRe
                     .into_iter()
                     .map(from_published)
                     .collect::<Result<Vec<_>, _>>()?;
-                no_duplicates("upserts.entries", entries.iter().map(|entry| &entry.key))?;
+                no_duplicates("upserts.entries", entries.iter().map(|entry| &*entry.key))?;
                 Event::Upsert { stream, entries }
             }
             Some(Message::Withdrawals(withdrawals)) => {

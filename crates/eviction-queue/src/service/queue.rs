@@ -80,7 +80,7 @@ fn complete(shell: &Shell, request: v1::CompleteRequest) -> Result<v1::CompleteR
     }
     let lease = request.lease_id;
     let outcome = outcome(&request)?;
-    let key = from_key(request.key)?;
+    let key = Arc::new(from_key(request.key)?);
     let refused = format!("lease {lease} is not of entry {key}: nothing was changed");
     let completion = Completion {
         outcome,

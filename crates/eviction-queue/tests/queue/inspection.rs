@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use eviction_queue_api::v1;
@@ -22,7 +23,7 @@ fn pages_are_of_one_snapshot() {
             ..v1::ListEntriesRequest::default()
         };
         let first = service.list_entries(request.clone()).await.unwrap().into_inner();
-        producer.withdraw(entries.iter().map(|entry| &entry.key), WithdrawReason::Tolerated);
+        producer.withdraw(entries.iter().map(|entry| &*entry.key), WithdrawReason::Tolerated);
         world.settle().await;
         let mut seen = first.entries.clone();
         request.page_token = first.next_page_token.clone();
@@ -76,7 +77,7 @@ fn filters_lanes_and_one_entry() {
         let world = World::new();
         let _queue = world.queue("q", world.flags(0.5)).await;
         let mut cluster_scoped = world.entry("m2", "role", 0);
-        cluster_scoped.key.binding.namespace = None;
+        Arc::make_mut(&mut cluster_scoped.key).binding.namespace = None;
         let entries = vec![
             world.entry("m1", "a", -5),
             world.entry("m1", "b", 0),
@@ -221,7 +222,7 @@ fn a_watch_tells_everything_and_goes_on_from_a_position() {
         };
         assert_eq!(told.len(), 3);
         drop(watch);
-        producer.withdraw([&entries[1].key], WithdrawReason::Tolerated);
+        producer.withdraw([&*entries[1].key], WithdrawReason::Tolerated);
         world.settle().await;
         let again = v1::WatchEntriesRequest {
             after_revision: position,

@@ -1,5 +1,6 @@
 //! What a FailoverPause holds back, by its scope, and until when.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use eviction_queue_api::v1;
@@ -46,9 +47,9 @@ async fn held(world: &World) -> Vec<String> {
 
 async fn publish(world: &World) -> Producer {
     let mut role = world.entry("m2", "role", 0);
-    role.key.binding.namespace = None;
+    Arc::make_mut(&mut role.key).binding.namespace = None;
     let mut other = world.entry("m2", "other", 0);
-    other.key.binding.namespace = Some("team-b".into());
+    Arc::make_mut(&mut other.key).binding.namespace = Some("team-b".into());
     Producer::publish(world, vec![world.entry("m1", "web", 0), other, role]).await
 }
 

@@ -1,5 +1,6 @@
 //! Bad input: each kind has a status that says what to do, is counted, and loses no entry.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use controller_kit::Running;
@@ -321,11 +322,11 @@ fn entries_for_what_is_gone_are_held() {
         let world = World::new();
         let _queue = world.queue("q", world.flags(100.0)).await;
         let mut other_uid = world.entry("m1", "other-uid", 0);
-        other_uid.key.cluster_uid = "another".into();
+        Arc::make_mut(&mut other_uid.key).cluster_uid = "another".into();
         let mut never_there = world.entry("m1", "never-there", 0);
-        never_there.key.cluster = "m9".into();
+        Arc::make_mut(&mut never_there.key).cluster = "m9".into();
         let mut healthy = world.entry("h1", "healthy", 0);
-        healthy.key.cause = "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap();
+        Arc::make_mut(&mut healthy.key).cause = "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap();
         let _producer = Producer::publish(&world, vec![other_uid, never_there, healthy]).await;
         let client = world.client();
         let mut consumer = Consumer::connect(&client, 9).await.unwrap();

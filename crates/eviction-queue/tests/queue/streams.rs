@@ -197,7 +197,7 @@ fn a_lease_is_renewed_revoked_and_completed() {
             panic!("revoked")
         };
         assert_eq!(revoked.lease_id, lease.lease_id);
-        producer.withdraw([&entry.key], WithdrawReason::ClusterRecovered);
+        producer.withdraw([&*entry.key], WithdrawReason::ClusterRecovered);
         assert_eq!(
             totals(&world).await.leased,
             1,

@@ -145,7 +145,8 @@ impl World {
                 binding: BindingKey::namespaced("default", name),
                 binding_uid: format!("uid-{name}"),
                 cause: "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap(),
-            },
+            }
+            .into(),
             due_at: self.started + SignedDuration::from_secs(due_seconds),
             priority: 0,
             template: TemplateRef {
@@ -164,6 +165,7 @@ impl World {
                 binding: "10".into(),
                 cluster: text("resourceVersion"),
             },
+            traceparent: None,
         }
     }
 

@@ -54,7 +54,7 @@ fn holds(#[case] stay: &str, #[case] by_drop: Option<bool>) {
 }
 
 fn key() -> EntryKey {
-    published(&failing(|_| ())).key
+    EntryKey::clone(&published(&failing(|_| ())).key)
 }
 
 #[rstest]

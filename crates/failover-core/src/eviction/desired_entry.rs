@@ -82,7 +82,8 @@ pub(crate) fn entry_of(
             binding: binding.key(),
             binding_uid,
             cluster: name.clone(),
-        },
+        }
+        .into(),
         due_at: affected.due_at,
         priority: spec.schedule_priority.as_ref().map_or(0, |priority| priority.priority),
         template: TemplateRef {
@@ -99,6 +100,7 @@ pub(crate) fn entry_of(
             binding: binding.metadata.resource_version.clone().unwrap_or_default(),
             cluster: cluster.metadata.resource_version.clone().unwrap_or_default(),
         },
+        traceparent: None,
     }))
 }
 

@@ -164,7 +164,7 @@ mod tests {
     fn key() -> EntryKey {
         let switches = Switches::all_on(PurgeMode::Gracefully);
         match wanted(Some(&binding(|_| ())), Some(&tainted()), &BTreeMap::new(), &switches) {
-            Wanted::Entry(entry) => entry.key,
+            Wanted::Entry(entry) => EntryKey::clone(&entry.key),
             Wanted::Nothing(nothing) => panic!("{nothing:?}"),
         }
     }

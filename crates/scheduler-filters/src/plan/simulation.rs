@@ -253,7 +253,7 @@ impl<'a> Simulation<'a> {
             });
             if let Some(before) = replaced {
                 let why = withdraw_reason(&before.key, &now_wanted, cluster);
-                withdrawn.push((before.key.clone(), why));
+                withdrawn.push((EntryKey::clone(&before.key), why));
             }
             match now_wanted {
                 Wanted::Entry(entry) => {

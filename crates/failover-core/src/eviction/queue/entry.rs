@@ -15,7 +15,7 @@ use super::operator::OperatorOrder;
 use crate::eviction::Cause;
 
 /// Names an entry. Sorts by cluster, then binding, then cause.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Eq, PartialOrd, Ord)]
 pub struct EntryKey {
     /// The cluster that is left.
     pub cluster: ClusterName,
@@ -27,6 +27,18 @@ pub struct EntryKey {
     pub binding_uid: String,
     /// Why.
     pub cause: Cause,
+}
+
+impl PartialEq for EntryKey {
+    /// Mostly a key is compared with itself; what tells others apart is compared first.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+            || (self.binding_uid == other.binding_uid
+                && self.cluster == other.cluster
+                && self.cluster_uid == other.cluster_uid
+                && self.cause == other.cause
+                && self.binding == other.binding)
+    }
 }
 
 impl Hash for EntryKey {
@@ -119,7 +131,7 @@ pub struct ProducerHold {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
     /// Which entry.
-    pub key: EntryKey,
+    pub key: Arc<EntryKey>,
     /// When it is due, and since when it counts as ready.
     pub due_at: Timestamp,
     /// Schedule priority; higher goes first in the lane.
@@ -138,6 +150,8 @@ pub struct Published {
     pub hold: Option<ProducerHold>,
     /// What was judged.
     pub versions: BindingVersions,
+    /// What joins the trace of the move, in its own words; absent where nobody traces.
+    pub traceparent: Option<Box<str>>,
 }
 
 /// Why an entry is held. Sorts by precedence: of several reasons the first is shown.

@@ -119,7 +119,7 @@ pub enum Event {
         /// The lease.
         lease: LeaseId,
         /// Its entry.
-        key: EntryKey,
+        key: Arc<EntryKey>,
         /// What became of it.
         completion: Completion,
     },

@@ -147,7 +147,7 @@ impl Queue {
         &self.changes
     }
 
-    /// All entries, by cluster, binding and cause.
+    /// All entries, by cluster, then in the order in which they entered.
     pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.entries.values()
     }
@@ -202,7 +202,7 @@ impl Queue {
                 fault: view.and_then(|view| view.fault.clone()),
                 since: lane.since,
                 totals: lane.totals,
-                kinds: lane.kinds.iter().map(|(kind, count)| (kind.clone(), *count)).collect(),
+                kinds: lane.kinds.iter().collect(),
                 next_due_at: (lane.totals.waiting > 0).then(|| next_due(name)).flatten(),
             }
         })
@@ -247,8 +247,7 @@ impl Queue {
             oldest_ready_since: self
                 .lanes
                 .values()
-                .filter_map(|lane| lane.by_age.first())
-                .map(|(at, _)| *at)
+                .filter_map(|lane| lane.line.oldest())
                 .min(),
             tokens: self.bucket.fill(now.elapsed),
             pauses: self.pauses_held(now.wall),
@@ -327,6 +326,7 @@ impl Queue {
         }
         let lane = self.lanes.get(&key.cluster)?;
         let rank = lane
+            .line
             .in_order(now.wall, self.settings.starvation_limit)
             .position(|candidate| **candidate == *key)?;
         let ahead = order::ahead(&self.lanes, self.served_last.as_ref(), &key.cluster, rank);

@@ -47,6 +47,7 @@ impl Queue {
             .filter(|(name, _)| cluster.is_none_or(|cluster| cluster == *name))
             .map(|(name, lane)| LaneEntries {
                 ready: lane
+                    .line
                     .in_order(now, self.settings.starvation_limit)
                     .filter_map(|key| self.entries.get(key).cloned())
                     .collect(),

@@ -6,7 +6,7 @@
 //!   producer confirms it from a state at least as new, so that the published set and the queue cannot drift apart.
 //! - Rate: a lease is granted only for a whole token ([`super::bucket`]) under the regime ([`super::regime`]).
 //! - Order: round-robin over lanes; in a lane by priority, except that what is ready longer than the starvation limit
-//!   goes first; then due time, then key. The same state gives the same order.
+//!   goes before all younger ones; then due time, then key ([`line`]). The same state gives the same order.
 //! - Fencing: a lease ends after its duration plus a margin, however the consumer fares, and is revoked when its cause
 //!   no longer stands.
 //!
@@ -17,8 +17,10 @@ mod entries;
 mod entry;
 mod event;
 mod inspect;
+mod kinds;
 mod lane;
 mod lease;
+mod line;
 mod listing;
 mod model;
 mod operator;

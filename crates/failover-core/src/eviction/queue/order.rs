@@ -32,7 +32,7 @@ pub(super) fn next(
     now: Timestamp,
     starvation_limit: Duration,
 ) -> Option<(ClusterName, Arc<EntryKey>)> {
-    turns(lanes, served_last).find_map(|(name, lane)| Some((name.clone(), lane.first(now, starvation_limit)?)))
+    turns(lanes, served_last).find_map(|(name, lane)| Some((name.clone(), lane.line.first(now, starvation_limit)?.clone())))
 }
 
 /// How many entries go before the one of this rank (from 0) in its lane, if none comes in between.
@@ -48,7 +48,7 @@ pub(super) fn ahead(
         if name == own {
             before_own = false;
         } else {
-            ahead += lane.by_age.len().min(rank + usize::from(before_own));
+            ahead += lane.line.len().min(rank + usize::from(before_own));
         }
     }
     ahead

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::entry::{EntryKey, TemplateRef};
+use super::entry::{EntryKey, Published};
 use super::event::OutcomeKind;
 
 /// What became of one lease.
@@ -14,16 +14,14 @@ use super::event::OutcomeKind;
 pub struct RecentOutcome {
     /// The entry.
     pub key: Arc<EntryKey>,
-    /// Its template.
-    pub template: TemplateRef,
+    /// As it was published when it was leased.
+    pub published: Arc<Published>,
     /// How it ended.
     pub end: LeaseEnd,
     /// One word in CamelCase.
     pub reason: String,
     /// A sentence.
     pub message: String,
-    /// When it was due.
-    pub due_at: Timestamp,
     /// When it was released.
     pub released_at: Timestamp,
     /// When the lease ended.

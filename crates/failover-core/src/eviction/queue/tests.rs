@@ -70,7 +70,8 @@ fn published(cluster: &str, name: &str, due_seconds: i64) -> Published {
             binding: api_types::BindingKey::namespaced("default", name),
             binding_uid: format!("uid-{name}"),
             cause: taint(0),
-        },
+        }
+        .into(),
         due_at: t0() + SignedDuration::from_secs(due_seconds),
         priority: 0,
         template: TemplateRef {
@@ -89,6 +90,7 @@ fn published(cluster: &str, name: &str, due_seconds: i64) -> Published {
             binding: "10".into(),
             cluster: "20".into(),
         },
+        traceparent: None,
     }
 }
 
@@ -214,7 +216,7 @@ impl Sim {
     fn complete(&mut self, id: LeaseId, outcome: OutcomeKind) {
         let (released, lease) = self.held.remove(&id).unwrap();
         if outcome == OutcomeKind::Evicted {
-            self.evicted.push((released, lease.published.key.clone()));
+            self.evicted.push((released, EntryKey::clone(&lease.published.key)));
         }
         let completion = Completion {
             outcome,

@@ -137,7 +137,7 @@ fn wanted_of(world: &World) -> BTreeMap<EntryKey, Published> {
     pairs
         .filter_map(
             |(binding, cluster)| match wanted(Some(binding), cluster.map(AsRef::as_ref)) {
-                Wanted::Entry(entry) => Some((entry.key.clone(), *entry)),
+                Wanted::Entry(entry) => Some((EntryKey::clone(&entry.key), *entry)),
                 Wanted::Nothing(_) => None,
             },
         )

@@ -48,11 +48,14 @@ impl Queue {
             State::Ready => entry.published.due_at,
             _ => now.wall,
         };
-        let lane = self
-            .lanes
-            .entry(key.cluster.clone())
-            .or_insert_with(|| Lane::new(now.wall));
-        lane.count(&entry, Step::In);
+        match self.lanes.get_mut(&key.cluster) {
+            Some(lane) => lane.count(&entry, Step::In),
+            None => {
+                let mut lane = Lane::new(now.wall);
+                lane.count(&entry, Step::In);
+                self.lanes.insert(key.cluster.clone(), lane);
+            }
+        }
         let entry = Arc::new(entry);
         self.index(&key, &entry);
         self.changes.push(entry.clone(), None);
@@ -225,7 +228,7 @@ impl Queue {
                 }
                 None => {
                     if let Some(lane) = self.lanes.get_mut(&key.cluster) {
-                        lane.admit(key, entry);
+                        lane.line.insert(key, entry);
                     }
                 }
             },
@@ -247,7 +250,7 @@ impl Queue {
                 if let Some(until) = entry.cooling_until {
                     self.cooling.remove(until, entry);
                 } else if let Some(lane) = self.lanes.get_mut(&key.cluster) {
-                    lane.dismiss(key, entry);
+                    lane.line.remove(key, entry);
                 }
             }
             State::Held { .. } => {

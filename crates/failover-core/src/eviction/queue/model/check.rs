@@ -1,31 +1,27 @@
 //! Every index and count compared with what the entries say, for tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Queue;
 use super::book::look_again_at;
 use crate::eviction::queue::entry::State;
+use crate::eviction::queue::line::Line;
 use crate::eviction::queue::timeline::Timeline;
 
 impl Queue {
     /// Compares every index and count with what the entries say.
     pub(in crate::eviction::queue) fn check(&self) {
         let (mut due, mut looks, mut cooling) = (Timeline::new(), Timeline::new(), Timeline::new());
-        let mut eligible = BTreeMap::<_, BTreeSet<_>>::new();
+        let mut eligible = BTreeMap::<_, Line>::new();
         let mut counts = BTreeMap::<_, usize>::new();
         for (key, entry) in self.entries.iter() {
-            assert_eq!(**key, entry.published.key);
+            assert_eq!(*key, entry.published.key);
             *counts.entry(&key.cluster).or_default() += 1;
             match &entry.state {
                 State::Waiting => due.insert(entry.published.due_at, key, entry),
                 State::Ready => match entry.cooling_until {
                     Some(until) => cooling.insert(until, key, entry),
-                    None => drop(
-                        eligible
-                            .entry(&key.cluster)
-                            .or_default()
-                            .insert((entry.published.due_at, key.clone())),
-                    ),
+                    None => eligible.entry(&key.cluster).or_default().insert(key, entry),
                 },
                 State::Held { .. } => {
                     if let Some(until) = look_again_at(entry) {
@@ -37,10 +33,9 @@ impl Queue {
         }
         assert_eq!((&self.due, &self.looks, &self.cooling), (&due, &looks, &cooling));
         for (name, lane) in &self.lanes {
-            assert_eq!(lane.by_age, eligible.remove(name).unwrap_or_default());
-            assert_eq!(lane.by_priority.len(), lane.by_age.len());
+            assert_eq!(lane.line, eligible.remove(name).unwrap_or_default());
             assert_eq!(lane.totals.sum(), counts.remove(name).unwrap_or_default());
-            assert_eq!(lane.kinds.values().sum::<usize>(), lane.totals.sum());
+            assert_eq!(lane.kinds.iter().map(|(_, count)| count).sum::<usize>(), lane.totals.sum());
         }
         assert!(eligible.is_empty() && counts.is_empty(), "every entry has a lane");
         assert_eq!(self.lease_ends.len(), self.leases.len());

@@ -182,11 +182,10 @@ impl Queue {
         }
         let recent = RecentOutcome {
             key: lease.key.clone(),
-            template: lease.published.template.clone(),
+            published: lease.published.clone(),
             end,
             reason,
             message,
-            due_at: lease.published.due_at,
             released_at: lease.released_at,
             ended_at: now.wall,
             consumer: lease.consumer_identity.clone(),

@@ -99,7 +99,7 @@ impl Queue {
         published.iter().find_map(|entry| {
             let owner = &self.entries.get(&entry.key)?.producer;
             let connected = self.producers.get(owner).is_some_and(|other| other.stream().is_some());
-            (owner != name && connected).then(|| (entry.key.clone(), owner.clone()))
+            (owner != name && connected).then(|| (EntryKey::clone(&entry.key), owner.clone()))
         })
     }
 
@@ -113,7 +113,7 @@ impl Queue {
 
     pub(super) fn upsert_one(&mut self, producer: &Arc<str>, published: Published, now: Moment) -> Arc<EntryKey> {
         let Some((key, known)) = self.entries.get_key_value(&published.key) else {
-            let key = Arc::new(published.key.clone());
+            let key = published.key.clone();
             self.next_serial += 1;
             let entry = Entry::new(published, producer.clone(), self.next_serial, now.wall);
             self.insert(key.clone(), entry, now);

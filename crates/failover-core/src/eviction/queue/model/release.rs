@@ -46,7 +46,7 @@ impl Queue {
             && self.verdict.evictions_per_second > 0.0
             && self.leases.len() < self.settings.max_outstanding(self.verdict.evictions_per_second)
             && self.consumers.values().any(|consumer| consumer.credit > 0)
-            && self.lanes.values().any(|lane| !lane.by_age.is_empty())
+            && self.lanes.values().any(|lane| !lane.line.is_empty())
     }
 
     pub(super) fn release(&mut self, now: Moment) {

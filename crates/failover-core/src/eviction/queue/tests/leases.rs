@@ -136,7 +136,7 @@ fn a_late_word_removes_no_other_entry() {
             reason: "Evicted".into(),
             message: String::new(),
         };
-        let key = key.clone();
+        let key = key.clone().into();
         sim.tell(Event::Complete { lease, key, completion });
         sim.effects.clone()
     };

@@ -95,7 +95,7 @@ fn a_rebuilt_queue_has_the_same_order() {
             let mut rebuilt = Sim::new(settings(1.0));
             let mut rest: Vec<_> = entries
                 .into_iter()
-                .filter(|e| !done.iter().any(|(_, key)| *key == e.key))
+                .filter(|e| !done.iter().any(|(_, key)| *key == *e.key))
                 .collect();
             rest.reverse();
             rebuilt.publish(rest);

@@ -212,7 +212,7 @@ fn what_cannot_be_ordered_is_refused() {
     let key = published("m1", "web", 0).key;
     assert_eq!(
         sim.queue.plan_order(&key, &ask(OrderKind::Drop), sim.now()),
-        Err(OrderRefused::NotFound(Box::new(key.clone())))
+        Err(OrderRefused::NotFound(Box::new(EntryKey::clone(&key))))
     );
     publish(&mut sim, "10", Some(false));
     let refused = sim

@@ -106,7 +106,7 @@ fn a_lease_is_completed_with_its_own_entry_only() {
     });
     assert_eq!(sim.effects, [Effect::Completed(CompleteResult::OtherEntry)]);
     assert_eq!(sim.only().state, State::Leased(lease));
-    let key = sim.only().key().clone();
+    let key = std::sync::Arc::new(sim.only().key().clone());
     for expected in [CompleteResult::Accepted, CompleteResult::Late] {
         sim.effects.clear();
         sim.tell(Event::Complete {

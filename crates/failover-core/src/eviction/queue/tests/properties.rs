@@ -74,13 +74,13 @@ proptest! {
                     let mut entry = published(CLUSTERS[cluster], &format!("b{name}"), due + i64::try_from(sim.millis / 1_000).unwrap());
                     entry.priority = priority;
                     entry.hold = held.then(|| ProducerHold { reason: HoldReason::Stay, message: "s".into(), by_drop: false });
-                    wanted.insert(entry.key.clone(), entry.clone());
+                    wanted.insert(EntryKey::clone(&entry.key), entry.clone());
                     sim.tell(Event::Upsert { stream, entries: vec![entry] });
                 }
                 Step::Withdraw { cluster, name } => {
                     let key = published(CLUSTERS[cluster], &format!("b{name}"), 0).key;
                     wanted.remove(&key);
-                    sim.tell(Event::Withdraw { stream, entries: vec![(key, WithdrawReason::Tolerated)] });
+                    sim.tell(Event::Withdraw { stream, entries: vec![(EntryKey::clone(&key), WithdrawReason::Tolerated)] });
                 }
                 Step::Taint { cluster, tainted } => {
                     sim.tell(Event::ClusterSeen(super::cluster(CLUSTERS[cluster], tainted.then(|| taint(0)))));
@@ -177,9 +177,11 @@ proptest! {
             let mut lane: Vec<_> = all.iter().filter(|e| e.key.cluster.as_str() == lane).collect();
             lane.sort_by_key(|e| {
                 let starving = t0().duration_since(e.due_at) > SignedDuration::from_secs(600);
-                (!starving, if starving { 0 } else { -e.priority }, e.due_at, e.key.clone())
+                // Of those that starve the older goes first, whatever its priority.
+                let age = if starving { e.due_at } else { t0() };
+                (!starving, age, -e.priority, e.due_at, e.key.clone())
             });
-            lane.into_iter().map(|e| e.key.clone()).collect::<Vec<_>>()
+            lane.into_iter().map(|e| EntryKey::clone(&e.key)).collect::<Vec<_>>()
         };
         let (mut first, mut second) = (in_lane("m1").into_iter().peekable(), in_lane("m2").into_iter().peekable());
         let mut expected = Vec::new();

@@ -158,7 +158,7 @@ fn a_lapsed_lease_keeps_its_token_and_gives_its_entry_back() {
         "and is leased again, by a token of its own"
     );
     assert_eq!(sim.queue.recent().next().unwrap().end, LeaseEnd::Lapsed);
-    let key = sim.only().key().clone();
+    let key = sim.only().key().clone().into();
     let completion = Completion {
         outcome: OutcomeKind::Failed,
         reason: String::new(),
