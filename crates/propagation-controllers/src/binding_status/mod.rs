@@ -29,6 +29,9 @@ const TRIES: u32 = 4;
 /// How long changes are gathered before they are written: a Work that is made, applied and reported on within that
 /// time is one write on its binding, not three.
 const GATHER: Duration = Duration::from_millis(100);
+/// How long the first report from a new place is waited for before it is said that there is none: mostly it is there
+/// before, and one write says both.
+const REPORTED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Runs the controller until shutdown.
 ///
@@ -44,7 +47,7 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
     let queue: WorkQueue<BindingKey> = WorkQueue::new("bindingStatus", &ctx);
     for bindings in &sources.bindings {
         gather(&queue, &ctx, bindings.changes(), |change| {
-            changes_expectation(change).then(|| binding_key(&change.key))
+            changes_expectation(change).then(|| (binding_key(&change.key), REPORTED_WITHIN))
         });
     }
     gather(&queue, &ctx, sources.works.changes(), |change| {
@@ -53,7 +56,9 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
                 .map(|work| (work.status.clone(), work.metadata.deletion_timestamp.clone()))
         };
         let same = change.before.is_some() && parts(&change.before) == parts(&change.after);
-        change.newest().filter(|_| !same).and_then(|work| binding_of(work))
+        let work = change.newest().filter(|_| !same)?;
+        let wait = if is_reported(work) { GATHER } else { REPORTED_WITHIN };
+        Some((binding_of(work)?, wait))
     });
     let on_cluster = index.clone();
     queue.follow(&ctx, sources.clusters.changes(), move |change| {
@@ -64,7 +69,8 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
         if let Some((kind, objects)) = &news.followed {
             let kind = kind.clone();
             gather(&to_gather, &gathering, objects.changes(), move |change| {
-                changes_status(change).then(|| TemplateKey::new(kind.clone(), change.key.clone()).binding())
+                let binding = || TemplateKey::new(kind.clone(), change.key.clone()).binding();
+                changes_status(change).then(|| (binding(), GATHER))
             });
         }
     });
@@ -101,6 +107,11 @@ fn changes_expectation(change: &Change<Binding>) -> bool {
         || writer::ours(before) != writer::ours(after)
 }
 
+/// Whether anything was said of what a Work asks for, or it asks for nothing any more.
+fn is_reported(work: &Work) -> bool {
+    work.status.is_some() || work.metadata.deletion_timestamp.is_some()
+}
+
 /// The status of templates is our word, too; that of a new one is said when its binding is.
 fn changes_status(change: &Change<Template>) -> bool {
     match (&change.before, &change.after) {
@@ -109,12 +120,12 @@ fn changes_status(change: &Change<Template>) -> bool {
     }
 }
 
-/// Adds the keys of changes a little later, the first of several in time.
+/// Adds the keys of changes so much later, the first of several in time.
 fn gather<O, F, I>(queue: &WorkQueue<BindingKey>, ctx: &Context, mut changes: Changes<O>, keys_of: F)
 where
     O: Send + Sync + 'static,
     F: Fn(&Change<O>) -> I + Send + 'static,
-    I: IntoIterator<Item = BindingKey> + Send,
+    I: IntoIterator<Item = (BindingKey, Duration)> + Send,
 {
     let (queue, shutdown) = (queue.clone(), ctx.shutdown.clone());
     ctx.tasks.spawn("bindingStatus gathering", async move {
@@ -125,8 +136,8 @@ where
                 change = changes.recv() => change,
             };
             let Some(change) = change else { return };
-            for key in keys_of(&change) {
-                queue.add_after(key, GATHER);
+            for (key, wait) in keys_of(&change) {
+                queue.add_after(key, wait);
             }
         }
     });
