@@ -5,8 +5,8 @@
 
 It needs the Secret {{ . }} with its kubeconfig of the control plane. If it is not there yet:
 
-  failoverctl --kubeconfig CONTROL-PLANE kubeconfig {{ $.Chart.Name }} | kubectl -n {{ $.Release.Namespace }} \
-    create secret generic {{ . }} --from-file=kubeconfig=/dev/stdin
+  kubeconfig=$(failoverctl --kubeconfig CONTROL-PLANE kubeconfig {{ $.Chart.Name }}) && printf '%s\n' "$kubeconfig" |
+    kubectl -n {{ $.Release.Namespace }} create secret generic {{ . }} --from-file=kubeconfig=/dev/stdin
 {{- end }}
 
 Next, see whether it is ready:
