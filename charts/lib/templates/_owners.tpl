@@ -10,14 +10,37 @@
 {{ end }}
 {{- end }}
 
-{{- /* Whether stock runs a controller: takes a dict of flags, its flags, and name. As stock reads its list: a name says on, -name
-     off, and * decides about who is not named; without the flag all are on. Empty: no. */ -}}
+{{- /* Whether stock runs a controller: takes a dict of flags, its flags, and name. As stock reads its lists, and failoverctl check
+     does: the first that names it decides, name for on and -name for off, and else *; without the flag all are on.
+     Empty: no. */ -}}
 {{- define "lib.stockRuns" -}}
-{{- $given := regexFind "--controllers=[^ \n]*" .flags -}}
-{{- $list := splitList "," (trimPrefix "--controllers=" $given | replace "'" "" | replace "\"" "") -}}
-{{- if not (has (printf "-%s" .name) $list) -}}
-{{- if or (not $given) (has .name $list) (has "*" $list) -}}yes{{- end -}}
+{{- $name := .name -}}
+{{- $lists := regexFindAll "--controllers=[^ \\n]*" .flags -1 -}}
+{{- $runs := ternary "" "yes" (gt (len $lists) 0) -}}
+{{- $isNamed := false -}}
+{{- range $lists -}}
+{{- range trimPrefix "--controllers=" . | splitList "," -}}
+{{- if and (not $isNamed) (has (trim .) (list $name (printf "-%s" $name))) -}}
+{{- $isNamed = true -}}
+{{- $runs = ternary "yes" "" (eq (trim .) $name) -}}
+{{- else if and (not $isNamed) (eq (trim .) "*") -}}
+{{- $runs = "yes" -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $runs -}}
+{{- end }}
+
+{{- /* Whether stock's gate is on: takes a dict of flags and name. The last word counts; without any it is off. Empty: no. */ -}}
+{{- define "lib.stockGate" -}}
+{{- $name := .name -}}
+{{- $on := "" -}}
+{{- range regexFindAll "--feature-gates=[^ \\n]*" .flags -1 -}}
+{{- range trimPrefix "--feature-gates=" . | splitList "," -}}
+{{- if hasPrefix (printf "%s=" $name) (trim .) }}{{ $on = ternary "yes" "" (eq (trim .) (printf "%s=true" $name)) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $on -}}
 {{- end }}
 
 {{- /* lib.refusals takes a dict: root; standaloneOnly: stock does this itself; stockController: its switch in stock's
@@ -48,7 +71,7 @@
 {{- if and .stockController (include "lib.stockRuns" (dict "flags" $flags "name" .stockController)) }}
 {{- fail (printf "%s: stock's karmada-controller-manager in %s does this too: add -%s to its --controllers first, as in --controllers=*,-gracefulEviction,-applicationFailover" $name $root.Release.Namespace .stockController) }}
 {{- end }}
-{{- if and .gate (regexMatch "--feature-gates=[^ ]*Failover=true" $flags) }}
+{{- if and .gate (include "lib.stockGate" (dict "flags" $flags "name" "Failover")) }}
 {{- fail (printf "%s: stock's karmada-controller-manager in %s does this too: set its --feature-gates=Failover=false first" $name $root.Release.Namespace) }}
 {{- end }}
 {{- end }}

@@ -444,6 +444,8 @@ async fn a_second_owner_is_refused(stage: &Stage) {
         &["--controllers=*,-gracefulEviction"][..],
         &["--controllers", "*,-gracefulEviction"],
         &["--controllers=cluster,applicationFailover"],
+        &["--controllers=applicationFailover,-applicationFailover"],
+        &["--controllers=*,-applicationFailoverToo"],
         &["--feature-gates=Failover=false"],
     ] {
         deployments.delete("karmada-controller-manager", &gone).await.unwrap();
@@ -451,8 +453,19 @@ async fn a_second_owner_is_refused(stage: &Stage) {
         let said = stage.refused("application-failover-controller", &beside);
         assert!(said.contains("add -applicationFailover"), "{on:?}: {said}");
     }
+    // As failoverctl check reads them.
     for off in [
-        &["--controllers=cluster,clusterStatus", "--feature-gates=Failover=false"][..],
+        &[
+            "--controllers=-gracefulEviction,-applicationFailover,*",
+            "--feature-gates=A=true,Failover=true",
+            "--feature-gates=Failover=false,StatefulFailoverInjection=true",
+        ][..],
+        &[
+            "--controllers=*",
+            "--controllers",
+            "-gracefulEviction,-applicationFailover",
+        ],
+        &["--controllers=cluster,clusterStatus", "--feature-gates=Failover=false"],
         &[
             "--feature-gates",
             "Failover=false",
