@@ -81,12 +81,7 @@ pub(crate) async fn write(
     }
 }
 
-async fn send(
-    ctx: &Context,
-    cluster: &Cluster,
-    evaluation: &Evaluation,
-    home: Home,
-) -> Result<Cluster, kube::Error> {
+async fn send(ctx: &Context, cluster: &Cluster, evaluation: &Evaluation, home: Home) -> Result<Cluster, kube::Error> {
     let operations = Value::Array(operations(cluster, evaluation, home));
     let patch: Patch<Cluster> = Patch::Json(serde_json::from_value(operations).map_err(kube::Error::SerdeError)?);
     let api = Api::<Cluster>::all(ctx.client.clone());
@@ -208,8 +203,9 @@ fn taint_operations(
                 Some(behind) => second[behind] = None,
             },
             TaintChange::SetValue { index, value, .. } => match index.checked_sub(in_spec.len()) {
-                None => operations
-                    .push(json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value})),
+                None => {
+                    operations.push(json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value}))
+                }
                 Some(behind) => {
                     if let Some(taint) = &mut second[behind] {
                         taint.value = Some(value.clone());
@@ -229,7 +225,17 @@ fn taint_operations(
     }
     in_place(in_spec.len(), removed, &added, operations);
     let second: Vec<Taint> = second.into_iter().flatten().collect();
-    (second != in_annotation).then(|| AnnotationChange {
+    // One that stands in both places is shown once, as that in the field: what is removed goes from both, or the other one
+    // would appear, and be nobody's.
+    let is_removed = |taint: &Taint| {
+        let mut ids = changes.iter().filter_map(|change| match change {
+            TaintChange::Remove { id, .. } => Some(id),
+            _ => None,
+        });
+        ids.any(|id| *id == TaintId::of(taint))
+    };
+    let stored = second_home::stored(&cluster.metadata).unwrap_or_default();
+    (second != in_annotation || stored.iter().any(is_removed)).then(|| AnnotationChange {
         name: PREFER_NO_EXECUTE_TAINTS,
         value: second_home::text(&second),
     })
@@ -313,6 +319,27 @@ mod tests {
         }
     }
 
+    // As where a server came to take the effect, or a person wrote it into both.
+    #[test]
+    fn what_stands_in_both_places_goes_from_both() {
+        let stored = second_home::text(&[prefer("p"), prefer("q")]).unwrap();
+        let cluster: Cluster = serde_json::from_value(json!({
+            "metadata": {"name": "m1", "annotations": {PREFER_NO_EXECUTE_TAINTS: stored}},
+            "spec": {"syncMode": "Push", "taints": [prefer("p")]},
+        }))
+        .unwrap();
+        assert_eq!(cluster.spec.taints.len(), 2);
+        let removed = [TaintChange::Remove {
+            id: TaintId::of(&prefer("p")),
+            index: 0,
+            why: String::new(),
+        }];
+        let mut operations = Vec::new();
+        let change = taint_operations(&cluster, &removed, Home::Field, &mut operations).unwrap();
+        assert_eq!(change.value, second_home::text(&[prefer("q")]));
+        assert_eq!(operations, [json!({"op": "remove", "path": "/spec/taints"})]);
+    }
+
     #[test]
     fn what_the_annotation_has_is_changed_there() {
         let stored = second_home::text(&[prefer("p"), prefer("q"), prefer("r")]).unwrap();
@@ -326,12 +353,35 @@ mod tests {
         let why = String::new;
         let time_added = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH);
         let changes = [
-            TaintChange::Remove { id: at(0), index: 0, why: why() },
-            TaintChange::Remove { id: at(2), index: 2, why: why() },
-            TaintChange::SetValue { id: at(3), index: 3, value: "v".to_owned(), why: why() },
-            TaintChange::Stamp { id: at(4), index: 4, time_added: time_added.clone() },
-            TaintChange::Add { taint: prefer("new"), why: why() },
-            TaintChange::Add { taint: taint("c"), why: why() },
+            TaintChange::Remove {
+                id: at(0),
+                index: 0,
+                why: why(),
+            },
+            TaintChange::Remove {
+                id: at(2),
+                index: 2,
+                why: why(),
+            },
+            TaintChange::SetValue {
+                id: at(3),
+                index: 3,
+                value: "v".to_owned(),
+                why: why(),
+            },
+            TaintChange::Stamp {
+                id: at(4),
+                index: 4,
+                time_added: time_added.clone(),
+            },
+            TaintChange::Add {
+                taint: prefer("new"),
+                why: why(),
+            },
+            TaintChange::Add {
+                taint: taint("c"),
+                why: why(),
+            },
         ];
         let mut operations = Vec::new();
         let change = taint_operations(&cluster, &changes, Home::Annotation, &mut operations).unwrap();
@@ -343,8 +393,14 @@ mod tests {
             ])
         );
         let expected = [
-            Taint { value: Some("v".to_owned()), ..prefer("q") },
-            Taint { time_added: Some(time_added), ..prefer("r") },
+            Taint {
+                value: Some("v".to_owned()),
+                ..prefer("q")
+            },
+            Taint {
+                time_added: Some(time_added),
+                ..prefer("r")
+            },
             prefer("new"),
         ];
         assert_eq!(change.value, second_home::text(&expected));
@@ -352,14 +408,32 @@ mod tests {
 
     #[test]
     fn the_first_taint_of_either_home_is_written_as_such() {
-        let cluster: Cluster = serde_json::from_value(json!({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})).unwrap();
-        let add = |taint: Taint| TaintChange::Add { taint, why: String::new() };
+        let cluster: Cluster =
+            serde_json::from_value(json!({"metadata": {"name": "m1"}, "spec": {"syncMode": "Push"}})).unwrap();
+        let add = |taint: Taint| TaintChange::Add {
+            taint,
+            why: String::new(),
+        };
         let mut operations = Vec::new();
-        let change = taint_operations(&cluster, &[add(prefer("p")), add(taint("a"))], Home::Annotation, &mut operations);
-        assert_eq!(json!(operations), json!([{"op": "add", "path": "/spec/taints", "value": [taint("a")]}]));
+        let change = taint_operations(
+            &cluster,
+            &[add(prefer("p")), add(taint("a"))],
+            Home::Annotation,
+            &mut operations,
+        );
+        assert_eq!(
+            json!(operations),
+            json!([{"op": "add", "path": "/spec/taints", "value": [taint("a")]}])
+        );
         assert_eq!(change.unwrap().value, second_home::text(&[prefer("p")]));
         let mut operations = Vec::new();
-        assert_eq!(taint_operations(&cluster, &[add(prefer("p"))], Home::Field, &mut operations), None);
-        assert_eq!(json!(operations), json!([{"op": "add", "path": "/spec/taints", "value": [prefer("p")]}]));
+        assert_eq!(
+            taint_operations(&cluster, &[add(prefer("p"))], Home::Field, &mut operations),
+            None
+        );
+        assert_eq!(
+            json!(operations),
+            json!([{"op": "add", "path": "/spec/taints", "value": [prefer("p")]}])
+        );
     }
 }

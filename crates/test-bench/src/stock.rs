@@ -2,6 +2,8 @@
 //! know are pruned or refused, whole objects are read into stock's fields and written back, and `spec.clusters` and
 //! conditions are patched by who does not look at versions.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
@@ -46,7 +48,10 @@ pub fn serve_like_stock(plane: &Sandbox) {
                 let spec = &mut properties["spec"]["properties"];
                 narrow_failover(spec);
                 remove(spec, "activeEvictionHistory");
-                remove(&mut spec["gracefulEvictionTasks"]["items"]["properties"], "blockInHistory");
+                remove(
+                    &mut spec["gracefulEvictionTasks"]["items"]["properties"],
+                    "blockInHistory",
+                );
                 let item = &mut properties["status"]["properties"]["aggregatedStatus"]["items"]["properties"];
                 for field in ["settled", "creationTimestamp", "collectedAt"] {
                     remove(item, field);
@@ -63,7 +68,12 @@ fn without_rules(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.retain(|name, _| {
-                !["x-kubernetes-validations", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"].contains(&name.as_str())
+                ![
+                    "x-kubernetes-validations",
+                    "x-kubernetes-list-type",
+                    "x-kubernetes-list-map-keys",
+                ]
+                .contains(&name.as_str())
             });
             fields.values_mut().for_each(without_rules);
         }
@@ -117,7 +127,9 @@ fn taint_policy(object: &mut Value) {
     }
     let part = |fields: &[&str]| -> Value {
         let one = |taint: &Value| -> Map<String, Value> {
-            let has = fields.iter().filter_map(|field| Some(((*field).to_owned(), taint.get(*field)?.clone())));
+            let has = fields
+                .iter()
+                .filter_map(|field| Some(((*field).to_owned(), taint.get(*field)?.clone())));
             has.collect()
         };
         windowed.iter().map(one).collect()
@@ -159,11 +171,15 @@ impl Draw {
 }
 
 /// What stock's controllers do to objects beside ours. Ends when it is dropped.
-pub struct StockActors(Vec<JoinHandle<()>>);
+pub struct StockActors {
+    tasks: Vec<JoinHandle<()>>,
+    whole: Arc<AtomicU64>,
+    parts: Arc<AtomicU64>,
+}
 
 impl Drop for StockActors {
     fn drop(&mut self) {
-        self.0.iter().for_each(JoinHandle::abort);
+        self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -179,39 +195,73 @@ enum Writes {
 /// The kinds that are written, and how each is served.
 const KINDS: [(&str, &str, &str, &str); 4] = [
     ("work.karmada.io", "v1alpha2", "ResourceBinding", "resourcebindings"),
-    ("work.karmada.io", "v1alpha2", "ClusterResourceBinding", "clusterresourcebindings"),
-    ("policy.karmada.io", "v1alpha1", "PropagationPolicy", "propagationpolicies"),
-    ("policy.karmada.io", "v1alpha1", "ClusterTaintPolicy", "clustertaintpolicies"),
+    (
+        "work.karmada.io",
+        "v1alpha2",
+        "ClusterResourceBinding",
+        "clusterresourcebindings",
+    ),
+    (
+        "policy.karmada.io",
+        "v1alpha1",
+        "PropagationPolicy",
+        "propagationpolicies",
+    ),
+    (
+        "policy.karmada.io",
+        "v1alpha1",
+        "ClusterTaintPolicy",
+        "clustertaintpolicies",
+    ),
 ];
 
 impl StockActors {
     /// Lets them write, each some seconds after its last write, by this seed. The client is theirs alone.
     #[must_use]
     pub fn start(client: &Client, seed: u64, most: Duration) -> Self {
-        let one = |number: u64, writes: Writes| {
+        let one = |number: u64, writes: Writes, stored: &Arc<AtomicU64>| {
+            let stored = stored.clone();
             let (client, mut draw) = (client.clone(), Draw(seed ^ number));
             tokio::spawn(async move {
                 loop {
                     draw.pause(most).await;
                     let kinds = if writes == Writes::Whole { KINDS.len() } else { 2 };
                     let kind = KINDS[usize::try_from(draw.below(kinds as u64)).unwrap()];
-                    act(&client, kind, writes, &mut draw).await;
+                    let writes = act(&client, kind, writes, &mut draw).await;
+                    stored.fetch_add(writes, Ordering::Relaxed);
                 }
             })
         };
-        Self(vec![one(1, Writes::Whole), one(2, Writes::Parts)])
+        let (whole, parts) = <(Arc<AtomicU64>, Arc<AtomicU64>)>::default();
+        Self {
+            tasks: vec![one(1, Writes::Whole, &whole), one(2, Writes::Parts, &parts)],
+            whole,
+            parts,
+        }
+    }
+
+    /// How many of their writes were stored: of whole objects, and of parts on any version.
+    #[must_use]
+    pub fn stored(&self) -> [u64; 2] {
+        [&self.whole, &self.parts].map(|stored| stored.load(Ordering::Relaxed))
     }
 }
 
-async fn act(client: &Client, (group, version, kind, plural): (&str, &str, &str, &str), writes: Writes, draw: &mut Draw) {
+/// How many writes were stored.
+async fn act(
+    client: &Client,
+    (group, version, kind, plural): (&str, &str, &str, &str),
+    writes: Writes,
+    draw: &mut Draw,
+) -> u64 {
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let Ok(list) = all.list(&ListParams::default()).await else {
-        return;
+        return 0;
     };
     let count = list.items.len() as u64;
     let Some(read) = list.items.into_iter().nth(usize::try_from(draw.below(count)).unwrap()) else {
-        return;
+        return 0;
     };
     let name = read.name_any();
     let api: Api<DynamicObject> = match read.namespace() {
@@ -220,27 +270,32 @@ async fn act(client: &Client, (group, version, kind, plural): (&str, &str, &str,
     };
     match writes {
         // As they came from the server: stock's fields alone. A conflict is tried again some other time.
-        Writes::Whole => {
-            let _ = api.replace(&name, &PostParams::default(), &read).await;
-        }
+        Writes::Whole => u64::from(api.replace(&name, &PostParams::default(), &read).await.is_ok()),
         Writes::Parts => {
             // Between its read and its write others write.
             draw.pause(Duration::from_millis(300)).await;
             let params = PatchParams::default();
+            let mut stored = 0;
             let clusters = read.data["spec"]["clusters"].clone();
             if clusters.is_array() {
                 let patch = json!({"spec": {"clusters": clusters}});
-                let _ = api.patch(&name, &params, &Patch::Merge(patch)).await;
+                stored += u64::from(api.patch(&name, &params, &Patch::Merge(patch)).await.is_ok());
             }
-            let conditions = read.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
+            let conditions = read.data["status"]["conditions"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
             let stocks: Vec<Value> = conditions
                 .into_iter()
-                .filter(|condition| ["Scheduled", "FullyApplied"].contains(&condition["type"].as_str().unwrap_or_default()))
+                .filter(|condition| {
+                    ["Scheduled", "FullyApplied"].contains(&condition["type"].as_str().unwrap_or_default())
+                })
                 .collect();
             if !stocks.is_empty() {
                 let patch = json!({"status": {"conditions": stocks}});
-                let _ = api.patch_status(&name, &params, &Patch::Merge(patch)).await;
+                stored += u64::from(api.patch_status(&name, &params, &Patch::Merge(patch)).await.is_ok());
             }
+            stored
         }
     }
 }

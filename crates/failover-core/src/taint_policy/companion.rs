@@ -40,9 +40,9 @@ pub(super) fn change(
     };
     let mut standing = cluster.spec.taints.iter().enumerate();
     let stays = standing.any(|(at, taint)| taint.effect == effect::PREFER_NO_EXECUTE && !goes(at));
-    let comes = changes.iter().any(
-        |change| matches!(change, TaintChange::Add { taint, .. } if taint.effect == effect::PREFER_NO_EXECUTE),
-    );
+    let comes = changes
+        .iter()
+        .any(|change| matches!(change, TaintChange::Add { taint, .. } if taint.effect == effect::PREFER_NO_EXECUTE));
     let wanted = companion == Companion::Kept && (stays || comes);
     let stands = cluster.spec.taints.iter().position(|taint| TaintId::of(taint) == id);
     match (wanted, stands) {
@@ -123,7 +123,11 @@ mod tests {
             other => other.map_or_else(String::new, |other| format!("{other:?}")),
         };
         assert_eq!(shown(Companion::Kept), expected);
-        let stands = taints.as_array().unwrap().iter().position(|taint| *taint == companion());
+        let stands = taints
+            .as_array()
+            .unwrap()
+            .iter()
+            .position(|taint| *taint == companion());
         let unwanted = stands.map_or_else(String::new, |index| format!("-{index}"));
         assert_eq!(shown(Companion::None), unwanted, "where none is wanted");
     }

@@ -91,20 +91,21 @@ impl<'a> Form<'a> {
             }
         };
         let mut taints: Vec<PolicyTaint> = Vec::new();
-        let mut taint = |key: &str, value: Option<&str>, effect: &TaintEffect, add_seconds: i32, remove_seconds: i32| {
-            let id = TaintId {
-                key: key.to_owned(),
-                effect: effect.as_str().to_owned(),
+        let mut taint =
+            |key: &str, value: Option<&str>, effect: &TaintEffect, add_seconds: i32, remove_seconds: i32| {
+                let id = TaintId {
+                    key: key.to_owned(),
+                    effect: effect.as_str().to_owned(),
+                };
+                if !taints.iter().any(|known| known.id == id) {
+                    taints.push(PolicyTaint {
+                        id,
+                        value: value.unwrap_or_default().to_owned(),
+                        add_after: SignedDuration::from_secs(i64::from(add_seconds.max(0))),
+                        remove_after: SignedDuration::from_secs(i64::from(remove_seconds.max(0))),
+                    });
+                }
             };
-            if !taints.iter().any(|known| known.id == id) {
-                taints.push(PolicyTaint {
-                    id,
-                    value: value.unwrap_or_default().to_owned(),
-                    add_after: SignedDuration::from_secs(i64::from(add_seconds.max(0))),
-                    remove_after: SignedDuration::from_secs(i64::from(remove_seconds.max(0))),
-                });
-            }
-        };
         for t in &spec.taints_to_add {
             // The API server refuses less than a second; where it does not, a window of nothing is no window.
             let (on, off) = (t.add_on_match_seconds.max(1), t.remove_on_mismatch_seconds.max(1));

@@ -152,6 +152,10 @@ pub struct Window {
     pub policy: String,
     /// Whether it matches; in stock's form, whether it is latched.
     pub matching: bool,
+    /// Whether what stands stays and nothing comes: neither the conditions that bring taints hold nor those that take them
+    /// away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held_back: bool,
     /// Since when, by the engine's own observation and its wall clock; to the millisecond.
     pub since: Timestamp,
     /// The conditions that were evaluated: other ones start the window anew.
@@ -178,6 +182,7 @@ impl Window {
         Self {
             policy: String::new(),
             matching: false,
+            held_back: false,
             since,
             rule: String::new(),
             conditions: BTreeMap::new(),

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::form::{Form, PolicyTaint};
 use super::input::FailoverGate;
 use super::records::Window;
-use super::windows::{after, is_held_back};
+use super::windows::after;
 
 /// What the policy wants. Whether the taint stands for the policy already is part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) fn want(
     let add_at = after(window.since, taint.add_after);
     let remove_at = after(window.since, taint.remove_after);
     match (form.is_frozen(), window.matching, standing) {
-        (_, true, Standing::No) if is_held_back(window) => Want::Nothing,
+        (_, true, Standing::No) if window.held_back => Want::Nothing,
         (true, _, Standing::Yes) => Want::FrozenWith,
         (true, true, Standing::No) => Want::FrozenWithout(add_at),
         (false, true, Standing::No) if window.dismissed.contains_key(&taint.id) => Want::Dismissed,

@@ -22,9 +22,6 @@ use super::records::{ManagedTaints, SeenCondition, Window};
 use super::restless;
 pub(super) use super::times::{after, round_up_to_millis};
 
-/// What the rule of a window ends with while nothing of it comes.
-const HELD_BACK: &str = ", neither holds";
-
 /// What a process remembers of one Cluster between two looks; lost with the process, and then made up for by what is
 /// stored on the Cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,12 +114,12 @@ pub(super) fn step(
         // Nothing depends on since when it does not match: most policies, on most clusters.
         return (Window::quiet(now_in_millis), SignedDuration::ZERO);
     }
-    let mut rule = form.rule_text();
-    if form.rule.holds_back(cluster) {
-        rule.push_str(HELD_BACK);
-    }
+    let (rule, held_back) = (form.rule_text(), form.rule.holds_back(cluster));
     let conditions = conditions.unwrap_or_default();
-    let goes_on = previous.filter(|w| w.matching == matching && (form.is_latched() || w.rule == rule));
+    let is_as_before = |w: &&Window| w.matching == matching && w.held_back == held_back;
+    let goes_on = previous
+        .filter(is_as_before)
+        .filter(|w| form.is_latched() || w.rule == rule);
     let kept = goes_on.filter(|w| form.is_latched() || unbroken(&w.conditions, &conditions, source));
     let started_anew = match (kept, goes_on) {
         (Some(kept), _) => kept.started_anew.clone(),
@@ -146,6 +143,7 @@ pub(super) fn step(
     let window = Window {
         policy: form.name.to_owned(),
         matching,
+        held_back,
         since,
         rule,
         conditions,
@@ -154,11 +152,6 @@ pub(super) fn step(
         dismissed,
     };
     (window, lag)
-}
-
-/// Whether the window is one in which what stands stays and nothing comes.
-pub(super) fn is_held_back(window: &Window) -> bool {
-    window.rule.ends_with(HELD_BACK)
 }
 
 /// Whether the conditions can have stayed as they were between two looks.

@@ -38,7 +38,13 @@ fn cluster(world: &World) -> Value {
 
 fn taints(cluster: &Value) -> Vec<String> {
     let taints = cluster["spec"]["taints"].as_array().cloned().unwrap_or_default();
-    let shown = |taint: &Value| format!("{}:{}", taint["key"].as_str().unwrap(), taint["effect"].as_str().unwrap());
+    let shown = |taint: &Value| {
+        format!(
+            "{}:{}",
+            taint["key"].as_str().unwrap(),
+            taint["effect"].as_str().unwrap()
+        )
+    };
     taints.iter().map(shown).collect()
 }
 
@@ -47,7 +53,13 @@ fn annotated(object: &Value, name: &str) -> Option<Value> {
     Some(serde_json::from_str(text).unwrap())
 }
 
-async fn annotate(world: &World, (group, kind, plural): (&str, &str, &str), namespace: Option<&str>, name: &str, annotations: Value) {
+async fn annotate(
+    world: &World,
+    (group, kind, plural): (&str, &str, &str),
+    namespace: Option<&str>,
+    name: &str,
+    annotations: Value,
+) {
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1alpha1", kind), plural);
     let api: Api<DynamicObject> = match namespace {
         Some(namespace) => Api::namespaced_with(world.client(), namespace, &resource),
@@ -60,7 +72,9 @@ async fn annotate(world: &World, (group, kind, plural): (&str, &str, &str), name
 fn events(world: &World, reason: &str) -> Vec<String> {
     let events = world.plane().list("v1", "Event");
     let notes = events.iter().filter(|event| event["reason"] == reason);
-    notes.map(|event| event["message"].as_str().unwrap_or_default().to_owned()).collect()
+    notes
+        .map(|event| event["message"].as_str().unwrap_or_default().to_owned())
+        .collect()
 }
 
 /// PreferNoExecute while member1 is not ready.
@@ -80,13 +94,20 @@ fn a_taint_that_the_server_refuses_stands_in_the_annotation_and_has_a_companion(
         world.member("member1").stop();
         let tainted = || async { annotated(&cluster(&world), annotation::PREFER_NO_EXECUTE_TAINTS) };
         let taint = world.wait_for("the taint", LONG, tainted).await;
-        assert_eq!((&taint[0]["key"], &taint[0]["effect"]), (&json!("cluster.karmada.io/not-ready"), &json!("PreferNoExecute")));
+        assert_eq!(
+            (&taint[0]["key"], &taint[0]["effect"]),
+            (&json!("cluster.karmada.io/not-ready"), &json!("PreferNoExecute"))
+        );
         assert!(taint[0]["timeAdded"].is_string());
         let companion = "failover.karmada.io/prefer-no-execute:NoSchedule".to_owned();
         assert!(taints(&cluster(&world)).contains(&companion));
-        // Somebody drops the annotation: a taint that was taken back does not come again, and its companion goes.
+        // The member is well again: the taint goes from the annotation, and its companion with it.
         world.member("member1").resume();
-        let gone = || async { annotated(&cluster(&world), annotation::PREFER_NO_EXECUTE_TAINTS).is_none().then_some(()) };
+        let gone = || async {
+            annotated(&cluster(&world), annotation::PREFER_NO_EXECUTE_TAINTS)
+                .is_none()
+                .then_some(())
+        };
         world.wait_for("its end", LONG, gone).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(!taints(&cluster(&world)).contains(&companion));
@@ -100,7 +121,8 @@ fn an_annotation_that_cannot_be_read_is_told_and_counts_as_absent() {
         let world = world();
         let mut policy = prefer_no_execute();
         policy["metadata"]["annotations"][annotation::WINDOWS] = json!("soon");
-        policy["spec"]["removeOnConditions"] = json!([{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}]);
+        policy["spec"]["removeOnConditions"] =
+            json!([{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}]);
         policy["spec"]["taints"] = json!([{"key": "k", "effect": "NoSchedule"}]);
         let name = policy["metadata"]["name"].as_str().unwrap().to_owned();
         world.create(policy);
@@ -108,8 +130,14 @@ fn an_annotation_that_cannot_be_read_is_told_and_counts_as_absent() {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(events(&world, "AnnotationNotRead").len(), 1);
         world.member("member1").stop();
-        let tainted = || async { taints(&cluster(&world)).contains(&"k:NoSchedule".to_owned()).then_some(world.clock.now()) };
-        world.wait_for("the taint, without a window", Duration::from_secs(60), tainted).await;
+        let tainted = || async {
+            taints(&cluster(&world))
+                .contains(&"k:NoSchedule".to_owned())
+                .then_some(world.clock.now())
+        };
+        world
+            .wait_for("the taint, without a window", Duration::from_secs(60), tainted)
+            .await;
         // Mended, and broken again in another way: told again.
         let kind = ("policy.karmada.io", "ClusterTaintPolicy", "clustertaintpolicies");
         for (text, told) in [("[]", 1), ("{}", 2)] {
@@ -141,9 +169,22 @@ fn what_a_policy_says_of_failover_is_carried_to_its_bindings() {
             }
         };
         world.wait_for("what the annotation says", LONG, said(Some(30))).await;
-        let raw = stored(&world, "work.karmada.io/v1alpha2", "ResourceBinding", Some("default"), "nginx-deployment");
-        assert_eq!(raw["spec"]["failover"]["cluster"], json!({"purgeMode": "Gracefully"}), "the server keeps stock's fields");
-        assert_eq!(raw["metadata"]["annotations"][annotation::FAILOVER], json!(r#"{"cluster":{"purgeMode":"Gracefully","tolerationSeconds":30}}"#));
+        let raw = stored(
+            &world,
+            "work.karmada.io/v1alpha2",
+            "ResourceBinding",
+            Some("default"),
+            "nginx-deployment",
+        );
+        assert_eq!(
+            raw["spec"]["failover"]["cluster"],
+            json!({"purgeMode": "Gracefully"}),
+            "the server keeps stock's fields"
+        );
+        assert_eq!(
+            raw["metadata"]["annotations"][annotation::FAILOVER],
+            json!(r#"{"cluster":{"purgeMode":"Gracefully","tolerationSeconds":30}}"#)
+        );
         // A change takes effect; one that cannot be read leaves stock's field, and is told; and none is none.
         let kind = ("policy.karmada.io", "PropagationPolicy", "propagationpolicies");
         for (text, seconds) in [
@@ -152,7 +193,14 @@ fn what_a_policy_says_of_failover_is_carried_to_its_bindings() {
             (json!(r#"{"cluster": {"tolerationSeconds": 7}}"#), Some(7)),
             (Value::Null, None),
         ] {
-            annotate(&world, kind, Some("default"), &name, json!({annotation::FAILOVER: text})).await;
+            annotate(
+                &world,
+                kind,
+                Some("default"),
+                &name,
+                json!({annotation::FAILOVER: text}),
+            )
+            .await;
             world.wait_for("the change", LONG, said(seconds)).await;
         }
         assert_eq!(events(&world, "AnnotationNotRead").len(), 1);
@@ -160,7 +208,10 @@ fn what_a_policy_says_of_failover_is_carried_to_its_bindings() {
         let quiet = world.plane().faults().writes().len();
         tokio::time::sleep(Duration::from_secs(30)).await;
         let writes = world.plane().faults().writes();
-        let again: Vec<_> = writes[quiet..].iter().filter(|write| write.resource == "resourcebindings").collect();
+        let again: Vec<_> = writes[quiet..]
+            .iter()
+            .filter(|write| write.resource == "resourcebindings")
+            .collect();
         assert!(again.is_empty(), "{again:?}");
         world.finish(vec![ours]).await;
     });

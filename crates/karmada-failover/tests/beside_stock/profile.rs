@@ -39,9 +39,16 @@ pub fn told(scenario: Scenario, seed: u64) -> Told {
         empty.given.clear();
         let world = world(&empty);
         serve_like_stock(world.plane());
-        std::mem::take(&mut given.given).into_iter().for_each(|object| world.create(object));
+        std::mem::take(&mut given.given)
+            .into_iter()
+            .for_each(|object| world.create(object));
         let actors = StockActors::start(&world.client(), seed, BETWEEN_WRITES);
         *told.lock().unwrap() = Some(play_with(world, &scenario, &["--beside-stock"]).await);
+        let [whole, parts] = actors.stored();
+        assert!(
+            whole > 0 && parts > 0,
+            "the others wrote: {whole} whole objects, {parts} parts"
+        );
         drop(actors);
     });
     told.into_inner().unwrap().unwrap()

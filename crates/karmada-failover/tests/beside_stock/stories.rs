@@ -72,10 +72,16 @@ fn part_of_mass_failure(homes: usize, empty: usize, refuges: usize, chapter: fn(
 
 #[test]
 fn much_of_a_small_fleet_fails_and_nothing_moves() {
-    told(part_of_mass_failure(4, 0, 2, |crowd| mass_failure::halted(crowd, &PACE)), 9);
+    told(
+        part_of_mass_failure(4, 0, 2, |crowd| mass_failure::halted(crowd, &PACE)),
+        9,
+    );
 }
 
 #[test]
 fn much_of_a_large_fleet_fails_and_what_moves_moves_slowly() {
-    told(part_of_mass_failure(6, 2, 4, |crowd| mass_failure::reduced(crowd, &PACE, 0.1, 4)), 10);
+    told(
+        part_of_mass_failure(6, 2, 4, |crowd| mass_failure::reduced(crowd, &PACE, 0.1, 4)),
+        10,
+    );
 }

@@ -244,11 +244,7 @@ impl Queue {
             producers,
             consumers: self.consumer_count(),
             max_outstanding_leases: self.settings.max_outstanding(self.verdict.evictions_per_second),
-            oldest_ready_since: self
-                .lanes
-                .values()
-                .filter_map(|lane| lane.line.oldest())
-                .min(),
+            oldest_ready_since: self.lanes.values().filter_map(|lane| lane.line.oldest()).min(),
             tokens: self.bucket.fill(now.elapsed),
             pauses: self.pauses_held(now.wall),
             notes: self.notes(now),

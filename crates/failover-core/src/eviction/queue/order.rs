@@ -32,7 +32,8 @@ pub(super) fn next(
     now: Timestamp,
     starvation_limit: Duration,
 ) -> Option<(ClusterName, Arc<EntryKey>)> {
-    turns(lanes, served_last).find_map(|(name, lane)| Some((name.clone(), lane.line.first(now, starvation_limit)?.clone())))
+    turns(lanes, served_last)
+        .find_map(|(name, lane)| Some((name.clone(), lane.line.first(now, starvation_limit)?.clone())))
 }
 
 /// How many entries go before the one of this rank (from 0) in its lane, if none comes in between.

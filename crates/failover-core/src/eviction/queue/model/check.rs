@@ -35,7 +35,10 @@ impl Queue {
         for (name, lane) in &self.lanes {
             assert_eq!(lane.line, eligible.remove(name).unwrap_or_default());
             assert_eq!(lane.totals.sum(), counts.remove(name).unwrap_or_default());
-            assert_eq!(lane.kinds.iter().map(|(_, count)| count).sum::<usize>(), lane.totals.sum());
+            assert_eq!(
+                lane.kinds.iter().map(|(_, count)| count).sum::<usize>(),
+                lane.totals.sum()
+            );
         }
         assert!(eligible.is_empty() && counts.is_empty(), "every entry has a lane");
         assert_eq!(self.lease_ends.len(), self.leases.len());
