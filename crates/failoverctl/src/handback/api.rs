@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use controller_kit::api_errors;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions};
 use serde_json::{Value, json};
 
 use super::ours::{self, Removal, Settings};
 use crate::control_plane::{ControlPlane, each_page};
-use crate::failure::Failure;
+use crate::failure::{ExitStatus, Failure};
 
 const NEEDED: &str = "use a kubeconfig whose user is bound to ClusterRole karmada-failover:failoverctl-handback";
 /// A write that somebody came before is tried again so many times.
@@ -165,9 +166,10 @@ pub(super) async fn take_off(
         };
         let mut whole = json!(read);
         whole["kind"] = found.kind.name.into();
-        let Some(removal) = ours::of(&whole, settings) else {
+        let removal = ours::of(&whole, settings).unwrap_or_default();
+        if removal.operations.is_empty() {
             return Ok(());
-        };
+        }
         let version =
             json!({"op": "replace", "path": "/metadata/resourceVersion", "value": read.metadata.resource_version});
         let operations: Vec<Value> = [version].into_iter().chain(removal.operations).collect();
@@ -181,28 +183,35 @@ pub(super) async fn take_off(
         }
     }
     Err(Failure::new(
-        crate::failure::ExitStatus::Problem,
+        ExitStatus::Problem,
         what,
         format!("it was changed by others each of the {TRIES} times that it was tried"),
         "run failoverctl handback again",
     ))
 }
 
-/// Deletes a Lease that nobody holds any more.
-pub(super) async fn delete_lease(control_plane: &ControlPlane, name: &str, dry_run: bool) -> Result<(), Failure> {
+/// Deletes a Lease that nobody holds any more, if it is still as it was read: who took it since keeps it.
+pub(super) async fn delete_lease(control_plane: &ControlPlane, lease: &Lease) -> Result<(), Failure> {
     let namespace = control_plane.system_namespace();
-    let api = Api::<k8s_openapi::api::coordination::v1::Lease>::namespaced(control_plane.client(), namespace);
+    let name = lease.metadata.name.as_deref().unwrap_or_default();
+    let api = Api::<Lease>::namespaced(control_plane.client(), namespace);
     let params = DeleteParams {
-        dry_run,
+        preconditions: Some(Preconditions {
+            resource_version: lease.metadata.resource_version.clone(),
+            uid: lease.metadata.uid.clone(),
+        }),
         ..DeleteParams::default()
     };
+    let what = format!("cannot delete Lease {namespace}/{name}");
     match api.delete(name, &params).await {
         Ok(_) => Ok(()),
         Err(error) if api_errors::is_not_found(&error) => Ok(()),
-        Err(error) => Err(Failure::of_api_needing(
-            &format!("cannot delete Lease {namespace}/{name}"),
-            &error,
-            NEEDED,
+        Err(error) if api_errors::is_conflict(&error) => Err(Failure::new(
+            ExitStatus::Problem,
+            what,
+            "somebody wrote it meanwhile: a controller of ours may have been started",
+            "stop our controllers and run failoverctl handback again",
         )),
+        Err(error) => Err(Failure::of_api_needing(&what, &error, NEEDED)),
     }
 }

@@ -52,38 +52,23 @@ pub async fn handback(
     } else {
         Settings::Kept
     };
-    let leases = control_plane.leases().await?;
-    let now = around.clock.now();
     let mut found = Vec::new();
     for kind in KINDS {
         found.extend(api::found(control_plane, kind, settings).await?);
     }
-    let mut blocked: Vec<String> = running(&leases, now);
-    if found.iter().any(|found| !found.removal.mirrors.is_empty()) {
-        blocked.extend(in_use(&control_plane.all_bindings().await?, now));
-    }
-    let lapsed = lapsed(&leases, now);
-    let mut result = result(&found, &lapsed, control_plane.system_namespace());
+    let (leases, blocked) = look(control_plane, &found, around).await?;
+    let mut result = result(&found, &leases, control_plane.system_namespace());
     result.dry_run = args.change.dry_run;
     if args.change.dry_run {
         result.blocked = blocked;
         return Ok(Came::To(result));
     }
-    if let Some(first) = blocked.first() {
-        let more = match blocked.len() - 1 {
-            0 => String::new(),
-            more => format!("; and {more} more: failoverctl handback --dry-run"),
-        };
-        return Err(Failure::new(
-            ExitStatus::Problem,
-            "cannot hand back now",
-            format!("{first}{more}"),
-            "stop our controllers, the graceful eviction controller last, when no move goes on any more: failoverctl status",
-        ));
-    }
+    refuse(&blocked)?;
     if result.objects.is_empty() {
         return Ok(Came::To(result));
     }
+    // What stays needs no write.
+    found.retain(|found| !found.removal.operations.is_empty());
     // Who may not do it is told before anything is changed.
     if let Some(first) = found.first() {
         api::take_off(control_plane, first, settings, true).await?;
@@ -91,14 +76,45 @@ pub async fn handback(
     if agreed(&around.console, &args.change, &result.announcement()).await == Go::Not {
         return Ok(Came::Nothing);
     }
-    carry_out(control_plane, &found, &lapsed, settings, &mut result).await?;
+    // The answer may have taken minutes.
+    let (leases, blocked) = look(control_plane, &found, around).await?;
+    refuse(&blocked)?;
+    carry_out(control_plane, &found, &leases, settings, &mut result).await?;
     Ok(Came::To(result))
+}
+
+/// The Leases of ours that nobody renews, and why it cannot be done now.
+async fn look(
+    control_plane: &ControlPlane,
+    found: &[Found],
+    around: &Surroundings,
+) -> Result<(Vec<Lease>, Vec<String>), Failure> {
+    let leases = control_plane.leases().await?;
+    let mut blocked = running(&leases, around.clock.now());
+    if found.iter().any(|found| !found.removal.mirrors.is_empty()) {
+        blocked.extend(in_use(&control_plane.all_bindings().await?, around.clock.now()));
+    }
+    Ok((lapsed(leases, around.clock.now()), blocked))
+}
+
+fn refuse(blocked: &[String]) -> Result<(), Failure> {
+    let Some(first) = blocked.first() else { return Ok(()) };
+    let more = match blocked.len() - 1 {
+        0 => String::new(),
+        more => format!("; and {more} more: failoverctl handback --dry-run"),
+    };
+    Err(Failure::new(
+        ExitStatus::Problem,
+        "cannot hand back now",
+        format!("{first}{more}"),
+        "stop our controllers, the graceful eviction controller last, when no move goes on any more: failoverctl status",
+    ))
 }
 
 async fn carry_out(
     control_plane: &ControlPlane,
     found: &[Found],
-    lapsed: &[String],
+    lapsed: &[Lease],
     settings: Settings,
     result: &mut HandbackResult,
 ) -> Result<(), Failure> {
@@ -107,9 +123,12 @@ async fn carry_out(
         (found.in_words(), done)
     });
     let mut done: Vec<(String, Result<(), Failure>)> = stream::iter(writes).buffered(AT_ONCE).collect().await;
-    for name in lapsed {
-        let deleted = api::delete_lease(control_plane, name, false).await;
-        done.push((lease_in_words(control_plane.system_namespace(), name), deleted));
+    for lease in lapsed {
+        let told = lease_in_words(control_plane.system_namespace(), lease);
+        // One that was not there before the question was not spoken of.
+        if result.objects.iter().any(|object| object.object == told) {
+            done.push((told, api::delete_lease(control_plane, lease).await));
+        }
     }
     let failures: BTreeMap<String, Failure> = done
         .into_iter()
@@ -119,27 +138,27 @@ async fn carry_out(
         return Err(failure.clone());
     }
     result.objects.retain(|object| !failures.contains_key(&object.object));
-    result.failed = failures
-        .into_iter()
-        .map(|(object, failure)| ObjectAndWhy {
+    result
+        .failed
+        .extend(failures.into_iter().map(|(object, failure)| ObjectAndWhy {
             object,
             why: failure.one_line(),
-        })
-        .collect();
+        }));
     Ok(())
 }
 
 /// What would be said if it were done.
-fn result(found: &[Found], lapsed: &[String], namespace: &str) -> HandbackResult {
+fn result(found: &[Found], lapsed: &[Lease], namespace: &str) -> HandbackResult {
     let mut objects: Vec<Object> = found
         .iter()
+        .filter(|found| !found.removal.operations.is_empty())
         .map(|found| Object {
             object: found.in_words(),
             removed: found.removal.parts.clone(),
         })
         .collect();
-    objects.extend(lapsed.iter().map(|name| Object {
-        object: lease_in_words(namespace, name),
+    objects.extend(lapsed.iter().map(|lease| Object {
+        object: lease_in_words(namespace, lease),
         removed: vec!["itself".to_owned()],
     }));
     let mut undo = Vec::new();
@@ -155,32 +174,60 @@ fn result(found: &[Found], lapsed: &[String], namespace: &str) -> HandbackResult
             undo.push(words.join(" "));
         }
     }
+    let unknown = found.iter().filter_map(|found| {
+        Some(ObjectAndWhy {
+            object: found.in_words(),
+            why: found.removal.unknown.clone()?,
+        })
+    });
     HandbackResult {
         objects,
         undo,
-        left: vec![
-            "FailoverRecords and FailoverPauses, with their CRDs; to remove them: kubectl delete crd \
-             failoverrecords.failover.karmada.io failoverpauses.failover.karmada.io"
-                .to_owned(),
-            "taint cluster.karmada.io/drain, which a person set; to end a drain: failoverctl undrain CLUSTER"
-                .to_owned(),
-        ],
+        failed: unknown.collect(),
+        left: left(found),
         ..HandbackResult::default()
     }
 }
 
-fn lease_in_words(namespace: &str, name: &str) -> String {
-    format!("Lease {namespace}/{name}")
+/// What is ours and stays, and how it goes.
+fn left(found: &[Found]) -> Vec<String> {
+    let mut left = vec![
+        "FailoverRecords and FailoverPauses, with their CRDs; to remove them: kubectl delete crd \
+         failoverrecords.failover.karmada.io failoverpauses.failover.karmada.io"
+            .to_owned(),
+        "taint cluster.karmada.io/drain, which a person set; to end a drain: failoverctl undrain CLUSTER".to_owned(),
+    ];
+    let mut kept: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in found.iter().flat_map(|found| &found.removal.kept) {
+        *kept.entry(name).or_default() += 1;
+    }
+    left.extend(kept.into_iter().map(|(name, count)| {
+        let times = if count == 1 { "time" } else { "times" };
+        format!(
+            "annotation {name}, {count} {times}, which people wrote and stock does not read; to take it off, too: failoverctl \
+             handback --settings"
+        )
+    }));
+    left.extend(found.iter().filter(|found| found.removal.waits_by_ours).map(|found| {
+        format!(
+            "{}, whose windows stood in an annotation that only ours read: with its gate Failover on, stock adds the taints at once \
+             and never takes them away; before that delete it, or give it spec.removeOnConditions",
+            found.in_words()
+        )
+    }));
+    left
+}
+
+fn lease_in_words(namespace: &str, lease: &Lease) -> String {
+    format!(
+        "Lease {namespace}/{}",
+        lease.metadata.name.as_deref().unwrap_or_default()
+    )
 }
 
 fn is_ours(lease: &Lease) -> bool {
     let annotations = lease.metadata.annotations.as_ref();
     annotations.is_some_and(|all| all.contains_key(CONTROLLERS_ANNOTATION))
-}
-
-fn names(leases: &[Lease]) -> Vec<&str> {
-    let ours = leases.iter().filter(|lease| is_ours(lease));
-    ours.filter_map(|lease| lease.metadata.name.as_deref()).collect()
 }
 
 /// Our processes that run, and the Leases by which they say so. Pure.
@@ -200,11 +247,12 @@ fn running(leases: &[Lease], now: Timestamp) -> Vec<String> {
 }
 
 /// The Leases of ours that nobody renews. Pure.
-fn lapsed(leases: &[Lease], now: Timestamp) -> Vec<String> {
-    let lapsed = names(leases)
-        .into_iter()
-        .filter(|name| controllers::held(leases, &[*name], now).is_empty());
-    lapsed.map(str::to_owned).collect()
+fn lapsed(mut leases: Vec<Lease>, now: Timestamp) -> Vec<Lease> {
+    leases.retain(|lease| {
+        let name = lease.metadata.name.as_deref().unwrap_or_default();
+        is_ours(lease) && controllers::held(std::slice::from_ref(lease), &[name], now).is_empty()
+    });
+    leases
 }
 
 /// Mirror tasks without which a workload would lose something that it needs. Pure.

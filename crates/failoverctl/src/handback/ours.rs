@@ -40,23 +40,30 @@ pub struct Removal {
     pub parts: Vec<String>,
     /// What people asked for, and would have to write again: annotation and value.
     pub settings: Vec<(String, String)>,
+    /// What people asked for, and stays: annotations.
+    pub kept: Vec<String>,
+    /// Why something of ours cannot be told from what is not, and what to do.
+    pub unknown: Option<String>,
+    /// Whether its taints wait only by an annotation of ours, and go only by our controller: a policy in stock's form.
+    pub waits_by_ours: bool,
     /// Clusters of its mirror tasks.
     pub mirrors: Vec<String>,
     /// JSON patch operations, in their order.
     pub operations: Vec<Value>,
 }
 
-/// What is taken off this object; nothing when nothing of it is ours.
+/// What is taken off this object, and what of it is ours and stays; nothing when nothing of it is ours.
 #[must_use]
 pub fn of(object: &Value, settings: Settings) -> Option<Removal> {
     let mut removal = Removal::default();
     match object["kind"].as_str() {
         Some("Cluster") => taints(object, &mut removal),
         Some("ResourceBinding" | "ClusterResourceBinding") => tasks(object, &mut removal),
+        Some("ClusterTaintPolicy") => removal.waits_by_ours = waits_by_ours(object),
         _ => {}
     }
     annotations(object, settings, &mut removal);
-    (!removal.operations.is_empty()).then_some(removal)
+    (removal != Removal::default()).then_some(removal)
 }
 
 fn annotations(object: &Value, settings: Settings, removal: &mut Removal) {
@@ -65,6 +72,11 @@ fn annotations(object: &Value, settings: Settings, removal: &mut Removal) {
         let kind = object["kind"].as_str().unwrap_or_default();
         let is_setting = SETTINGS.iter().any(|(known, on)| known == name && on.contains(&kind));
         if is_setting && settings == Settings::Kept {
+            removal.kept.push(name.clone());
+            continue;
+        }
+        // It goes when somebody has made it readable, or has taken it off.
+        if name == annotation::MANAGED_TAINTS && removal.unknown.is_some() {
             continue;
         }
         if is_setting {
@@ -81,8 +93,18 @@ fn taints(cluster: &Value, removal: &mut Removal) {
     let taints: Vec<Taint> = serde_json::from_value(cluster["spec"]["taints"].clone()).unwrap_or_default();
     let all: Option<BTreeMap<String, String>> =
         serde_json::from_value(cluster["metadata"]["annotations"].clone()).unwrap_or_default();
-    // A record that somebody edited makes nothing ours.
-    let managed = ManagedTaints::read(all.as_ref()).unwrap_or_default().taints;
+    // A record that somebody edited makes nothing ours, and is the only trace of what may be.
+    let managed = match ManagedTaints::read(all.as_ref()) {
+        Ok(managed) => managed.taints,
+        Err(error) => {
+            removal.unknown = Some(format!(
+                "which of its taints our policies added is not known: {error}; that record stays. Look at spec.taints, take off what \
+                 should not stand there, and then the annotation {}",
+                annotation::MANAGED_TAINTS
+            ));
+            BTreeMap::default()
+        }
+    };
     let is_ours = |taint: &Taint| {
         let recorded = managed.get(&TaintId::of(taint));
         taint.key.starts_with(PREFIX) || recorded.is_some_and(|recorded| recorded.is(taint))
@@ -111,8 +133,21 @@ fn tasks(binding: &Value, removal: &mut Removal) {
             removal.mirrors.push(from.to_owned());
             let path = format!("/spec/gracefulEvictionTasks/{index}");
             removal.operations.push(json!({"op": "remove", "path": path}));
+        } else if !task["blockInHistory"].is_null() {
+            removal
+                .parts
+                .push(format!("field blockInHistory of the task for {from}"));
+            let path = format!("/spec/gracefulEvictionTasks/{index}/blockInHistory");
+            removal.operations.push(json!({"op": "remove", "path": path}));
         }
     }
+}
+
+/// Stock adds such taints at once, and removes a taint only by removeOnConditions.
+fn waits_by_ours(policy: &Value) -> bool {
+    let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
+    let annotation = &policy["metadata"]["annotations"][annotation::WINDOWS];
+    !annotation.is_null() && !is_empty(&policy["spec"]["taints"]) && is_empty(&policy["spec"]["removeOnConditions"])
 }
 
 #[cfg(test)]
@@ -162,6 +197,37 @@ mod tests {
     }
 
     #[test]
+    fn a_record_that_cannot_be_read_stays_and_is_told() {
+        let annotations = json!({"failover.karmada.io/managed-taints": "{", "failover.karmada.io/taint-windows": "{}"});
+        let taint = json!({"key": "cluster.karmada.io/not-ready", "effect": "NoExecute"});
+        let companion = json!({"key": "failover.karmada.io/prefer-no-execute", "effect": "NoSchedule"});
+        let object = cluster(&json!([taint, companion]), &annotations);
+        assert_eq!(
+            paths(&object, Settings::Kept),
+            [
+                "/spec/taints/1",
+                "/metadata/annotations/failover.karmada.io~1taint-windows"
+            ]
+        );
+        let unknown = of(&object, Settings::Kept).unwrap().unknown.unwrap();
+        assert!(unknown.contains("that record stays"), "{unknown}");
+    }
+
+    #[test]
+    fn taints_that_stock_would_never_remove() {
+        let ready = json!([{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}]);
+        for (remove, told) in [(json!([]), true), (ready, false)] {
+            let policy = json!({
+                "kind": "ClusterTaintPolicy", "metadata": {"name": "p", "annotations": {"failover.karmada.io/windows": "[]"}},
+                "spec": {"removeOnConditions": remove, "taints": [{"key": "k", "effect": "NoExecute"}]},
+            });
+            for settings in [Settings::Kept, Settings::Removed] {
+                assert_eq!(of(&policy, settings).unwrap().waits_by_ours, told);
+            }
+        }
+    }
+
+    #[test]
     fn mirrors_and_fields_of_ours_go_and_tasks_stay() {
         let binding = json!({
             "kind": "ResourceBinding", "metadata": {"name": "b", "annotations": {"failover.karmada.io/failover": "{}"}},
@@ -169,7 +235,7 @@ mod tests {
                 "activeEvictionHistory": [{"cluster": "m1"}],
                 "gracefulEvictionTasks": [
                     {"fromCluster": "m1", "producer": "DependencyMirror"},
-                    {"fromCluster": "m2", "producer": "TaintManager"},
+                    {"fromCluster": "m2", "producer": "TaintManager", "blockInHistory": true},
                     {"fromCluster": "m3", "producer": "TaintManager"},
                     {"fromCluster": "m4", "producer": "DependencyMirror"},
                 ],
@@ -182,6 +248,7 @@ mod tests {
             [
                 "/spec/activeEvictionHistory",
                 "/spec/gracefulEvictionTasks/3",
+                "/spec/gracefulEvictionTasks/1/blockInHistory",
                 "/spec/gracefulEvictionTasks/0",
                 "/metadata/annotations/failover.karmada.io~1failover",
             ]

@@ -88,7 +88,8 @@ impl Report for HandbackResult {
 
     fn text(&self, view: &View) -> String {
         let mut text = match (self.dry_run, self.objects.is_empty()) {
-            (_, true) => "There is nothing of ours.\n".to_owned(),
+            (_, true) if self.failed.is_empty() => "There is nothing of ours to take off.\n".to_owned(),
+            (_, true) => "There is nothing more that can be taken off.\n".to_owned(),
             (true, false) => format!("Nothing was changed; this would be taken off {}.\n", self.in_words()),
             (false, false) => format!("Taken off {}.\n", self.in_words()),
         };

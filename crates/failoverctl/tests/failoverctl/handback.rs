@@ -1,10 +1,12 @@
 //! `handback`: nothing of ours is left, what is stock's or a person's stays, and it refuses while it would do harm.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
+use failoverctl::console::{Console, Person, ReaderGone};
 use failoverctl::failure::ExitStatus;
 use insta::assert_snapshot;
-use kube_sandbox::{Effect, Match};
+use kube_sandbox::{Effect, Match, Sandbox};
 use serde_json::{Value, json};
 
 use crate::live::{LIMIT, World, typed};
@@ -153,7 +155,11 @@ async fn nothing_of_ours_is_left() {
             json!({"example.com/owner": "network"})
         );
         let told = world.ask(&["handback", "--yes"]).await;
-        assert!(told.text.starts_with("There is nothing of ours."), "{}", told.text);
+        assert!(
+            told.text.starts_with("There is nothing of ours to take off."),
+            "{}",
+            told.text
+        );
     })
     .await;
 }
@@ -223,6 +229,117 @@ async fn some_writes_fail() {
         assert_eq!(told.status, ExitStatus::Fine, "{}", told.text);
         assert_eq!(left(&world), ["nginx-deployment"]);
         drop(Arc::new(world));
+    })
+    .await;
+}
+
+/// Somebody who says yes after a while, in which something was written.
+#[derive(Debug)]
+struct Slow {
+    sandbox: Handle,
+    meanwhile: Value,
+}
+
+#[derive(Clone)]
+struct Handle(Sandbox);
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sandbox")
+    }
+}
+
+impl Console for Slow {
+    fn print(&self, _: &str) -> Result<(), ReaderGone> {
+        Ok(())
+    }
+
+    fn note(&self, _: &str) {}
+
+    fn reads_notes(&self) -> Person {
+        Person::Absent
+    }
+
+    fn can_be_asked(&self) -> Person {
+        Person::There
+    }
+
+    fn read_line(&self) -> String {
+        self.sandbox.0.put(self.meanwhile.clone()).unwrap();
+        "y\n".to_owned()
+    }
+
+    fn interrupted(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// Between the question and the answer a controller of ours is started: nothing is written, and it keeps its Lease.
+#[tokio::test(start_paused = true)]
+async fn what_was_started_meanwhile_keeps_its_lease() {
+    in_time(async {
+        let mut world = world(-600, false);
+        world.around.console = Arc::new(Slow {
+            sandbox: Handle(world.sandbox.clone()),
+            meanwhile: typed("coordination.k8s.io/v1", "Lease", json!(lease("eviction-queue", 0, ""))),
+        });
+        let failure = world.try_ask(&["handback"]).await.unwrap_err();
+        assert!(failure.to_string().contains("it renews eviction-queue"), "{failure}");
+        let still = left(&world);
+        assert!(still.contains(&"member1".to_owned()) && still.contains(&"eviction-queue".to_owned()));
+    })
+    .await;
+}
+
+/// A Lease is deleted as it was read, or not at all.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_written_meanwhile_stays() {
+    in_time(async {
+        let world = world(-600, false);
+        let deletes = Match::writes().client("failoverctl").resource("leases");
+        world.sandbox.faults().inject_times(deletes, 0, 1, Effect::Conflict);
+        let told = world.ask(&["handback", "--yes"]).await;
+        assert_eq!(told.status, ExitStatus::Problem);
+        assert!(
+            told.text
+                .contains("Failed: Lease karmada-system/eviction-queue: cannot delete Lease karmada-system/eviction-queue: somebody wrote it"),
+            "{}",
+            told.text
+        );
+        assert!(left(&world).contains(&"eviction-queue".to_owned()));
+    })
+    .await;
+}
+
+/// What stays is told: settings, policies that only ours made wait, and taints of which nobody knows whose they are.
+#[tokio::test(start_paused = true)]
+async fn what_stays_is_told() {
+    in_time(async {
+        let world = world(-600, false);
+        let mut away = json!(cluster("member1", "False"));
+        away["spec"]["taints"] = json!([{"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "timeAdded": after(-60)}]);
+        let away = annotated(away, &[("failover.karmada.io/managed-taints", "{")]);
+        world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", away));
+        let windows = json!([{"key": "k", "effect": "NoExecute"}]).to_string();
+        let policy = json!({
+            "metadata": {"name": "only-ours", "annotations": {"failover.karmada.io/windows": windows}},
+            "spec": {
+                "addOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False"]}],
+                "taints": [{"key": "k", "effect": "NoExecute"}],
+            },
+        });
+        world.put(typed("policy.karmada.io/v1alpha1", "ClusterTaintPolicy", policy));
+        let told = world.ask(&["handback", "--yes"]).await;
+        assert_eq!(told.status, ExitStatus::Problem, "{}", told.text);
+        for words in [
+            "Failed: Cluster member1: which of its taints our policies added is not known: annotation failover.karmada.io/managed-taints",
+            "Stays: annotation failover.karmada.io/stay, 1 time,",
+            "Stays: annotation failover.karmada.io/windows, 1 time,",
+            "Stays: ClusterTaintPolicy only-ours, whose windows stood in an annotation",
+        ] {
+            assert!(told.text.contains(words), "{words}: {}", told.text);
+        }
+        assert!(left(&world).contains(&"member1".to_owned()), "the record stays");
     })
     .await;
 }
