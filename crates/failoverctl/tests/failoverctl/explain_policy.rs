@@ -128,6 +128,28 @@ fn stocks_form() {
     assert_snapshot!(show(&explained(&gathered), Format::Table));
 }
 
+/// A window of stock's form stands in an annotation.
+#[test]
+fn stocks_form_with_windows() {
+    let spec = json!({
+        "addOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False"]}],
+        "taints": [{"key": "k", "effect": "NoExecute"}, {"key": "k", "effect": "NoSchedule"}],
+    });
+    let mut waiting = policy(NO_EXECUTE, &spec);
+    waiting.spec.windows = serde_json::from_value(json!([{"key": "k", "effect": "NoExecute"}])).unwrap();
+    let gathered = Gathered {
+        policies: vec![waiting],
+        ..gathered(vec![cluster("member1", "True")])
+    };
+    assert_eq!(
+        explained(&gathered).adds,
+        [
+            "k:NoExecute after 300 s of matching; away after 180 s of not matching",
+            "k:NoSchedule at once",
+        ]
+    );
+}
+
 #[test]
 fn it_is_suspended() {
     let gathered = Gathered {

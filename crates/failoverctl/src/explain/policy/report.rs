@@ -149,10 +149,22 @@ fn adds(spec: &ClusterTaintPolicySpec) -> Vec<String> {
             taint.remove_on_mismatch_seconds
         )
     });
-    let plain = spec
-        .taints
-        .iter()
-        .map(|taint| format!("{}{}:{} at once", taint.key, value(&taint.value), taint.effect));
+    let plain = spec.taints.iter().map(|taint| {
+        let name = format!("{}{}:{}", taint.key, value(&taint.value), taint.effect);
+        let mut windows = spec.windows.iter().flatten();
+        match windows.find(|window| window.key == taint.key && window.effect == taint.effect) {
+            None => format!("{name} at once"),
+            Some(window) => format!(
+                "{name} after {} s of matching; away after {} s of {}",
+                window.add_on_match_seconds,
+                window.remove_on_mismatch_seconds,
+                match spec.remove_on_conditions.is_empty() {
+                    true => "not matching",
+                    false => "matching what removes it",
+                }
+            ),
+        }
+    });
     windowed.chain(plain).collect()
 }
 
