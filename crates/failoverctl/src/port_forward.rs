@@ -29,12 +29,12 @@ const NAME: &str = "eviction-queue";
 /// The Secret with the queue's certificate on its cluster; its authority stands beside it.
 const CERTIFICATE: &str = "eviction-queue-server-tls";
 
-/// How the queue is called, and the files that hold it for as long as this lives.
-#[derive(Clone, Debug)]
+/// How the queue is called, and the files that hold it for as long as this lives: until they are read, and no longer.
+#[derive(Debug)]
 pub struct Credentials {
     /// As flags say it.
     pub flags: ConnectionFlags,
-    files: Option<Arc<TempDir>>,
+    _files: Option<TempDir>,
 }
 
 /// How the queue is called through a forward: as the flags say, and, where they name no authority, by the one that
@@ -46,7 +46,7 @@ pub struct Credentials {
 pub async fn credentials(host: &Host, target: &Target) -> Result<Credentials, Failure> {
     let as_given = Credentials {
         flags: target.queue.clone(),
-        files: None,
+        _files: None,
     };
     if target.queue.queue_ca_file.is_some() {
         return Ok(as_given);
@@ -79,7 +79,7 @@ pub async fn credentials(host: &Host, target: &Target) -> Result<Credentials, Fa
         }
         Ok(Credentials {
             flags,
-            files: Some(Arc::new(files)),
+            _files: Some(files),
         })
     };
     with_files().map_err(|error: std::io::Error| {
@@ -102,7 +102,6 @@ pub struct Forward {
     /// NAMESPACE/NAME of the pod.
     pub pod: String,
     _serving: Arc<JoinSet<()>>,
-    _files: Option<Arc<TempDir>>,
 }
 
 impl std::fmt::Debug for Forward {
@@ -183,15 +182,7 @@ impl Forward {
             address,
             pod: shown,
             _serving: Arc::new(serving),
-            _files: None,
         })
-    }
-
-    /// The same, with the files by which the queue is called.
-    #[must_use]
-    pub fn with(self, credentials: &Credentials) -> Self {
-        let files = credentials.files.clone();
-        Self { _files: files, ..self }
     }
 }
 

@@ -76,11 +76,14 @@ impl Surroundings {
     /// The queue at the end of a port-forward.
     async fn queue_by(&self, host: &Host, forward: Forward, target: &Target) -> Result<Queue, Failure> {
         let credentials = port_forward::credentials(host, target).await?;
+        let security = credentials.flags.security(&self.clock);
+        // What is read stays in memory; the user's token stands in no file while a command waits.
+        drop(credentials);
         let client = QueueClient::at(&forward.address)
-            .secured(credentials.flags.security(&self.clock))
+            .secured(security)
             .through(forward.network.clone());
         let shown = format!("{} (pod {})", forward.address, forward.pod);
-        Ok(Queue::through(client, &shown, target.request_timeout()).kept_by(forward.with(&credentials)))
+        Ok(Queue::through(client, &shown, target.request_timeout()).kept_by(forward))
     }
 
     fn queue(&self, address: &str, target: &Target) -> Queue {

@@ -9,15 +9,20 @@ use failoverctl::Cli;
 use failoverctl::control_plane::ControlPlane;
 use failoverctl::failure::{ExitStatus, Failure};
 use failoverctl::host::Host;
+use failoverctl::port_forward;
 use failoverctl::run::{Answer, Surroundings, answer};
 use futures::{SinkExt, StreamExt};
 use insta::assert_snapshot;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
 use serde_json::json;
+use test_bench::{Authority, Of};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
+use tonic::transport::Identity;
 
 use crate::objects::{binding, calm, cluster, entry, fleet, lease, leases_without, now};
 use crate::server::{FixedQueue, api_server, control_plane};
@@ -27,20 +32,25 @@ const PORT: u16 = 9443;
 
 /// A host cluster with the queue's pod, whose port leads to `queue`.
 async fn host(queue: SocketAddr, tasks: &mut JoinSet<()>) -> Host {
+    host_with(queue, None, tasks).await
+}
+
+/// The same, with the Secret of the queue's certificate.
+async fn host_with(queue: SocketAddr, secret: Option<Secret>, tasks: &mut JoinSet<()>) -> Host {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tasks.spawn(async move {
         let mut connections = JoinSet::new();
         while let Ok((stream, _)) = listener.accept().await {
-            connections.spawn(serve(stream, queue));
+            connections.spawn(serve(stream, queue, secret.clone()));
         }
     });
     let config = kube::Config::new(format!("http://{address}").parse().unwrap());
     Host::new(kube::Client::try_from(config).unwrap(), "failover")
 }
 
-/// One connection: about the pod, or forwarded to its port.
-async fn serve(mut stream: TcpStream, queue: SocketAddr) {
+/// One connection: about the pod or the Secret, or forwarded to the pod's port.
+async fn serve(mut stream: TcpStream, queue: SocketAddr, secret: Option<Secret>) {
     let mut head = [0; 512];
     let length = stream.peek(&mut head).await.unwrap();
     let line = String::from_utf8_lossy(&head[..length])
@@ -57,6 +67,8 @@ async fn serve(mut stream: TcpStream, queue: SocketAddr) {
             "200 OK",
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "queue-0", "namespace": "failover"}}),
         )
+    } else if let Some(secret) = secret.filter(|_| line.contains("/secrets/eviction-queue-server-tls ")) {
+        ("200 OK", json!(secret))
     } else {
         let status = json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "no such pod"});
         ("404 Not Found", status)
@@ -117,6 +129,10 @@ async fn forward(stream: TcpStream, queue: SocketAddr) {
 
 /// `queue list` on a control plane whose queue is led by `holder`.
 async fn list(host: &Host, holder: &str) -> Result<Answer, Failure> {
+    list_with(host, holder, &[]).await
+}
+
+async fn list_with(host: &Host, holder: &str, flags: &[&str]) -> Result<Answer, Failure> {
     let mut leader = lease("eviction-queue", -3, "Failover=true");
     leader.spec.as_mut().unwrap().holder_identity = Some(holder.to_owned());
     // Nobody can reach it from here.
@@ -129,7 +145,8 @@ async fn list(host: &Host, holder: &str) -> Result<Answer, Failure> {
         host: Some(host.clone()),
         ..Surroundings::plain(Clock::simulated(now()))
     };
-    let cli = Cli::try_parse_from(["failoverctl", "queue", "list", "-o", "name"]).unwrap();
+    let args = [&["failoverctl", "queue", "list", "-o", "name"], flags].concat();
+    let cli = Cli::try_parse_from(args).unwrap();
     answer(&cli, &control_plane, &around).await
 }
 
@@ -167,4 +184,92 @@ async fn a_pod_that_does_not_listen() {
             .contains("eviction-queue:9443 (pod failover/queue-0)"),
         "{failure}"
     );
+}
+
+fn secret(authority: &str) -> Secret {
+    let data = [("ca.crt".to_owned(), ByteString(authority.as_bytes().to_vec()))];
+    Secret {
+        data: Some(data.into()),
+        ..Secret::default()
+    }
+}
+
+/// A kubeconfig of a user with this token.
+fn kubeconfig(token: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let text = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.2:6443"}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    });
+    std::fs::write(file.path(), text.to_string()).unwrap();
+    file
+}
+
+/// By the authority beside the queue's certificate, under the name that it has, and with the user's token.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_queue_is_known_by_its_authority_and_gets_the_token() {
+    let mut tasks = JoinSet::new();
+    let ours = Authority::new("ours");
+    let issued = ours.issue("eviction-queue", Of::Server);
+    let queue = FixedQueue {
+        status: calm(),
+        entries: vec![entry("web-deployment", -60, v1::EntryState::Ready)],
+        ..FixedQueue::default()
+    };
+    let authorizations = queue.authorizations.clone();
+    let identity = Identity::from_pem(&issued.certificate, &issued.key);
+    let address = queue.serve_by_tls(identity, &mut tasks).await;
+    let user = kubeconfig("planted-token");
+    let flags = ["--kubeconfig", user.path().to_str().unwrap()];
+
+    let host = host_with(address, Some(secret(&ours.pem())), &mut tasks).await;
+    let told = list_with(&host, "queue-0_7f3c", &flags).await.unwrap();
+    assert!(told.text.contains("default/web-deployment"), "{}", told.text);
+    assert_eq!(*authorizations.lock().unwrap(), ["Bearer planted-token"]);
+
+    // Another authority: it is not spoken to, and learns no token.
+    let other = Authority::new("somebody else's");
+    let host = host_with(address, Some(secret(&other.pem())), &mut tasks).await;
+    let failure = list_with(&host, "queue-0_7f3c", &flags).await.unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Unreachable, "{failure}");
+    assert_eq!(authorizations.lock().unwrap().len(), 1);
+}
+
+/// No token without TLS, none beside a certificate, and no file is left when the credentials are read.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_a_token_goes() {
+    let mut tasks = JoinSet::new();
+    let nobody = "127.0.0.1:1".parse().unwrap();
+    let user = kubeconfig("planted-token");
+    let target = |flags: &[&str]| {
+        let args = [
+            &["failoverctl", "--kubeconfig", user.path().to_str().unwrap(), "status"],
+            flags,
+        ]
+        .concat();
+        Cli::try_parse_from(args).unwrap().target
+    };
+    let bare = host(nobody, &mut tasks).await;
+    let credentials = port_forward::credentials(&bare, &target(&[])).await.unwrap();
+    assert_eq!(
+        credentials.flags,
+        target(&[]).queue,
+        "who has no authority sends nothing"
+    );
+
+    let host = host_with(nobody, Some(secret("PEM")), &mut tasks).await;
+    let credentials = port_forward::credentials(&host, &target(&[])).await.unwrap();
+    let token = credentials.flags.queue_token_file.clone().unwrap();
+    let authority = credentials.flags.queue_ca_file.clone().unwrap();
+    assert_eq!(std::fs::read_to_string(&token).unwrap(), "planted-token");
+    assert_eq!(std::fs::read_to_string(&authority).unwrap(), "PEM");
+    drop(credentials);
+    assert!(!token.exists() && !authority.exists());
+
+    let own = ["--queue-client-cert-file", "a.crt", "--queue-client-key-file", "a.key"];
+    let credentials = port_forward::credentials(&host, &target(&own)).await.unwrap();
+    assert!(credentials.flags.queue_ca_file.is_some());
+    assert_eq!(credentials.flags.queue_token_file, None, "a certificate says who calls");
 }

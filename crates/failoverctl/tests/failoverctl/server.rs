@@ -33,6 +33,8 @@ pub struct FixedQueue {
     pub refused: Vec<String>,
     /// So many orders are carried out; after that it does not lead any more.
     pub takes_orders: Option<usize>,
+    /// What callers that listed entries showed as their authorization.
+    pub authorizations: Arc<Mutex<Vec<String>>>,
     /// The orders that were carried out: verb, binding and reason.
     pub orders: Arc<Mutex<Vec<String>>>,
 }
@@ -150,6 +152,10 @@ impl QueueInspection for FixedQueue {
         &self,
         request: Request<v1::ListEntriesRequest>,
     ) -> Result<Response<v1::ListEntriesResponse>, Status> {
+        if let Some(shown) = request.metadata().get("authorization") {
+            let shown = shown.to_str().unwrap().to_owned();
+            self.authorizations.lock().unwrap().push(shown);
+        }
         let request = request.into_inner();
         let filter = request.filter.unwrap_or_default();
         let given = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
