@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use controller_kit::api_errors;
 use controller_kit::connect;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, ListParams};
@@ -63,7 +62,7 @@ impl Host {
     ///
     /// # Errors
     /// They cannot be listed.
-    pub async fn deployments(&self) -> Result<Vec<Deployment>, Failure> {
+    pub async fn deployments(&self) -> Result<Vec<Deployment>, DeploymentsNotListed> {
         let api = Api::<Deployment>::namespaced(self.client.clone(), &self.namespace);
         let what = format!(
             "cannot list deployments in namespace {} of the host cluster",
@@ -71,14 +70,29 @@ impl Host {
         );
         match api.list(&ListParams::default()).await {
             Ok(list) => Ok(list.items),
-            Err(error) if api_errors::is_denied(&error) => Err(Failure::of_api_needing(
-                &what,
-                &error,
-                "use a --host-kubeconfig whose user may list deployments.apps there",
-            )),
-            Err(error) => Err(Failure::of_api(&what, &error).about_flags("--host-kubeconfig", "--host-context")),
+            Err(error) => {
+                let needed = "use a --kubeconfig whose user may list deployments.apps there";
+                let failure =
+                    Failure::of_api_needing(&what, &error, needed).about_flags("--host-kubeconfig", "--host-context");
+                // 401 is a user that is not known there, which no other question would show.
+                let is_forbidden = matches!(&error, kube::Error::Api(status) if status.code == 403);
+                Err(if is_forbidden {
+                    DeploymentsNotListed::Forbidden(failure)
+                } else {
+                    DeploymentsNotListed::Failed(failure)
+                })
+            }
         }
     }
+}
+
+/// Why Deployments cannot be listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeploymentsNotListed {
+    /// The user is known there and may not.
+    Forbidden(Failure),
+    /// Everything else.
+    Failed(Failure),
 }
 
 /// Without a file a context is looked for where kubectl looks.

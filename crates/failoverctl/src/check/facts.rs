@@ -87,6 +87,8 @@ pub struct Facts {
     pub policies: Seen<Vec<ClusterTaintPolicy>>,
     /// The Deployments of the stock Karmada on its host cluster.
     pub stock: Seen<Stock>,
+    /// Whether somebody said how the queue is reached: by its address, or through a host cluster.
+    pub way_to_queue_named: bool,
     /// The eviction queue.
     pub queue: Seen<v1::GetStatusResponse>,
     /// The rights of this user.

@@ -8,14 +8,14 @@ use api_types::policy::{Policy, PolicyKind};
 use api_types::second_home::{self, Unreadable};
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::api_errors;
-use failover_core::second_owner::Job;
+use failover_core::second_owner::{Job, is_stocks_event};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::client::Body;
-use kube::core::ApiResource;
+use kube::core::{ApiResource, Status};
 use serde_json::{Value, json};
 
 use super::facts::{Facts, Right, Seen, Stage, StockEvent, Trial};
@@ -25,7 +25,8 @@ use super::stock::Stock;
 use crate::cli::{CheckArgs, Target};
 use crate::control_plane::{ControlPlane, each_page};
 use crate::controllers::Mode;
-use crate::failure::{ExitStatus, Failure};
+use crate::failure::Failure;
+use crate::host::DeploymentsNotListed;
 use crate::queue::Queue;
 use crate::run::Surroundings;
 
@@ -81,6 +82,7 @@ pub async fn gather(
             false => Ok(Vec::new()),
         },
         policies: policies(control_plane).await,
+        way_to_queue_named: target.queue_address.is_some() || around.host(target).await?.is_some(),
         stock: match beside {
             true => stock(target, around).await?,
             false => Ok(Stock::default()),
@@ -209,18 +211,18 @@ async fn trial(control_plane: &ControlPlane) -> Seen<Trial> {
     };
     match api.create(&only_try, &policy).await {
         Ok(_) => Ok(Trial::Taken),
+        Err(kube::Error::Api(status)) if is_refusal(&status) => Ok(Trial::Refused(status.message.clone())),
         Err(error) if api_errors::is_not_found(&error) => Err("ClusterTaintPolicies are not served yet".to_owned()),
-        Err(error) if is_forbidden_by_rbac(&error) => {
+        Err(error) if api_errors::is_denied(&error) => {
             Err("this user may not create clustertaintpolicies, not even for a trial".to_owned())
         }
-        Err(kube::Error::Api(status)) => Ok(Trial::Refused(status.message.clone())),
-        Err(error) => Err(unseen(&error)),
+        Err(error) => Err(format!("the trial came to nothing: {}", unseen(&error))),
     }
 }
 
-/// A webhook refuses with 403, too, and says that it was one.
-fn is_forbidden_by_rbac(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if matches!(status.code, 401 | 403) && !status.message.contains("admission webhook"))
+/// A webhook may refuse with any code, and the API server says that it did so; one that does not answer refuses nothing.
+fn is_refusal(status: &Status) -> bool {
+    status.code == 422 || status.message.contains("denied the request")
 }
 
 async fn stock_events(control_plane: &ControlPlane) -> Seen<Vec<StockEvent>> {
@@ -242,12 +244,16 @@ fn of_stock(event: &Event) -> Option<StockEvent> {
     let source = event.source.as_ref().and_then(|source| source.component.clone());
     let source = source.or_else(|| event.reporting_component.clone())?;
     let is_of_ours = Job::ALL.iter().any(|job| job.sources().contains(&source.as_str()));
-    // Ours always say which process told it.
-    let is_stocks = event.reporting_instance.as_deref().is_none_or(str::is_empty);
+    let of_series = event
+        .series
+        .as_ref()
+        .and_then(|series| series.last_observed_time.as_ref());
+    let at = of_series.map(|time| time.0);
+    let at = at.or_else(|| event.last_timestamp.as_ref().map(|time| time.0));
+    let at = at.or_else(|| event.event_time.as_ref().map(|time| time.0))?;
+    let is_stocks = is_stocks_event(event.reporting_instance.as_deref(), at, Timestamp::MIN);
     (is_of_ours && is_stocks).then_some(())?;
     let about = &event.involved_object;
-    let at = event.last_timestamp.as_ref().map(|time| time.0);
-    let at = at.or_else(|| event.event_time.as_ref().map(|time| time.0))?;
     let kind = about.kind.clone().unwrap_or_default();
     let name = about.name.clone().unwrap_or_default();
     let about = match about.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
@@ -306,7 +312,8 @@ async fn policies(control_plane: &ControlPlane) -> Seen<Vec<ClusterTaintPolicy>>
     listed.map_err(|failure| failure.one_line())
 }
 
-/// The Deployments of stock, on the cluster that it runs on. A host that was named and does not answer is an error.
+/// The Deployments of stock, on the cluster that it runs on. A host that was named and does not answer, or does not know the
+/// user, is an error; a user who may not list Deployments there sees the rest.
 async fn stock(target: &Target, around: &Surroundings) -> Result<Seen<Stock>, Failure> {
     let Some(host) = around.host(target).await? else {
         let why = "stock's arguments stand on its host cluster: give --host-kubeconfig or --host-context";
@@ -314,8 +321,8 @@ async fn stock(target: &Target, around: &Surroundings) -> Result<Seen<Stock>, Fa
     };
     match host.deployments().await {
         Ok(deployments) => Ok(Ok(Stock::of(&deployments))),
-        Err(failure) if failure.status() == ExitStatus::TimedOut => Err(failure),
-        Err(failure) => Ok(Err(failure.one_line())),
+        Err(DeploymentsNotListed::Forbidden(failure)) => Ok(Err(failure.one_line())),
+        Err(DeploymentsNotListed::Failed(failure)) => Err(failure),
     }
 }
 

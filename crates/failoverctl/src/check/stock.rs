@@ -142,17 +142,23 @@ impl Deployed {
             .iter()
             .filter_map(|word| word.strip_prefix("--")?.strip_prefix(name));
         let said = said.filter(|rest| rest.is_empty() || rest.starts_with('='));
-        said.last().map(|rest| matches!(rest, "" | "=true" | "=1"))
+        said.last().and_then(|rest| match rest.strip_prefix('=') {
+            None => Some(true),
+            Some(value) => parse_bool(value),
+        })
     }
 
-    /// How a feature gate stands; nothing when the arguments do not say.
+    /// How a feature gate stands, by itself or with all of its stage; nothing when the arguments do not say.
     #[must_use]
     pub fn gate(&self, name: &str) -> Option<bool> {
         let gates = self.values("feature-gates");
-        let said = gates.iter().flat_map(|list| list.split(','));
-        let said = said.filter_map(|gate| gate.split_once('='));
-        let value = said.filter(|(gate, _)| gate.trim() == name).last()?.1;
-        Some(value.trim() == "true")
+        let said = |name: &str| {
+            let said = gates.iter().flat_map(|list| list.split(','));
+            let said = said.filter_map(|gate| gate.split_once('='));
+            parse_bool(said.filter(|(gate, _)| gate.trim() == name).last()?.1.trim())
+        };
+        let stage = STAGES.iter().find(|(gate, _)| *gate == name).map(|(_, stage)| *stage);
+        said(name).or_else(|| said(stage?))
     }
 
     /// Whether a list like `*,-foo` has `item` on, where `*` stands for what is on by default, as `item` is: the first that
@@ -180,6 +186,18 @@ impl Deployed {
     #[must_use]
     pub fn version(&self) -> Option<(u32, u32)> {
         minor_version(self.tag.as_deref()?)
+    }
+}
+
+/// Gates that matter here, and what switches all of their stage that are not named themselves.
+const STAGES: [(&str, &str); 2] = [("Failover", "AllBeta"), ("StatefulFailoverInjection", "AllAlpha")];
+
+/// As Go's `strconv.ParseBool` reads it, by which stock reads its flags and gates.
+fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
     }
 }
 
@@ -232,6 +250,27 @@ mod tests {
         assert_eq!(deployed.gate("B"), None);
         assert_eq!(deployed.switch("enable"), Some(true));
         assert_eq!(deployed.switch("other"), None);
+    }
+
+    #[rstest]
+    #[case::python(&["--feature-gates=Failover=True"], Some(true))]
+    #[case::short(&["--feature-gates=Failover=t"], Some(true))]
+    #[case::number(&["--feature-gates=Failover=0"], Some(false))]
+    #[case::stage(&["--feature-gates=AllBeta=true"], Some(true))]
+    #[case::named_before_stage(&["--feature-gates=AllBeta=true,Failover=F"], Some(false))]
+    #[case::another_stage(&["--feature-gates=AllAlpha=true"], None)]
+    #[case::no_word_of_theirs(&["--feature-gates=Failover=on"], None)]
+    fn gates_as_stock_reads_them(#[case] args: &[&str], #[case] expected: Option<bool>) {
+        assert_eq!(with_args(args).gate("Failover"), expected);
+    }
+
+    #[rstest]
+    #[case("--allow=True", Some(true))]
+    #[case("--allow", Some(true))]
+    #[case("--allow=f", Some(false))]
+    #[case("--allow=yes", None)]
+    fn switches_as_stock_reads_them(#[case] arg: &str, #[case] expected: Option<bool>) {
+        assert_eq!(with_args(&[arg]).switch("allow"), expected);
     }
 
     #[rstest]

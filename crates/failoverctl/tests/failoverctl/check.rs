@@ -16,7 +16,7 @@ use failoverctl::host::Host;
 use failoverctl::output::Format;
 use insta::assert_snapshot;
 use k8s_openapi::api::apps::v1::Deployment;
-use kube_sandbox::Authorization;
+use kube_sandbox::{Authorization, Effect, Match};
 use serde_json::{Value, json};
 
 use crate::live::{LIMIT, World};
@@ -229,6 +229,37 @@ const STANDALONE: &[(Code, Change, State)] = &[
 
 const BESIDE: &[(Code, Change, State)] = &[
     (Code::Fields, |_| {}, State::Fine),
+    // What was not seen is not said to be kept.
+    (
+        Code::Fields,
+        |facts| {
+            let unseen = Err("refused".to_owned());
+            drop(facts.schemas.insert("work.karmada.io/v1alpha2".to_owned(), unseen));
+        },
+        State::NotSeen,
+    ),
+    // Its address is one of the host cluster's, to which no way has to lead from here.
+    (
+        Code::Queue,
+        |facts| facts.queue = Err("no route".to_owned()),
+        State::NotSeen,
+    ),
+    (
+        Code::Queue,
+        |facts| {
+            facts.queue = Err("no route".to_owned());
+            facts.way_to_queue_named = true;
+        },
+        State::Problem,
+    ),
+    (
+        Code::Queue,
+        |facts| {
+            facts.queue = Err("no eviction queue runs".to_owned());
+            facts.leases = Ok(leases_without(&["eviction-queue"]));
+        },
+        State::Problem,
+    ),
     (Code::PreferNoExecute, |_| {}, State::Fine),
     (Code::StockVersion, |_| {}, State::Fine),
     (
@@ -278,6 +309,11 @@ const BESIDE: &[(Code, Change, State)] = &[
     (
         Code::StockDuties,
         |facts| facts.stock = Ok(Stock::default()),
+        State::NotSeen,
+    ),
+    (
+        Code::StockDuties,
+        |facts| facts.stock = Ok(Stock::of(&deployments("v1.18.0", &[], &[], &[])[..1])),
         State::NotSeen,
     ),
     (Code::StockScheduler, |_| {}, State::Fine),
@@ -528,4 +564,54 @@ async fn the_wrong_server_is_told() {
         "{}",
         answer.text
     );
+}
+
+/// A webhook that refuses is told from an API server that did not come to an answer.
+#[tokio::test(start_paused = true)]
+async fn a_trial_that_fails_is_no_refusal() {
+    tokio::time::timeout(LIMIT, async {
+        for (code, message, expected) in [
+            (
+                400,
+                "admission webhook \"x\" denied the request: NoExecute is not allowed",
+                "Problem",
+            ),
+            (403, "clustertaintpolicies is forbidden", "NotSeen"),
+            (429, "too many requests", "NotSeen"),
+            (500, "failed calling webhook \"x\"", "NotSeen"),
+            (503, "unavailable", "NotSeen"),
+        ] {
+            let world = World::new(&[]);
+            let effect = Effect::Error {
+                code,
+                reason: "Some".to_owned(),
+                message: message.to_owned(),
+            };
+            let trials = Match::writes().client("failoverctl").resource("clustertaintpolicies");
+            world.sandbox.faults().inject(trials, effect);
+            let told = world.ask_json(&["check"]).await;
+            let checks = told["checks"].as_array().unwrap();
+            let check = checks
+                .iter()
+                .find(|check| check["code"] == "no-execute-policies")
+                .unwrap();
+            assert_eq!(check["state"], expected, "{code}: {check:#}");
+        }
+    })
+    .await
+    .unwrap();
+}
+
+/// A host cluster that somebody named and that is not there is no "not seen".
+#[tokio::test]
+async fn a_named_host_that_does_not_answer_is_an_error() {
+    let mut world = World::new(&[]);
+    let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
+    world.around.host = Some(Host::new(kube::Client::try_from(config).unwrap(), "karmada-system"));
+    let failure = world
+        .try_ask(&["check", "--mode", "beside", "--before-install"])
+        .await
+        .unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Unreachable);
+    assert!(failure.to_string().contains("of the host cluster"), "{failure}");
 }

@@ -142,11 +142,21 @@ pub(super) fn caches(facts: &Facts) -> Verdict {
 }
 
 pub(super) fn queue(facts: &Facts) -> Verdict {
-    if let Err(verdict) = views(facts) {
-        return verdict;
-    }
+    let views = match views(facts) {
+        Ok(views) => views,
+        Err(verdict) => return verdict,
+    };
     let status = match &facts.queue {
         Ok(status) => status,
+        // Its address is one of the host cluster's network: from here no way has to lead there.
+        Err(why)
+            if facts.taken_for() == Mode::BesideStock
+                && !facts.way_to_queue_named
+                && controllers::is_running(&views, "evictionQueue") =>
+        {
+            return Verdict::not_seen(format!("it holds a fresh Lease, and is not asked from here: {why}"))
+                .next("name the cluster that runs it with --host-kubeconfig, or give --queue-address");
+        }
         Err(why) => {
             return Verdict::problem(
                 why.as_str(),

@@ -179,7 +179,7 @@ pub(super) fn kinds(facts: &Facts) -> Verdict {
     let next = if missing.len() == KINDS.len() {
         "check --kubeconfig and --context: this does not look like a Karmada control plane at all"
     } else if missing.iter().all(|(api_version, _)| *api_version == OURS) {
-        "install the chart control-plane on this API server, or: kubectl apply -f charts/control-plane/crds"
+        "install the chart control-plane on this API server, or: kubectl apply -f charts/control-plane/kinds"
     } else {
         "check --kubeconfig and --context; bring the CRDs to this version: helm upgrade of the chart control-plane, or, beside a \
          stock Karmada, an upgrade of that"
@@ -217,6 +217,7 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
     let mut kept = 0;
     let mut in_annotations = Vec::new();
     let mut lost = Vec::new();
+    let mut not_served = 0;
     let mut not_seen = None;
     for our in &FIELDS {
         let document = match facts.schemas.get(our.api_version) {
@@ -225,9 +226,16 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
                 not_seen = Some(why.clone());
                 continue;
             }
-            None => continue,
+            None => {
+                not_served += 1;
+                continue;
+            }
         };
         let Some(schema) = schema::of_kind(document, our.kind) else {
+            not_seen = Some(format!(
+                "the OpenAPI document of {} has no {}",
+                our.api_version, our.kind
+            ));
             continue;
         };
         if schema::keeps(document, schema, our.field) {
@@ -241,24 +249,37 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
             _ => lost.push(name),
         }
     }
-    if let (Some(why), 0) = (&not_seen, kept) {
-        return Verdict::not_seen(why);
-    }
     if !lost.is_empty() {
         let message = format!("the API server drops {} of {} fields of ours", lost.len(), FIELDS.len());
         let next = "its CRDs are of another version: bring them to this one, as helm upgrade of the chart control-plane does; \
                     beside a stock Karmada give --mode beside";
         return Verdict::problem(message, next).details(lost);
     }
+    if let Some(why) = not_seen {
+        return match kept + in_annotations.len() {
+            0 => Verdict::not_seen(why),
+            seen => Verdict::not_seen(format!(
+                "nothing is wrong with {seen} of {} fields of ours, and the others cannot be seen: {why}",
+                FIELDS.len()
+            )),
+        };
+    }
     if !in_annotations.is_empty() {
         let message = format!(
-            "{kept} of {} fields of ours are kept, the others have their second home",
-            FIELDS.len()
+            "{kept} of {} fields of ours are kept, {} others have their second home",
+            FIELDS.len(),
+            in_annotations.len()
         );
         return Verdict::fine(message).details(in_annotations);
     }
     if kept == 0 {
         return Verdict::not_applicable("none of the kinds is served yet");
+    }
+    if not_served > 0 {
+        return Verdict::fine(format!(
+            "{kept} of {} fields of ours are kept; the kinds of the others are not served yet",
+            FIELDS.len()
+        ));
     }
     Verdict::fine("all fields of ours are kept")
 }
@@ -285,11 +306,15 @@ pub(super) fn prefer_no_execute(facts: &Facts) -> Verdict {
         schema::of_kind(document, "Cluster").and_then(|schema| schema::values(document, schema, "spec.taints.effect"));
     match (effects, facts.taken_for()) {
         (Some(effects), _) if effects.contains("PreferNoExecute") => Verdict::fine("the API server takes the effect"),
-        // An aggregated API server says nothing of it in its schema, and refuses it.
-        (_, Mode::BesideStock) => Verdict::fine(
-            "the API server refuses the effect, as stock's does: such taints stand in annotation \
-             failover.karmada.io/prefer-no-execute-taints, beside a companion taint for stock's scheduler",
-        ),
+        // An aggregated API server says nothing of it in its schema.
+        (seen, Mode::BesideStock) => Verdict::fine(format!(
+            "the API server's schema {}; beside a stock Karmada such taints have their second home: annotation {}",
+            match seen {
+                Some(_) => "does not have the effect",
+                None => "does not say which effects it takes",
+            },
+            annotation::PREFER_NO_EXECUTE_TAINTS
+        )),
         (Some(_), _) => Verdict::problem(
             "the API server refuses the effect",
             "its CRD of Cluster is of another version: bring it to this one; beside a stock Karmada give --mode beside",

@@ -158,6 +158,18 @@ pub(super) fn duties(facts: &Facts) -> Verdict {
             "karmada-webhook has no --allow-no-execute-taint-policy=true: NoExecute policies are refused".to_owned(),
         );
     }
+    let unseen: Vec<&str> = [Program::Scheduler, Program::Webhook]
+        .into_iter()
+        .filter(|wanted| stock.program(*wanted).is_none())
+        .map(Program::name)
+        .collect();
+    if undone.is_empty() && !unseen.is_empty() {
+        return Verdict::not_seen(format!(
+            "what karmada-controller-manager has to do is on; no Deployment of {} is there",
+            unseen.join(" and ")
+        ))
+        .next("give the namespace of the stock Karmada with --host-namespace");
+    }
     if undone.is_empty() {
         return Verdict::fine("status, scheduling, propagation and admission are stock's");
     }
