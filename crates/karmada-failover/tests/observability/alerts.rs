@@ -34,16 +34,20 @@ pub fn queries() -> Vec<String> {
         .collect()
 }
 
+/// Labels that Prometheus gives to whatever it scrapes.
+const OF_TARGETS: [&str; 4] = ["namespace", "job", "pod", "instance"];
+
 /// What a query asks for that is none of our metrics, and labels that the metric has not.
 fn unknown(query: &str) -> Vec<String> {
     let rows = catalogue::rows();
     let selector = Regex::new(r"\b([a-z]+_[a-z_]+[a-z])\b(?:\{([^}]*)\})?").unwrap();
     let label = Regex::new(r"([a-z_]+)(?:=~|!~|!=|=)").unwrap();
-    // Functions, and what stands in by (…) and on (…).
-    let grouping = Regex::new(r"\b(?:by|on|without|ignoring) \([^)]*\)").unwrap();
+    let grouping = Regex::new(r"\b(?:by|on|without|ignoring) ?\(([^)]*)\)").unwrap();
     let functions = ["max_over_time", "histogram_quantile"];
     let text = grouping.replace_all(query, "");
     let mut wrong = Vec::new();
+    let mut has: BTreeSet<String> = OF_TARGETS.map(str::to_owned).into();
+    has.insert("le".to_owned());
     for hit in selector.captures_iter(&text) {
         let name = &hit[1];
         let inside_labels = text[..hit.get(0).unwrap().start()].matches('{').count()
@@ -58,12 +62,18 @@ fn unknown(query: &str) -> Vec<String> {
             wrong.push(format!("{name} is no metric of ours"));
             continue;
         };
+        has.extend(row.labels.iter().cloned());
         let labels = hit.get(2).map_or("", |labels| labels.as_str());
         for label in label.captures_iter(labels) {
-            if !row.labels.contains(&label[1]) && &label[1] != "namespace" {
+            if !row.labels.contains(&label[1]) && !OF_TARGETS.contains(&&label[1]) {
                 wrong.push(format!("{name} has no label {}", &label[1]));
             }
         }
+    }
+    for group in grouping.captures_iter(query) {
+        let names = group[1].split(',').map(str::trim).filter(|name| !name.is_empty());
+        let unknown = names.filter(|name| !has.contains(*name));
+        wrong.extend(unknown.map(|name| format!("grouped by {name}, a label that nothing in the query has")));
     }
     wrong
 }
@@ -84,7 +94,11 @@ fn alerts_and_dashboard_ask_for_what_there_is() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(unknown("max(failover_nothing{namespace=~\"a\"})").len(), 1);
-    assert_eq!(unknown("sum by (x) (failover_queue_entries{stat=\"Ready\"})").len(), 1);
+    assert_eq!(
+        unknown("sum by (state) (failover_queue_entries{stat=\"Ready\"})").len(),
+        1
+    );
+    assert_eq!(unknown("sum by (namespace, stat) (failover_queue_entries)").len(), 1);
 }
 
 #[test]
