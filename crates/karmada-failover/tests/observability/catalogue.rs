@@ -71,7 +71,7 @@ pub fn wanted(coded: &BTreeMap<String, Coded>, seen: &BTreeMap<String, BTreeSet<
             kind: coded.kind.clone(),
             labels,
             help: coded.help.clone(),
-            of: owners(coded),
+            of: owners(name, coded),
         };
         (name.clone(), row)
     };
@@ -93,7 +93,16 @@ pub fn write(rows: &BTreeMap<String, Row>) {
     std::fs::write(root().join("docs/metrics.md"), page).unwrap();
 }
 
-fn owners(coded: &Coded) -> String {
+/// Metrics of the kit that not every component has.
+const OF_SOME: [(&str, &str); 1] = [(
+    "failover_second_owner",
+    "taint-policy-controller, graceful-eviction-controller, with `--beside-stock`",
+)];
+
+fn owners(name: &str, coded: &Coded) -> String {
+    if let Some((_, some)) = OF_SOME.iter().find(|(of, _)| *of == name) {
+        return (*some).to_owned();
+    }
     let names = coded.crates.iter().map(|name| match name.as_str() {
         "controller-kit" => "every component",
         "eviction-queue-api" => "whoever talks to the queue",

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::{self, Scenario};
 
 use crate::catalogue;
-use crate::common::simulate;
+use crate::common::{World, simulate};
 use crate::scan;
 use crate::stage::play;
 
@@ -66,21 +67,30 @@ const STORIES: [fn(Pace) -> Scenario; 4] = [
     scenario::flapping::scenario,
 ];
 
-/// What the whole system shows over the stories.
+/// What the whole system shows over the stories, and beside a stock one.
 fn seen() -> BTreeMap<String, BTreeSet<String>> {
-    let mut all = BTreeMap::<String, BTreeSet<String>>::new();
+    let scrapes = Mutex::new(Vec::new());
     for story in STORIES {
-        let scrapes = Mutex::new(Vec::new());
         simulate(|| async {
-            *scrapes.lock().unwrap() = play(&story(PACE)).await.scrapes;
+            let played = play(&story(PACE)).await.scrapes;
+            scrapes.lock().unwrap().extend(played);
         });
-        for text in &scrapes.into_inner().unwrap() {
-            assert_eq!(controller_kit::metrics::complaints(text), [""; 0]);
-            for (name, labels) in labels(text) {
-                all.entry(name).or_default().extend(labels);
-            }
+    }
+    simulate(|| async {
+        let world = World::new(&["member1"]);
+        let beside = world.run("beside", &["--beside-stock"]).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        scrapes.lock().unwrap().push(beside.metrics().render());
+        world.finish(vec![beside]).await;
+    });
+    let mut all = BTreeMap::<String, BTreeSet<String>>::new();
+    for text in &scrapes.into_inner().unwrap() {
+        assert_eq!(controller_kit::metrics::complaints(text), [""; 0]);
+        for (name, labels) in labels(text) {
+            all.entry(name).or_default().extend(labels);
         }
     }
+    assert!(all.contains_key("failover_second_owner"));
     all
 }
 
