@@ -130,6 +130,10 @@ pub struct ClusterSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "schema::taints")]
     pub taints: Vec<Taint>,
+    /// How many of the taints, at their end, stand in the annotation alone: known of what was read, never stored. Ask
+    /// [`by_home`](crate::second_home::cluster::by_home).
+    #[serde(skip)]
+    pub taints_of_annotation: usize,
     /// Grades of node sizes for the capacity estimate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resource_models: Vec<ResourceModel>,

@@ -48,6 +48,7 @@ pub(crate) fn adopt(cluster: &mut Cluster) {
     for taint in taints {
         if !has(&cluster.spec.taints, &taint) {
             cluster.spec.taints.push(taint);
+            cluster.spec.taints_of_annotation += 1;
         }
     }
 }
@@ -57,17 +58,8 @@ pub(crate) fn adopt(cluster: &mut Cluster) {
 #[must_use]
 pub fn by_home(cluster: &Cluster) -> (&[Taint], &[Taint]) {
     let all = &cluster.spec.taints[..];
-    let adopted = stored(&cluster.metadata).unwrap_or_default();
-    // What was adopted stands at the end, as it is in the annotation.
-    let most = adopted.len().min(all.len());
-    let of_annotation = (0..=most).rev().find(|count| {
-        let (in_spec, behind) = all.split_at(all.len() - count);
-        let expected = adopted.iter().enumerate().filter(|(index, taint)| {
-            !has(in_spec, taint) && !has(&adopted[..*index], taint)
-        });
-        expected.map(|(_, taint)| taint).eq(behind)
-    });
-    all.split_at(all.len() - of_annotation.unwrap_or(0))
+    // What was adopted stands at the end.
+    all.split_at(all.len().saturating_sub(cluster.spec.taints_of_annotation))
 }
 
 /// The text of the annotation for these taints; `None` when there are none, and it goes.

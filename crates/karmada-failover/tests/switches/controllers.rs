@@ -115,7 +115,7 @@ fn any_controller_can_be_off_and_on_again() {
     }
 }
 
-/// A new controller is in the table, or this fails.
+/// A new controller that is on by default is in the table, or this fails.
 #[test]
 fn the_table_has_every_controller() {
     simulate(|| async {
@@ -124,7 +124,7 @@ fn the_table_has_every_controller() {
         let text = process.metrics().render();
         let shown = text
             .lines()
-            .filter(|line| line.starts_with("failover_controller_enabled{"))
+            .filter(|line| line.starts_with("failover_controller_enabled{") && line.ends_with(" 1"))
             .count();
         assert_eq!(shown, EXPECTED.len(), "{text}");
         world.finish(vec![process]).await;
