@@ -140,6 +140,7 @@ fn wanted(flags: &Flags, cluster: &ClusterName, id: String) -> Cluster {
         zone: None,
         zones: flags.cluster_zones.clone(),
         taints: Vec::new(),
+        taints_of_annotation: 0,
         resource_models: Vec::new(),
     };
     Cluster::new(cluster.as_str(), spec)
