@@ -167,16 +167,23 @@ pub(super) async fn take_off(
         let mut whole = json!(read);
         whole["kind"] = found.kind.name.into();
         let removal = ours::of(&whole, settings).unwrap_or_default();
-        if removal.operations.is_empty() {
-            return Ok(());
+        let mut version = read.metadata.resource_version;
+        let mut written = Ok(());
+        if !removal.operations.is_empty() {
+            let patch = on_version(version.as_deref(), removal.operations).map_err(|error| failed(&error))?;
+            match api.patch(&found.name, &params, &patch).await {
+                // A trial changed nothing.
+                Ok(_) if dry_run => {}
+                Ok(now) => version = now.metadata.resource_version,
+                Err(error) => written = Err(error),
+            }
         }
-        let version =
-            json!({"op": "replace", "path": "/metadata/resourceVersion", "value": read.metadata.resource_version});
-        let operations: Vec<Value> = [version].into_iter().chain(removal.operations).collect();
-        let patch = serde_json::from_value(Value::Array(operations)).map_err(kube::Error::SerdeError);
-        let patch: Patch<DynamicObject> = Patch::Json(patch.map_err(|error| failed(&error))?);
-        match api.patch(&found.name, &params, &patch).await {
-            Ok(_) => return Ok(()),
+        if written.is_ok() && !removal.status_operations.is_empty() {
+            let patch = on_version(version.as_deref(), removal.status_operations).map_err(|error| failed(&error))?;
+            written = api.patch_status(&found.name, &params, &patch).await.map(drop);
+        }
+        match written {
+            Ok(()) => return Ok(()),
             Err(error) if api_errors::is_conflict(&error) => {}
             Err(error) if api_errors::is_not_found(&error) => return Ok(()),
             Err(error) => return Err(failed(&error)),
@@ -188,6 +195,14 @@ pub(super) async fn take_off(
         format!("it was changed by others each of the {TRIES} times that it was tried"),
         "run failoverctl handback again",
     ))
+}
+
+/// A patch that counts only on this version.
+fn on_version(version: Option<&str>, operations: Vec<Value>) -> Result<Patch<DynamicObject>, kube::Error> {
+    let version = json!({"op": "replace", "path": "/metadata/resourceVersion", "value": version});
+    let operations: Vec<Value> = [version].into_iter().chain(operations).collect();
+    let patch = serde_json::from_value(Value::Array(operations)).map_err(kube::Error::SerdeError)?;
+    Ok(Patch::Json(patch))
 }
 
 /// Deletes a Lease that nobody holds any more, if it is still as it was read: who took it since keeps it.

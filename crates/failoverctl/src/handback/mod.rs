@@ -68,7 +68,7 @@ pub async fn handback(
         return Ok(Came::To(result));
     }
     // What stays needs no write.
-    found.retain(|found| !found.removal.operations.is_empty());
+    found.retain(|found| found.removal.is_written());
     // Who may not do it is told before anything is changed.
     if let Some(first) = found.first() {
         api::take_off(control_plane, first, settings, true).await?;
@@ -151,7 +151,7 @@ async fn carry_out(
 fn result(found: &[Found], lapsed: &[Lease], namespace: &str) -> HandbackResult {
     let mut objects: Vec<Object> = found
         .iter()
-        .filter(|found| !found.removal.operations.is_empty())
+        .filter(|found| found.removal.is_written())
         .map(|found| Object {
             object: found.in_words(),
             removed: found.removal.parts.clone(),

@@ -1,13 +1,14 @@
 //! What of an object is ours, and how it is taken off. Pure: an object goes in, JSON patch operations come out.
 //!
 //! Taken off are annotations under `failover.karmada.io/`, taints that our policies added (by the record on the Cluster) and
-//! companion taints, mirror tasks, and fields that stock does not know. What people asked for in annotations stays unless it is
-//! to go, too. Everything else of the object is left as it is: tasks by which workloads leave are finished by whoever looks after
-//! them.
+//! companion taints, mirror tasks, conditions of bindings, and fields that stock does not know. What people asked for in annotations
+//! stays unless it is to go, too. Everything else of the object is left as it is: tasks by which workloads leave are finished by
+//! whoever looks after them.
 
 use std::collections::BTreeMap;
 
 use api_types::names::annotation;
+use api_types::work::condition::{EVICTION_PENDING, GRACEFUL_EVICTION};
 use api_types::work::task;
 use failover_core::taint_policy::{ManagedTaints, TaintId};
 use k8s_openapi::api::core::v1::Taint;
@@ -23,6 +24,9 @@ const SETTINGS: [(&str, &[&str]); 4] = [
     (annotation::STAY, &["ResourceBinding", "ClusterResourceBinding"]),
     (annotation::FORCE_DELETE, &["Cluster"]),
 ];
+
+/// Conditions of bindings that only ours write.
+const CONDITIONS: [&str; 2] = [EVICTION_PENDING, GRACEFUL_EVICTION];
 
 /// Whether what people asked for goes, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +54,16 @@ pub struct Removal {
     pub mirrors: Vec<String>,
     /// JSON patch operations, in their order.
     pub operations: Vec<Value>,
+    /// The same, on subresource status.
+    pub status_operations: Vec<Value>,
+}
+
+impl Removal {
+    /// Whether anything is taken off.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        !self.operations.is_empty() || !self.status_operations.is_empty()
+    }
 }
 
 /// What is taken off this object, and what of it is ours and stays; nothing when nothing of it is ours.
@@ -58,7 +72,10 @@ pub fn of(object: &Value, settings: Settings) -> Option<Removal> {
     let mut removal = Removal::default();
     match object["kind"].as_str() {
         Some("Cluster") => taints(object, &mut removal),
-        Some("ResourceBinding" | "ClusterResourceBinding") => tasks(object, &mut removal),
+        Some("ResourceBinding" | "ClusterResourceBinding") => {
+            tasks(object, &mut removal);
+            conditions(object, &mut removal);
+        }
         Some("ClusterTaintPolicy") => removal.waits_by_ours = waits_by_ours(object),
         _ => {}
     }
@@ -143,6 +160,20 @@ fn tasks(binding: &Value, removal: &mut Removal) {
     }
 }
 
+/// What our controllers say of a move, and nobody says any more.
+fn conditions(binding: &Value, removal: &mut Removal) {
+    let conditions = binding["status"]["conditions"].as_array();
+    let conditions: Vec<&Value> = conditions.into_iter().flatten().collect();
+    for (index, condition) in conditions.iter().enumerate().rev() {
+        let name = condition["type"].as_str().unwrap_or_default();
+        if CONDITIONS.contains(&name) {
+            removal.parts.push(format!("condition {name}"));
+            let path = format!("/status/conditions/{index}");
+            removal.status_operations.push(json!({"op": "remove", "path": path}));
+        }
+    }
+}
+
 /// Stock adds such taints at once, and removes a taint only by removeOnConditions.
 fn waits_by_ours(policy: &Value) -> bool {
     let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
@@ -211,6 +242,29 @@ mod tests {
         );
         let unknown = of(&object, Settings::Kept).unwrap().unknown.unwrap();
         assert!(unknown.contains("that record stays"), "{unknown}");
+    }
+
+    #[test]
+    fn conditions_of_ours_go_and_others_stay() {
+        let condition = |name: &str| json!({"type": name, "status": "True"});
+        let names = ["EvictionPending", "Scheduled", "GracefulEviction", "FullyApplied"];
+        let conditions: Vec<Value> = names.into_iter().map(condition).collect();
+        let binding = json!({
+            "kind": "ResourceBinding", "metadata": {"name": "b"}, "spec": {}, "status": {"conditions": conditions},
+        });
+        let removal = of(&binding, Settings::Kept).unwrap();
+        assert!(removal.is_written() && removal.operations.is_empty());
+        assert_eq!(
+            removal.status_operations,
+            [
+                json!({"op": "remove", "path": "/status/conditions/2"}),
+                json!({"op": "remove", "path": "/status/conditions/0"}),
+            ]
+        );
+        assert_eq!(
+            removal.parts,
+            ["condition GracefulEviction", "condition EvictionPending"]
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::drain::connected;
 use crate::live::{LIMIT, World, typed};
 use crate::log::{Asked, Log, covers};
-use crate::objects::{CONTROLLERS, cluster, lease};
+use crate::objects::{CONTROLLERS, after, cluster, lease};
 
 /// A right, where it counts, and of which role it is.
 type Right = (Option<String>, PolicyRule, String);
@@ -213,6 +213,9 @@ async fn handing_back_and_setting_up_have_roles_of_their_own() {
         marked.push(json!({"apiVersion": version, "kind": "ClusterResourceBinding", "metadata": {"name": "r-clusterrole"},
             "spec": {"resource": resource}}));
         let selector = json!([{"apiVersion": "v1", "kind": "ConfigMap"}]);
+        let condition = json!({
+            "type": "GracefulEviction", "status": "True", "reason": "Waiting", "message": "", "lastTransitionTime": after(-60),
+        });
         for (kind, namespace) in [("PropagationPolicy", Some("default")), ("ClusterPropagationPolicy", None)] {
             let mut policy = json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": kind, "metadata": {"name": "p"},
                 "spec": {"resourceSelectors": selector, "placement": {}}});
@@ -223,6 +226,9 @@ async fn handing_back_and_setting_up_have_roles_of_their_own() {
         }
         for mut object in marked {
             object["metadata"]["annotations"] = ours.clone();
+            if object["kind"].as_str().unwrap().ends_with("Binding") {
+                object["status"]["conditions"] = json!([condition]);
+            }
             world.put(object);
         }
         world.put(typed("coordination.k8s.io/v1", "Lease", json!(lease("eviction-queue", -600, ""))));
