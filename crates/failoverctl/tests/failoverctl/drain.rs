@@ -151,7 +151,7 @@ async fn a_drain_adds_its_taint_and_undrain_removes_exactly_that() {
         let tried = world.ask(&["undrain", "member1", "--dry-run"]).await;
         assert_snapshot!("undrain_dry_run", tried.text);
         let tried = world.ask_json(&["undrain", "member1", "--dry-run"]).await;
-        assert_snapshot!("undrain_json", serde_json::to_string_pretty(&tried).unwrap());
+        assert_snapshot!("undrain_dry_run_json", serde_json::to_string_pretty(&tried).unwrap());
         let ended = world.ask(&["undrain", "member1", "--yes"]).await;
         assert_eq!(ended.status, ExitStatus::Fine);
         assert!(
