@@ -3,7 +3,6 @@
 //! What the Dockerfile names is what the workspace has and what the charts run, compared by tests; how large the programs
 //! are is measured by carrying out the very command of the Dockerfile.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -77,12 +76,6 @@ pub fn programs(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(programs)
 }
 
-/// The targets that make an image of a program.
-fn targets(dockerfile: &str) -> BTreeSet<&str> {
-    let lines = dockerfile.lines();
-    lines.filter_map(|line| line.strip_prefix("FROM runtime AS ")).collect()
-}
-
 /// The command of the Dockerfile's RUN, without its mounts.
 fn build_step(dockerfile: &str) -> Result<String> {
     let mut lines = dockerfile.lines().skip_while(|line| !line.starts_with("RUN "));
@@ -110,7 +103,15 @@ fn size_mib(path: &Path) -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// The targets that make an image of a program.
+    fn targets(dockerfile: &str) -> BTreeSet<&str> {
+        let lines = dockerfile.lines();
+        lines.filter_map(|line| line.strip_prefix("FROM runtime AS ")).collect()
+    }
 
     fn dockerfile() -> String {
         Workspace::find().unwrap().shell().read_file("Dockerfile").unwrap()

@@ -122,7 +122,11 @@ fn perform(task: Task) -> anyhow::Result<ExitCode> {
             crds::run(&workspace, mode)?;
         }
         Task::Charts { check } => {
-            let mode = if check { charts::Mode::Check } else { charts::Mode::Write };
+            let mode = if check {
+                charts::Mode::Check
+            } else {
+                charts::Mode::Write
+            };
             charts::run(&workspace, mode)?;
         }
         Task::Prometheus => {

@@ -133,6 +133,10 @@ pub struct ClusterSpec {
     /// How many of the taints, at their end, stand in the annotation alone: known of what was read, never stored. Ask
     /// [`by_home`](crate::second_home::cluster::by_home).
     #[serde(skip)]
+    #[allow(
+        dead_code,
+        reason = "the derived schema has a copy of this struct, which nobody reads"
+    )]
     pub taints_of_annotation: usize,
     /// Grades of node sizes for the capacity estimate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

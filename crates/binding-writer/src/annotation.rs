@@ -26,7 +26,10 @@ pub(crate) fn is_so(read: &Binding, name: &str, value: Option<&str>) -> bool {
 pub(crate) fn operations(read: &Binding, changes: &BTreeMap<String, Option<String>>) -> Vec<Value> {
     if read.metadata.annotations.is_none() {
         // An object without annotations gets all of them at once.
-        let set: BTreeMap<&String, &String> = changes.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).collect();
+        let set: BTreeMap<&String, &String> = changes
+            .iter()
+            .filter_map(|(name, value)| Some((name, value.as_ref()?)))
+            .collect();
         let first = (!set.is_empty()).then(|| json!({"op": "add", "path": "/metadata/annotations", "value": set}));
         return first.into_iter().collect();
     }

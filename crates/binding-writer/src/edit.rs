@@ -134,7 +134,8 @@ impl<'a> BindingEdit<'a> {
             cluster_name: cluster.to_string(),
             creation_timestamp: Time(at),
         };
-        self.of_history.push(appended(HISTORY, self.history.len(), &json!(item)));
+        self.of_history
+            .push(appended(HISTORY, self.history.len(), &json!(item)));
         self.history.push(item);
         true
     }

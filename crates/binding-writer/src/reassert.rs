@@ -21,7 +21,10 @@ impl Reassert {
     /// Whether the condition of a binding that lacks it was said: somebody dropped it.
     #[must_use]
     pub fn was_said(&self, key: &BindingKey) -> bool {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+        self.said
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains_key(key)
     }
 
     /// For how long from now the condition of a binding that lacks it is not to be said again.

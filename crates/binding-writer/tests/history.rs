@@ -98,7 +98,10 @@ impl Bench {
         let WriteOutcome::Written(written) = self.writer.write(edit).await.unwrap() else {
             panic!("written")
         };
-        assert_eq!(written.spec.active_eviction_history, self.read().await.spec.active_eviction_history);
+        assert_eq!(
+            written.spec.active_eviction_history,
+            self.read().await.spec.active_eviction_history
+        );
         written.spec.active_eviction_history
     }
 }
@@ -131,7 +134,11 @@ async fn where_it_is_pruned_the_annotation_has_it() {
         ..bench
     };
     assert!(restarted.forget("m2").await.is_empty());
-    assert_eq!(restarted.stored(), (Value::Null, Value::Null), "with its last item the annotation goes");
+    assert_eq!(
+        restarted.stored(),
+        (Value::Null, Value::Null),
+        "with its last item the annotation goes"
+    );
 }
 
 // Stock's upgrade applies its CRDs over whatever is there.

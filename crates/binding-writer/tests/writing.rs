@@ -202,7 +202,11 @@ async fn several_steps_are_one_write() {
         WriteOutcome::Written(_)
     ));
     let after = bench.read(&key).await;
-    assert_eq!(bench.writes(), before + 2, "the trial of the first history, and the write");
+    assert_eq!(
+        bench.writes(),
+        before + 2,
+        "the trial of the first history, and the write"
+    );
     assert!(after.spec.graceful_eviction_tasks[0].creation_timestamp.is_some());
     assert_eq!(after.spec.active_eviction_history[0].cluster_name, "m1");
 }

@@ -98,9 +98,15 @@ impl SecondOwners {
         let informers = ctx.informers.for_a_while();
         let scope = Scope::all().fields(format!("reportingComponent={source}"));
         let informer = informers.keeping(scope, &(), |event: Event| {
-            let series = event.series.and_then(|series| series.last_observed_time).map(|time| time.0);
+            let series = event
+                .series
+                .and_then(|series| series.last_observed_time)
+                .map(|time| time.0);
             let last = event.last_timestamp.map(|time| time.0);
-            let first = event.event_time.map(|time| time.0).or(event.metadata.creation_timestamp.map(|time| time.0));
+            let first = event
+                .event_time
+                .map(|time| time.0)
+                .or(event.metadata.creation_timestamp.map(|time| time.0));
             EventSign {
                 instance: event.reporting_instance,
                 at: series.or(last).or(first),

@@ -384,7 +384,10 @@ impl Shell {
                 .increment(1),
             Effect::TakenOver { producer } => self
                 .metrics
-                .counter("failover_queue_producer_takeovers_total", &[("producer", self.words.label(&producer))])
+                .counter(
+                    "failover_queue_producer_takeovers_total",
+                    &[("producer", self.words.label(&producer))],
+                )
                 .increment(1),
             Effect::Finished(outcome) => self.finished(inner, &outcome),
             Effect::Completed(_) => {}
@@ -435,7 +438,10 @@ impl Shell {
             message = outcome.message,
             "lease ended"
         );
-        let labels = [("outcome", outcome.end.as_str()), ("reason", self.words.label(&outcome.reason))];
+        let labels = [
+            ("outcome", outcome.end.as_str()),
+            ("reason", self.words.label(&outcome.reason)),
+        ];
         self.metrics
             .counter("failover_queue_outcomes_total", &labels)
             .increment(1);

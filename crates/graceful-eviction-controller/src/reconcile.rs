@@ -9,8 +9,8 @@ use binding_writer::{BindingWriter, Cache, OwnWrites, Reassert, WriteError, Writ
 use controller_kit::metrics::{Holds, Marked};
 use controller_kit::second_owners::SecondOwners;
 use controller_kit::{Context, Next};
-use failover_core::second_owner;
 use failover_core::graceful::{Assessed, End, Fate, Keeps, Settings, View, assess};
+use failover_core::second_owner;
 use jiff::Timestamp;
 use scheduler_filters::{ComesBack, Schedulers, stays_when_back};
 
@@ -165,7 +165,9 @@ impl GracefulEviction {
     /// drops it it is not said again at once.
     fn held_back(&self, binding: &Binding) -> Option<Duration> {
         let may_be_dropped = self.emptied_by.is_some() && lacks_condition(binding);
-        let dropped = may_be_dropped.then(|| self.reassert.held_back(&binding.key())).flatten();
+        let dropped = may_be_dropped
+            .then(|| self.reassert.held_back(&binding.key()))
+            .flatten();
         self.all_are_young(binding).max(dropped)
     }
 

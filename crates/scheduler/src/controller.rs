@@ -159,8 +159,7 @@ impl Scheduler {
         };
         match writer::write(&self.ctx, &deciding, binding, &plan, now).await? {
             Outcome::Done => {
-                self.counts
-                    .last_copy(&binding.key(), plan.saying.keeps_a_copy().into());
+                self.counts.last_copy(&binding.key(), plan.saying.keeps_a_copy().into());
                 if let Some((attempt, trigger)) = tried(&plan) {
                     tracing::debug!(binding = %binding.key(), ?trigger, ?attempt, "placed");
                     self.counts.attempt(attempt, trigger, began.elapsed());

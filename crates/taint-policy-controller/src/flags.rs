@@ -90,7 +90,10 @@ mod tests {
             (&[][..], Companion::None),
             (&["--beside-stock"], Companion::Kept),
             (&["--prefer-no-execute-companion"], Companion::Kept),
-            (&["--beside-stock", "--prefer-no-execute-companion=false"], Companion::None),
+            (
+                &["--beside-stock", "--prefer-no-execute-companion=false"],
+                Companion::None,
+            ),
         ] {
             let args = std::iter::once("taint-policy-controller").chain(args.iter().copied());
             let Cli { flags, shared } = Cli::try_parse_from(args).unwrap();

@@ -27,6 +27,8 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
 pub fn controllers_with(flags: Flags, shared: &SharedFlags) -> Vec<Controller> {
     let beside_stock = shared.beside_stock;
     let companion = flags.companion(beside_stock);
-    let controller = Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags, companion, beside_stock));
+    let controller = Controller::new("clusterTaintPolicy", move |ctx| {
+        run::run(ctx, flags, companion, beside_stock)
+    });
     vec![controller.with_event_source("cluster-taint-policy-controller")]
 }

@@ -50,7 +50,10 @@ impl Reconciler {
         let evaluation = loop {
             let mut evaluation = self.evaluate(key, &cluster);
             if let Some(others) = &self.others
-                && evaluation.notices.iter().any(|notice| notice.reason == Notice::RECORD_LOST)
+                && evaluation
+                    .notices
+                    .iter()
+                    .any(|notice| notice.reason == Notice::RECORD_LOST)
             {
                 others.saw(Job::ClusterTaintPolicy.name());
             }

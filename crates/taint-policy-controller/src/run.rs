@@ -53,7 +53,9 @@ pub(crate) async fn run(ctx: Context, flags: Flags, companion: Companion, beside
         &ctx,
         policies.changes(),
         Unreadable::EVENT,
-        |policy: &ClusterTaintPolicy| second_home::taint_policy::complaint(policy).map(|unreadable| unreadable.to_string()),
+        |policy: &ClusterTaintPolicy| {
+            second_home::taint_policy::complaint(policy).map(|unreadable| unreadable.to_string())
+        },
         |policy: &ClusterTaintPolicy| policy.object_ref(&()),
     );
     let gate = if ctx.gates.enabled(Gate::Failover) {

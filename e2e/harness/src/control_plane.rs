@@ -61,7 +61,10 @@ impl ControlPlane {
                 "clusterrole-aggregation-controller",
             ],
         )
-        .arg(format!("--service-account-private-key-file={}", api.private_key().display()))
+        .arg(format!(
+            "--service-account-private-key-file={}",
+            api.private_key().display()
+        ))
         .arg(format!("--root-ca-file={}", api.certificate().display()));
         let controllers = Process::start(&folder, launch)?;
         Ok(Self {

@@ -18,10 +18,7 @@ const PURGE_MODE: &str = "purgeMode";
 ///
 /// # Errors
 /// [`Unreadable`] when the annotation is not of that shape, also together with the field.
-pub fn merged(
-    field: Option<&FailoverBehavior>,
-    metadata: &ObjectMeta,
-) -> Result<Option<FailoverBehavior>, Unreadable> {
+pub fn merged(field: Option<&FailoverBehavior>, metadata: &ObjectMeta) -> Result<Option<FailoverBehavior>, Unreadable> {
     let Some(annotation) = parsed::<Map<String, Value>>(metadata, FAILOVER)? else {
         return Ok(field.cloned());
     };

@@ -16,9 +16,10 @@ use crate::taint_policy::{ClusterTaintPolicy, StockWindow};
 /// [`Unreadable`] when it is no list of windows, or a window is shorter than a second.
 pub fn stored(metadata: &ObjectMeta) -> Result<Option<Vec<StockWindow>>, Unreadable> {
     let windows: Option<Vec<StockWindow>> = parsed(metadata, WINDOWS)?;
-    let too_short = windows.iter().flatten().find(|window| {
-        window.add_on_match_seconds < 1 || window.remove_on_mismatch_seconds < 1
-    });
+    let too_short = windows
+        .iter()
+        .flatten()
+        .find(|window| window.add_on_match_seconds < 1 || window.remove_on_mismatch_seconds < 1);
     match too_short {
         None => Ok(windows),
         Some(window) => Err(Unreadable {

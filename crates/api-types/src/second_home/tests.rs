@@ -34,7 +34,11 @@ fn taints_of_the_annotation_stand_behind_those_of_the_field() {
         &json!([{"key": "a", "effect": "NoExecute"}, prefer("b")]),
         &json!([prefer("b"), prefer("c"), prefer("c")]).to_string(),
     );
-    assert_eq!(keys(&cluster), ["a", "b", "c"], "each key and effect once, the field's first");
+    assert_eq!(
+        keys(&cluster),
+        ["a", "b", "c"],
+        "each key and effect once, the field's first"
+    );
     let (in_spec, in_annotation) = cluster::by_home(&cluster);
     assert_eq!((in_spec.len(), in_annotation.len()), (2, 1));
     assert_eq!(cluster::complaint(&cluster), None);
@@ -48,7 +52,10 @@ fn of_a_cluster_that_has_all_in_the_annotation_nothing_is_in_the_field() {
     let (in_spec, in_annotation) = cluster::by_home(&cluster);
     assert_eq!((in_spec.len(), in_annotation.len()), (0, 2));
     let text = cluster::text(in_annotation).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), json!([prefer("a"), stamped]));
+    assert_eq!(
+        serde_json::from_str::<Value>(&text).unwrap(),
+        json!([prefer("a"), stamped])
+    );
     assert_eq!(cluster::text(&[]), None);
 }
 
@@ -57,7 +64,10 @@ fn what_is_no_list_of_such_taints_counts_as_absent() {
     for (text, expected) in [
         ("", "EOF"),
         ("{}", "invalid type: map"),
-        (r#"[{"key": "a", "effect": "NoExecute"}]"#, "taint a has effect \"NoExecute\""),
+        (
+            r#"[{"key": "a", "effect": "NoExecute"}]"#,
+            "taint a has effect \"NoExecute\"",
+        ),
         (r#"[{"key": "a"}]"#, "has effect \"\""),
         (r#"[{"effect": "PreferNoExecute"}]"#, "no key"),
     ] {
@@ -65,12 +75,15 @@ fn what_is_no_list_of_such_taints_counts_as_absent() {
         assert_eq!(keys(&cluster), ["z"], "{text}");
         let complaint = cluster::complaint(&cluster).unwrap().to_string();
         assert!(complaint.contains(expected), "{text}: {complaint}");
-        assert!(complaint.contains("failover.karmada.io/prefer-no-execute-taints"), "{complaint}");
+        assert!(
+            complaint.contains("failover.karmada.io/prefer-no-execute-taints"),
+            "{complaint}"
+        );
         assert_eq!(cluster::by_home(&cluster).1.len(), 0);
     }
 }
 
-fn taint_policy(annotation: &str, spec: Value) -> ClusterTaintPolicy {
+fn taint_policy(annotation: &str, spec: &Value) -> ClusterTaintPolicy {
     serde_json::from_value(json!({"metadata": annotated("windows", annotation), "spec": spec})).unwrap()
 }
 
@@ -83,7 +96,10 @@ fn stock_form() -> Value {
 
 #[test]
 fn windows_are_read_with_their_defaults() {
-    let policy = taint_policy(r#"[{"key": "k", "effect": "PreferNoExecute", "addOnMatchSeconds": 30}]"#, stock_form());
+    let policy = taint_policy(
+        r#"[{"key": "k", "effect": "PreferNoExecute", "addOnMatchSeconds": 30}]"#,
+        &stock_form(),
+    );
     let windows = policy.spec.windows.as_ref().unwrap();
     assert_eq!(
         (windows[0].add_on_match_seconds, windows[0].remove_on_mismatch_seconds),
@@ -98,16 +114,24 @@ fn windows_are_read_with_their_defaults() {
 fn windows_that_mean_nothing_are_complained_of() {
     for (text, expected, are_read) in [
         ("[", "EOF", false),
-        (r#"[{"key": "k", "effect": "PreferNoExecute", "addOnMatchSeconds": 0}]"#, "shorter than a second", false),
-        (r#"[{"key": "other", "effect": "NoExecute"}]"#, "spec.taints has no other:NoExecute", true),
+        (
+            r#"[{"key": "k", "effect": "PreferNoExecute", "addOnMatchSeconds": 0}]"#,
+            "shorter than a second",
+            false,
+        ),
+        (
+            r#"[{"key": "other", "effect": "NoExecute"}]"#,
+            "spec.taints has no other:NoExecute",
+            true,
+        ),
     ] {
-        let policy = taint_policy(text, stock_form());
+        let policy = taint_policy(text, &stock_form());
         assert_eq!(policy.spec.windows.is_some(), are_read, "{text}");
         let complaint = taint_policy::complaint(&policy).unwrap().to_string();
         assert!(complaint.contains(expected), "{text}: {complaint}");
     }
     let ours = json!({"taintsToAdd": [{"key": "k", "effect": "NoExecute"}]});
-    let policy = taint_policy("[]", ours);
+    let policy = taint_policy("[]", &ours);
     assert_eq!(policy.spec.windows, None);
     assert!(taint_policy::complaint(&policy).is_some());
 }
@@ -136,7 +160,11 @@ fn what_stock_does_not_know_of_a_failover_comes_from_the_annotation() {
     let binding = binding(&stock, &ours.to_string());
     let failover = binding.spec.failover.as_ref().unwrap();
     let application = failover.application.as_ref().unwrap();
-    assert_eq!(application.decision_conditions.toleration_seconds, Some(120), "the field counts");
+    assert_eq!(
+        application.decision_conditions.toleration_seconds,
+        Some(120),
+        "the field counts"
+    );
     assert_eq!(application.block_predecessor_seconds, Some(0));
     assert_eq!(application.pre_conditions.as_ref().unwrap().delay_seconds, Some(60));
     let cluster = failover.cluster.as_ref().unwrap();

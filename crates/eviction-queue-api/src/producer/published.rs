@@ -88,7 +88,8 @@ impl PublishedSet {
                 return Changed::No;
             }
             if before.key != entry.key {
-                self.untold.insert(EntryKey::clone(&before.key), Some(reason(&before.key)));
+                self.untold
+                    .insert(EntryKey::clone(&before.key), Some(reason(&before.key)));
             }
         }
         self.untold.insert(EntryKey::clone(&entry.key), None);
@@ -125,7 +126,8 @@ impl PublishedSet {
                 self.clusters_of.remove(binding);
             }
         }
-        self.untold.insert(EntryKey::clone(&before.key), Some(reason(&before.key)));
+        self.untold
+            .insert(EntryKey::clone(&before.key), Some(reason(&before.key)));
         Changed::Yes
     }
 

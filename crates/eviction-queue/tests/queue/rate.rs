@@ -124,7 +124,10 @@ fn recovery_abandons_what_is_queued() {
             before,
             "held, whether or not the producer has seen the recovery"
         );
-        producer.withdraw(entries.iter().map(|entry| &*entry.key), WithdrawReason::ClusterRecovered);
+        producer.withdraw(
+            entries.iter().map(|entry| &*entry.key),
+            WithdrawReason::ClusterRecovered,
+        );
         world.settle().await;
         let status = world.status().await;
         assert_eq!(status.totals.unwrap(), eviction_queue_api::v1::Totals::default());

@@ -14,7 +14,9 @@ use api_types::policy::{Policy, PolicyKind};
 use api_types::second_home::{Unreadable, failover};
 use binding_writer::{binding_key, object_key};
 use controller_kit::informer::Stopped;
-use controller_kit::{Change, Context, EventType, Informer, Next, ObjectKey, RequiredKind, Scope, Store, WorkQueue, api_errors};
+use controller_kit::{
+    Change, Context, EventType, Informer, Next, ObjectKey, RequiredKind, Scope, Store, WorkQueue, api_errors,
+};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -168,7 +170,10 @@ impl Carrier {
             "uid": judged.uid, "resourceVersion": judged.resource_version, "annotations": {annotation::FAILOVER: text},
         }});
         let api = binding_writer::api(&self.ctx.client, key);
-        match api.patch(&key.name, &PatchParams::default(), &Patch::Merge(patch)).await {
+        match api
+            .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+        {
             Ok(_) => {
                 debug!(binding = %key, policy = claim.policy, "what the policy's annotation says of failover is carried");
                 Ok(Next::Done)
