@@ -204,7 +204,8 @@ fn taint_operations(
             },
             TaintChange::SetValue { index, value, .. } => match index.checked_sub(in_spec.len()) {
                 None => {
-                    operations.push(json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value}))
+                    operations
+                        .push(json!({"op": "add", "path": format!("/spec/taints/{index}/value"), "value": value}));
                 }
                 Some(behind) => {
                     if let Some(taint) = &mut second[behind] {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use controller_kit::Tasks;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use kube_sandbox::Sandbox;
 use serde_json::{Map, Value, json};
-use tokio::task::JoinHandle;
 
 /// Prefix of the annotations that are second homes.
 const OURS: &str = "failover.karmada.io/";
@@ -172,14 +172,14 @@ impl Draw {
 
 /// What stock's controllers do to objects beside ours. Ends when it is dropped.
 pub struct StockActors {
-    tasks: Vec<JoinHandle<()>>,
+    tasks: Tasks,
     whole: Arc<AtomicU64>,
     parts: Arc<AtomicU64>,
 }
 
 impl Drop for StockActors {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
+        self.tasks.abort();
     }
 }
 
@@ -219,10 +219,11 @@ impl StockActors {
     /// Lets them write, each some seconds after its last write, by this seed. The client is theirs alone.
     #[must_use]
     pub fn start(client: &Client, seed: u64, most: Duration) -> Self {
+        let tasks = Tasks::new();
         let one = |number: u64, writes: Writes, stored: &Arc<AtomicU64>| {
             let stored = stored.clone();
             let (client, mut draw) = (client.clone(), Draw(seed ^ number));
-            tokio::spawn(async move {
+            tasks.spawn("a stock writer", async move {
                 loop {
                     draw.pause(most).await;
                     let kinds = if writes == Writes::Whole { KINDS.len() } else { 2 };
@@ -230,14 +231,12 @@ impl StockActors {
                     let writes = act(&client, kind, writes, &mut draw).await;
                     stored.fetch_add(writes, Ordering::Relaxed);
                 }
-            })
+            });
         };
         let (whole, parts) = <(Arc<AtomicU64>, Arc<AtomicU64>)>::default();
-        Self {
-            tasks: vec![one(1, Writes::Whole, &whole), one(2, Writes::Parts, &parts)],
-            whole,
-            parts,
-        }
+        one(1, Writes::Whole, &whole);
+        one(2, Writes::Parts, &parts);
+        Self { tasks, whole, parts }
     }
 
     /// How many of their writes were stored: of whole objects, and of parts on any version.

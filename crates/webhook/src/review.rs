@@ -245,7 +245,7 @@ impl Request {
         let message = admission::refusal(&decision.refused);
         let status = json!({"message": message, "reason": "Invalid", "code": UNPROCESSABLE});
         let response = json!({"uid": self.uid, "allowed": false, "status": status, "warnings": warnings});
-        self.answer(Verdict::Refused, vec![message], response)
+        self.answer(Verdict::Refused, vec![message], &response)
     }
 
     fn allowed(&self, verdict: Verdict, warnings: Vec<String>, patch: Option<Value>) -> Answer {
@@ -257,10 +257,10 @@ impl Request {
             response["patchType"] = json!("JSONPatch");
             response["patch"] = json!(ByteString(patch.to_string().into_bytes()));
         }
-        self.answer(verdict, warnings, response)
+        self.answer(verdict, warnings, &response)
     }
 
-    fn answer(&self, verdict: Verdict, words: Vec<String>, response: Value) -> Answer {
+    fn answer(&self, verdict: Verdict, words: Vec<String>, response: &Value) -> Answer {
         Answer {
             verdict,
             object: self.object(),

@@ -137,12 +137,11 @@ impl Deployed {
     /// Whether a switch is on, which takes no word after it; nothing when the arguments do not say.
     #[must_use]
     pub fn switch(&self, name: &str) -> Option<bool> {
-        let said = self
-            .args
-            .iter()
-            .filter_map(|word| word.strip_prefix("--")?.strip_prefix(name));
-        let said = said.filter(|rest| rest.is_empty() || rest.starts_with('='));
-        said.last().and_then(|rest| match rest.strip_prefix('=') {
+        let said = self.args.iter().rev();
+        let mut said = said.filter_map(|word| word.strip_prefix("--")?.strip_prefix(name));
+        // The last one counts.
+        let said = said.find(|rest| rest.is_empty() || rest.starts_with('='));
+        said.and_then(|rest| match rest.strip_prefix('=') {
             None => Some(true),
             Some(value) => parse_bool(value),
         })
@@ -154,8 +153,8 @@ impl Deployed {
         let gates = self.values("feature-gates");
         let said = |name: &str| {
             let said = gates.iter().flat_map(|list| list.split(','));
-            let said = said.filter_map(|gate| gate.split_once('='));
-            parse_bool(said.filter(|(gate, _)| gate.trim() == name).last()?.1.trim())
+            let mut said = said.filter_map(|gate| gate.split_once('=')).rev();
+            parse_bool(said.find(|(gate, _)| gate.trim() == name)?.1.trim())
         };
         let stage = STAGES.iter().find(|(gate, _)| *gate == name).map(|(_, stage)| *stage);
         said(name).or_else(|| said(stage?))

@@ -205,7 +205,7 @@ fn tell(ctx: &Context, kind: PolicyKind, change: &Change<PolicyWords>) {
         api_version: Some(Policy::api_version(&kind).into_owned()),
         kind: Some(Policy::kind(&kind).into_owned()),
         namespace: change.key.namespace.as_deref().map(str::to_owned),
-        name: Some(change.key.name.to_string()),
+        name: Some(change.key.name.clone()),
         uid: change.after.as_ref().and_then(|words| words.uid.clone()),
         ..ObjectReference::default()
     };
