@@ -15,10 +15,11 @@
 )]
 
 #[path = "../../eviction-queue/benches/big_queue/mod.rs"]
+#[allow(dead_code, reason = "each benchmark uses its part")]
 mod big_queue;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use big_queue::{entries, publish};
 use controller_kit::{Clock, KitFlags, Process};
@@ -27,6 +28,7 @@ use eviction_queue_api::{QueueClient, v1};
 use kube_sandbox::{Sandbox, SandboxOptions};
 use serde_json::{Value, json};
 use test_bench::BigFleet;
+use tokio::time::Instant;
 
 const RUNS: usize = 11;
 

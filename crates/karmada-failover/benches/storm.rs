@@ -20,7 +20,7 @@ mod moving;
 
 use std::time::Duration;
 
-use common::{World, simulate};
+use common::simulate;
 use jiff::Timestamp;
 use karmada_failover::story::example::Pace;
 use kube_sandbox::{Verb, WriteRecord};

@@ -202,7 +202,7 @@ const STANDALONE: &[(Code, Change, State)] = &[
                 .leases
                 .as_mut()
                 .unwrap()
-                .push(lease("karmada-controller-manager", -1, ""))
+                .push(lease("karmada-controller-manager", -1, ""));
         },
         State::Problem,
     ),

@@ -198,9 +198,7 @@ async fn handing_back_and_setting_up_have_roles_of_their_own() {
     tokio::time::timeout(LIMIT, async {
         let world = World::new(&CONTROLLERS);
         let version = "work.karmada.io/v1alpha2";
-        for namespace in ["karmada-es-member1"] {
-            world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}));
-        }
+        world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-es-member1"}}));
         let ours = json!({"failover.karmada.io/preserved-labels": "{}"});
         let mut marked = vec![
             typed("cluster.karmada.io/v1alpha1", "Cluster", json!(cluster("member2", "True"))),

@@ -40,14 +40,14 @@ async fn on(answers: Vec<(String, Value)>, words: &[&str]) -> Result<String, Fai
     kubeconfig(&control_plane, place(), &args(words), &around).await
 }
 
-fn secret(data: Value) -> Vec<(String, Value)> {
+fn secret(data: &Value) -> Vec<(String, Value)> {
     let secret = json!({"metadata": {"name": "taint-manager-token"}, "type": "kubernetes.io/service-account-token", "data": data});
     vec![(format!("{NAMESPACE}/secrets/taint-manager-token"), secret)]
 }
 
 /// `secret-token` and `the Secret's` in base64.
 fn filled() -> Vec<(String, Value)> {
-    secret(json!({"token": "c2VjcmV0LXRva2Vu", "ca.crt": "dGhlIFNlY3JldCdz"}))
+    secret(&json!({"token": "c2VjcmV0LXRva2Vu", "ca.crt": "dGhlIFNlY3JldCdz"}))
 }
 
 #[tokio::test(start_paused = true)]
@@ -103,7 +103,7 @@ async fn no_token_and_what_to_do() {
     let failure = on(vec![], &["taint-manager"]).await.unwrap_err();
     assert_eq!(failure.status(), ExitStatus::Problem);
     assert_snapshot!("kubeconfig_no_secret", failure.to_string());
-    let failure = on(secret(json!({})), &["taint-manager"]).await.unwrap_err();
+    let failure = on(secret(&json!({})), &["taint-manager"]).await.unwrap_err();
     assert_eq!(failure.status(), ExitStatus::TimedOut);
     assert_snapshot!("kubeconfig_not_filled", failure.to_string());
     let refused = json!({

@@ -11,6 +11,7 @@ mod common;
 mod granted;
 mod lives;
 #[path = "../../../agent/tests/pull/log.rs"]
+#[allow(dead_code, reason = "the agent's tests use more of it")]
 mod log;
 mod rights;
 mod rolling_upgrade;

@@ -2,8 +2,6 @@
 //! else: the stories are played, every request is noted and held against the rights, and a right that nobody needed is as
 //! wrong as one that is missing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::COMPONENTS;
 use crate::granted::{Right, granted};
 use crate::lives::{self, Mode};

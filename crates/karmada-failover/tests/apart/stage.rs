@@ -57,7 +57,7 @@ pub async fn start(
     let more = more.iter().map(|flag| (*flag).to_owned());
     let flags = flags.into_iter().chain(scenario.pace.health_flags()).chain(more);
     let flags = Flags::try_parse_from(flags).unwrap();
-    Process::builder(*name, log.noting(world.fleet.control_plane().client_named(component)))
+    Process::builder(name, log.noting(world.fleet.control_plane().client_named(component)))
         .clock(world.clock.clone())
         .identity(format!("{component}-{round}"))
         .flags(flags.kit)

@@ -151,7 +151,11 @@ async fn scene() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let server = tonic::transport::Server::builder().add_service(TraceServiceServer::new(collector.clone()));
-    tokio::spawn(server.serve_with_incoming(tokio_stream::wrappers::TcpListenerStream::new(listener)));
+    let tasks = controller_kit::Tasks::new();
+    tasks.spawn("collector", async move {
+        let calls = tokio_stream::wrappers::TcpListenerStream::new(listener);
+        server.serve_with_incoming(calls).await.unwrap();
+    });
 
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig: PathBuf = folder.path().join("kubeconfig");

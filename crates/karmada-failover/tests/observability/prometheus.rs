@@ -321,7 +321,8 @@ async fn scene(prometheus: &Prometheus) {
 
     // member3 comes and goes, each time for longer than the thresholds, and stays away in the end.
     let member3 = north.fleet.member("member3").unwrap();
-    let flapping = tokio::spawn(async move {
+    let tasks = controller_kit::Tasks::new();
+    let mut flapping = tasks.spawn("member3 comes and goes", async move {
         tokio::time::sleep(Duration::from_secs(3)).await;
         member3.stop();
         tokio::time::sleep(Duration::from_millis(3_300)).await;
@@ -360,7 +361,7 @@ async fn scene(prometheus: &Prometheus) {
     seen.until(&watching, &alone).await;
 
     seen.until(&watching, &[("FailoverClusterFlapping", "member3")]).await;
-    flapping.await.unwrap();
+    flapping.ended().await;
     north.fleet.member("member2").unwrap().stop();
     seen.until(&watching, &[("FailoverHalted", "north")]).await;
     reporter.crash();

@@ -12,6 +12,7 @@ mod chapters;
 #[path = "../common/mod.rs"]
 mod common;
 mod pull_member;
+#[allow(dead_code, reason = "each test program uses its part")]
 mod stage;
 mod stories;
 mod worked_example;
