@@ -13,17 +13,23 @@
 {{- toJson $names -}}
 {{- end }}
 
+{{- /* yes: an object of cluster scope that is there already, and not from this release. Takes the root, API version, kind and name. */ -}}
+{{- define "control-plane.isOfAnother" -}}
+{{- $root := index . 0 -}}
+{{- $there := lookup (index . 1) (index . 2) "" (index . 3) -}}
+{{- if $there -}}
+{{- $of := dig "metadata" "annotations" dict $there -}}
+{{- $release := printf "%s/%s" (get $of "meta.helm.sh/release-namespace") (get $of "meta.helm.sh/release-name") -}}
+{{- if ne $release (printf "%s/%s" $root.Release.Namespace $root.Release.Name) }}yes{{ end -}}
+{{- end -}}
+{{- end }}
+
 {{- /* The kinds of this chart that are there already, and not from this release. */ -}}
 {{- define "control-plane.others" -}}
 {{- $others := list -}}
 {{- range $path, $_ := .Files.Glob "kinds/*.yaml" -}}
 {{- $name := ($.Files.Get $path | fromYaml).metadata.name -}}
-{{- $there := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $name -}}
-{{- if $there -}}
-{{- $of := dig "metadata" "annotations" dict $there -}}
-{{- $release := printf "%s/%s" (get $of "meta.helm.sh/release-namespace") (get $of "meta.helm.sh/release-name") -}}
-{{- if ne $release (printf "%s/%s" $.Release.Namespace $.Release.Name) }}{{ $others = append $others $name }}{{ end -}}
-{{- end -}}
+{{- if eq (include "control-plane.isOfAnother" (list $ "apiextensions.k8s.io/v1" "CustomResourceDefinition" $name)) "yes" }}{{ $others = append $others $name }}{{ end -}}
 {{- end -}}
 {{- toJson $others -}}
 {{- end }}

@@ -73,7 +73,9 @@ fn explain_kind(crd: &mut CustomResourceDefinition) {
         }
         _ => return,
     };
+    let kind = crd.spec.names.kind.clone();
     if let Some(schema) = schema_of(crd) {
+        schema.title = Some(kind);
         schema.description = Some(meaning.to_owned());
     }
 }
