@@ -33,7 +33,7 @@ pub fn run(command: Cmd<'_>, limit: Duration) -> Result<Vec<String>> {
 pub fn run_to_end(command: Cmd<'_>, limit: Duration) -> Result<Finished> {
     let name = command.to_string();
     let watch = Stopwatch::start();
-    let mut child = Command::from(command)
+    let mut child = Command::from(without_own_package(command))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
@@ -65,6 +65,15 @@ pub fn run_to_end(command: Cmd<'_>, limit: Duration) -> Result<Finished> {
         succeeded,
         command: name,
     })
+}
+
+/// Without what `cargo xtask` says in the environment of the package `xtask` itself: build scripts (ring's) ask to be run
+/// anew when these change, so that a build from here and one from a shell would each undo what the other has built.
+pub fn without_own_package(command: Cmd<'_>) -> Cmd<'_> {
+    std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+        .fold(command, Cmd::env_remove)
 }
 
 /// The lines come from a thread, so that the reader can stop waiting for them.
@@ -102,6 +111,14 @@ mod tests {
         assert!(!finished.succeeded);
         let error = run(cmd!(shell, "sh -c {script}"), SOON).unwrap_err().to_string();
         assert!(error.starts_with("its exit status is not 0: sh -c"), "{error}");
+    }
+
+    #[test]
+    fn a_command_does_not_know_the_package_that_runs_it() {
+        let shell = Shell::new().unwrap();
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_some(), "cargo tells a test its package");
+        let told = run(cmd!(shell, "env"), SOON).unwrap();
+        assert!(!told.iter().any(|line| line.starts_with("CARGO_PKG_")), "{told:?}");
     }
 
     #[test]

@@ -9,12 +9,13 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 use xshell::cmd;
 
+use crate::run::without_own_package;
 use crate::workspace::Workspace;
 
 /// Runs benchmarks and knows which have been run.
 pub struct Criterion<'a> {
     workspace: &'a Workspace,
-    done: RefCell<BTreeSet<(String, String)>>,
+    done: RefCell<BTreeSet<String>>,
 }
 
 impl<'a> Criterion<'a> {
@@ -27,11 +28,11 @@ impl<'a> Criterion<'a> {
     }
 
     /// The median of a benchmark in milliseconds. `group` and `name` as the benchmark has them.
-    pub fn milliseconds(&self, package: &str, bench: &str, group: &str, name: &str) -> Result<f64> {
-        if self.done.borrow_mut().insert((package.to_owned(), bench.to_owned())) {
+    pub fn milliseconds(&self, bench: &str, group: &str, name: &str) -> Result<f64> {
+        if self.done.borrow_mut().insert(bench.to_owned()) {
             let shell = self.workspace.shell();
             // Its own report goes where it does not mix with ours.
-            cmd!(shell, "cargo bench --locked -p {package} --bench {bench}")
+            without_own_package(cmd!(shell, "cargo bench --locked --workspace --bench {bench}"))
                 .ignore_stdout()
                 .quiet()
                 .run()?;

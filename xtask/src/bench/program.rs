@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
 use xshell::cmd;
 
+use crate::run::without_own_package;
 use crate::workspace::Workspace;
 
 /// The name of the only number of a benchmark.
@@ -16,10 +17,11 @@ const ONLY: &str = "value";
 /// What a benchmark said last, or why it said nothing.
 type Said = std::result::Result<Value, String>;
 
-/// Runs benchmarks of packages that are programs of their own, each once.
+/// Runs benchmarks that are programs of their own, each once. Their names are of one workspace: no two are the same. The
+/// whole workspace is named to cargo, so that all are built with the same features of what they share, and once.
 pub struct Programs<'a> {
     workspace: &'a Workspace,
-    said: RefCell<BTreeMap<(String, String), Said>>,
+    said: RefCell<BTreeMap<String, Said>>,
 }
 
 impl<'a> Programs<'a> {
@@ -32,23 +34,23 @@ impl<'a> Programs<'a> {
     }
 
     /// What the benchmark says last.
-    pub fn value(&self, package: &str, bench: &str) -> Result<f64> {
-        self.named(package, bench, ONLY)
+    pub fn value(&self, bench: &str) -> Result<f64> {
+        self.named(bench, ONLY)
     }
 
     /// One of the numbers that the benchmark says last.
-    pub fn named(&self, package: &str, bench: &str, name: &str) -> Result<f64> {
+    pub fn named(&self, bench: &str, name: &str) -> Result<f64> {
         let mut said = self.said.borrow_mut();
         let said = said
-            .entry((package.to_owned(), bench.to_owned()))
-            .or_insert_with(|| self.run(package, bench).map_err(|error| format!("{error:#}")));
+            .entry(bench.to_owned())
+            .or_insert_with(|| self.run(bench).map_err(|error| format!("{error:#}")));
         number(said.as_ref().map_err(|error| anyhow!(error.clone()))?, name)
     }
 
-    fn run(&self, package: &str, bench: &str) -> Result<Value> {
+    fn run(&self, bench: &str) -> Result<Value> {
         let shell = self.workspace.shell();
         // Read, not shown: it must not mix with our own report.
-        let printed = cmd!(shell, "cargo bench --locked -p {package} --bench {bench}")
+        let printed = without_own_package(cmd!(shell, "cargo bench --locked --workspace --bench {bench}"))
             .quiet()
             .read()?;
         last_line(&printed)

@@ -9,6 +9,6 @@ pub const ROW: Row = Row {
     measure: |tools| {
         tools
             .criterion
-            .milliseconds("failover-core", "policies", "policies", "a change of a failed cluster")
+            .milliseconds("policies", "policies", "a change of a failed cluster")
     },
 };

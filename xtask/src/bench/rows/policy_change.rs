@@ -10,6 +10,6 @@ pub const ROW: Row = Row {
         let name = "a change of a policy over all clusters";
         tools
             .criterion
-            .milliseconds("failover-core", "policies", "policies", name)
+            .milliseconds("policies", "policies", name)
     },
 };

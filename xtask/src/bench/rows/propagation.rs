@@ -2,39 +2,37 @@
 
 use crate::bench::{Bar, Row};
 
-const CRATE: &str = "propagation-controllers";
-
 pub const WRITES: Row = Row {
     name: "propagation: writes in an hour of rest, 10,000 Works on 3 members",
     unit: "writes",
     bar: Bar::AtMost(0.0),
-    measure: |tools| tools.programs.named(CRATE, "rest", "writes"),
+    measure: |tools| tools.programs.named("rest", "writes"),
 };
 
 pub const LISTS: Row = Row {
     name: "propagation: lists in the same hour",
     unit: "lists",
     bar: Bar::AtMost(0.0),
-    measure: |tools| tools.programs.named(CRATE, "rest", "lists"),
+    measure: |tools| tools.programs.named("rest", "lists"),
 };
 
 pub const REACH: Row = Row {
     name: "propagation: a template's change in 100 members, the 99th percentile",
     unit: "s",
     bar: Bar::AtMost(1.0),
-    measure: |tools| tools.programs.named(CRATE, "reach", "reach"),
+    measure: |tools| tools.programs.named("reach", "reach"),
 };
 
 pub const HANG: Row = Row {
     name: "propagation: how much later that is beside a member that hangs",
     unit: "ms",
     bar: Bar::AtMost(0.0),
-    measure: |tools| tools.programs.named(CRATE, "reach", "hang"),
+    measure: |tools| tools.programs.named("reach", "hang"),
 };
 
 pub const STATUS: Row = Row {
     name: "propagation: a member's status on its binding, 10,000 bindings, the 99th percentile",
     unit: "s",
     bar: Bar::AtMost(0.5),
-    measure: |tools| tools.programs.named(CRATE, "status", "status"),
+    measure: |tools| tools.programs.named("status", "status"),
 };

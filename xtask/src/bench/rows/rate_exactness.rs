@@ -3,18 +3,18 @@
 
 use crate::bench::{Bar, Row};
 
-const BENCH: (&str, &str) = ("eviction-queue", "rate");
+const BENCH: &str = "rate";
 
 pub const DEVIATION: Row = Row {
     name: "rate exactness: off the rate, more than by one eviction",
     unit: "%",
     bar: Bar::AtMost(2.0),
-    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "deviation"),
+    measure: |tools| tools.programs.named(BENCH, "deviation"),
 };
 
 pub const BURST: Row = Row {
     name: "rate exactness: above the rate in any stretch of time",
     unit: "evictions",
     bar: Bar::AtMost(1.0),
-    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "burst"),
+    measure: |tools| tools.programs.named(BENCH, "burst"),
 };

@@ -6,12 +6,12 @@ pub const TAINT_MANAGER: Row = Row {
     name: "start: the taint manager, the big fleet, beyond a bare list",
     unit: "s",
     bar: Bar::AtMost(10.0),
-    measure: |tools| tools.programs.named("taint-manager", "fleet", "start"),
+    measure: |tools| tools.programs.named("fleet", "start"),
 };
 
 pub const QUEUE: Row = Row {
     name: "start: the queue, until it leads",
     unit: "s",
     bar: Bar::AtMost(10.0),
-    measure: |tools| tools.programs.named("eviction-queue", "memory", "start"),
+    measure: |tools| tools.programs.named("memory", "start"),
 };

@@ -2,25 +2,25 @@
 
 use crate::bench::{Bar, Row};
 
-const BENCH: (&str, &str) = ("karmada-failover", "storm");
+const BENCH: &str = "storm";
 
 pub const EVICTED: Row = Row {
     name: "storm: until the last of 5,000 is evicted, of the ideal time",
     unit: "times",
     bar: Bar::AtMost(1.2),
-    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "evicted"),
+    measure: |tools| tools.programs.named(BENCH, "evicted"),
 };
 
 pub const CLEARED: Row = Row {
     name: "storm: until all are healthy elsewhere and no task is left, of the ideal time",
     unit: "times",
     bar: Bar::AtMost(3.0),
-    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "cleared"),
+    measure: |tools| tools.programs.named(BENCH, "cleared"),
 };
 
 pub const CONFLICTS: Row = Row {
     name: "storm: writes on bindings that met a newer version",
     unit: "%",
     bar: Bar::AtMost(5.0),
-    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "conflicts"),
+    measure: |tools| tools.programs.named(BENCH, "conflicts"),
 };

@@ -3,18 +3,18 @@
 
 use crate::bench::{Bar, Row};
 
-const BENCH: (&str, &str) = ("taint-manager", "fleet");
+const BENCH: &str = "fleet";
 
 pub const TIME: Row = Row {
     name: "verdicts: all of a tainted cluster, the big fleet",
     unit: "ms",
     bar: Bar::AtMost(50.0),
-    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "verdicts"),
+    measure: |tools| tools.programs.named(BENCH, "verdicts"),
 };
 
 pub const JUDGED: Row = Row {
     name: "verdicts: bindings judged for each that is on the cluster",
     unit: "",
     bar: Bar::AtMost(1.0),
-    measure: |tools| tools.programs.named(BENCH.0, BENCH.1, "judged"),
+    measure: |tools| tools.programs.named(BENCH, "judged"),
 };

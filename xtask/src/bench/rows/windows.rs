@@ -6,5 +6,5 @@ pub const ROW: Row = Row {
     name: "windows: the latest taint after its window's end, none early",
     unit: "s",
     bar: Bar::AtMost(1.0),
-    measure: |tools| tools.programs.value("taint-policy-controller", "windows"),
+    measure: |tools| tools.programs.value("windows"),
 };
