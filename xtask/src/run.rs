@@ -116,7 +116,10 @@ mod tests {
     #[test]
     fn a_command_does_not_know_the_package_that_runs_it() {
         let shell = Shell::new().unwrap();
-        assert!(std::env::var_os("CARGO_PKG_NAME").is_some(), "cargo tells a test its package");
+        assert!(
+            std::env::var_os("CARGO_PKG_NAME").is_some(),
+            "cargo tells a test its package"
+        );
         let told = run(cmd!(shell, "env"), SOON).unwrap();
         assert!(!told.iter().any(|line| line.starts_with("CARGO_PKG_")), "{told:?}");
     }

@@ -8,8 +8,6 @@ pub const ROW: Row = Row {
     bar: Bar::AtMost(100.0),
     measure: |tools| {
         let name = "a change of a policy over all clusters";
-        tools
-            .criterion
-            .milliseconds("policies", "policies", name)
+        tools.criterion.milliseconds("policies", "policies", name)
     },
 };
