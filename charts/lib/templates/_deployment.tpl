@@ -4,6 +4,7 @@
        env        more of the environment, as YAML list items
        ports      more ports of the container, as YAML list items
        secrets    list of {name, secret, path}: what is mounted where, read only
+       configMaps list of {name, configMap, path}: as well
        account    ServiceAccount in this cluster, for one that talks to it beside the control plane
      A pod has what it needs and no more: no user 0, no writable file, no capability, and a token only where it runs in the
      control plane's own cluster. */ -}}
@@ -13,6 +14,7 @@
 {{- $global := $values.global | default dict -}}
 {{- $kubeconfig := include "lib.kubeconfigSecret" $root -}}
 {{- $secrets := .secrets | default list -}}
+{{- $configMaps := .configMaps | default list -}}
 {{- if $kubeconfig }}{{ $secrets = prepend $secrets (dict "name" "kubeconfig" "secret" $kubeconfig "path" "/etc/karmada") }}{{ end -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -122,7 +124,7 @@ spec:
             readOnlyRootFilesystem: true
             capabilities:
               drop: [ALL]
-          {{- with $secrets }}
+          {{- with concat $secrets $configMaps }}
           volumeMounts:
             {{- range . }}
             - name: {{ .name }}
@@ -130,13 +132,19 @@ spec:
               readOnly: true
             {{- end }}
           {{- end }}
-      {{- with $secrets }}
+      {{- if or $secrets $configMaps }}
       volumes:
-        {{- range . }}
+        {{- range $secrets }}
         - name: {{ .name }}
           secret:
             secretName: {{ .secret }}
             defaultMode: 288 # 0440: the owner and the group read
+        {{- end }}
+        {{- range $configMaps }}
+        - name: {{ .name }}
+          configMap:
+            name: {{ .configMap }}
+            defaultMode: 288
         {{- end }}
       {{- end }}
       {{- if $values.spread.enabled }}

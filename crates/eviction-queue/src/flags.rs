@@ -1,6 +1,7 @@
 //! The queue's flags.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,6 +12,7 @@ use failover_core::eviction::queue::QueueSettings;
 use failover_core::eviction::regime::RegimeSettings;
 
 use crate::access::AccessFlags;
+use crate::rates::Rates;
 
 /// Flags of the eviction queue.
 #[derive(Args, Clone, Debug)]
@@ -61,6 +63,11 @@ pub struct Flags {
     /// Evictions that may be in the hands of evictors at once; by default two seconds' worth of the rate, at least 1.
     #[arg(long, env = "KARMADA_FAILOVER_MAX_OUTSTANDING_LEASES", value_name = "LEASES")]
     pub max_outstanding_leases: Option<usize>,
+    /// YAML file with any of resourceEvictionRate, secondaryResourceEvictionRate, unhealthyClusterThreshold,
+    /// largeClusterNumThreshold and maxOutstandingLeases. Each goes before its flag, and a change is in force within a second,
+    /// without a restart.
+    #[arg(long, env = "KARMADA_FAILOVER_RATE_FILE", value_name = "FILE")]
+    pub rate_file: Option<PathBuf>,
     /// How long an evictor may work on an entry without renewing its lease.
     #[arg(
         long,
@@ -154,6 +161,7 @@ impl Default for Flags {
             large_cluster_num_threshold: regime.large_cluster_num_threshold,
             non_failure_taint_keys: regime.non_failure_taint_keys.into_iter().collect(),
             max_outstanding_leases: None,
+            rate_file: None,
             eviction_lease_duration: queue.lease_duration,
             leader_grace: queue.leader_grace,
             producer_grace: queue.producer_grace,
@@ -195,27 +203,11 @@ impl Flags {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        for (flag, rate) in [
-            ("--resource-eviction-rate", self.resource_eviction_rate),
-            (
-                "--secondary-resource-eviction-rate",
-                self.secondary_resource_eviction_rate,
-            ),
-        ] {
-            if !rate.is_finite() || rate < 0.0 {
-                problems.push(format!(
-                    "{flag}={rate}: want a number of evictions per second, 0 or more (0 stops)"
-                ));
-            }
-        }
-        let threshold = self.unhealthy_cluster_threshold;
-        if !(threshold > 0.0 && threshold <= 1.0) {
-            problems.push(format!(
-                "--unhealthy-cluster-threshold={threshold}: want a share above 0 and at most 1"
-            ));
-        }
-        if self.max_outstanding_leases == Some(0) {
-            problems.push("--max-outstanding-leases=0: want at least 1 (a rate of 0 stops evictions)".to_owned());
+        // The file is judged with the flags below it: what it says may stand for a flag that makes no sense.
+        match Rates::of(self).refused() {
+            Some(why) => problems.push(why),
+            None if self.rate_file.is_some() => {}
+            None => problems.extend(self.settings().rates().problems().iter().map(ToString::to_string)),
         }
         let lease = self.eviction_lease_duration;
         if lease < Duration::from_secs(5) || lease > Duration::from_secs(55) {

@@ -24,8 +24,11 @@ impl NamedFile {
         Self { flag, path }
     }
 
-    /// All that is in it. The text of the error says why not.
-    pub(super) fn read(&self) -> Result<Vec<u8>, String> {
+    /// All that is in it.
+    ///
+    /// # Errors
+    /// A text that says why not.
+    pub fn read(&self) -> Result<Vec<u8>, String> {
         let file = std::fs::File::open(&self.path).map_err(|error| error.to_string())?;
         let mut content = Vec::new();
         let size = file

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use eviction_queue::Flags;
+use eviction_queue_api::v1;
 use failover_core::eviction::queue::WithdrawReason;
 use jiff::SignedDuration;
 use kube_sandbox::Sandbox;
@@ -225,4 +227,109 @@ fn regimes_say_why() {
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(regime().await.0, "REGIME_REDUCED", "a pause ends by itself");
     });
+}
+
+/// Writes the rate file as kubelet does: a new file takes the place of the old one.
+fn write(folder: &tempfile::TempDir, text: &str) -> std::path::PathBuf {
+    let (new, path) = (folder.path().join("new"), folder.path().join("rates.yaml"));
+    std::fs::write(&new, text).unwrap();
+    std::fs::rename(new, &path).unwrap();
+    path
+}
+
+// A change of the rates acts within a second, without a new leader: the bucket, the leases and the entries stay.
+#[test]
+fn the_rate_file_acts_within_a_second() {
+    paused(async {
+        let world = World::new();
+        let folder = tempfile::tempdir().unwrap();
+        let flags = Flags {
+            rate_file: Some(write(&folder, "resourceEvictionRate: 0\n")),
+            ..world.flags(1.0)
+        };
+        world.allow_evictions_per_second(100.0);
+        let queue = world.queue("q", flags).await;
+        let _producer = Producer::publish(&world, world.entries_of("m1", 400)).await;
+        let evictions = Evictions::default();
+        let consumer = evict(&world, evictions.clone());
+        tokio::pin!(consumer);
+        let mut after = async |seconds| {
+            let _ = tokio::time::timeout(Duration::from_secs(seconds), &mut consumer).await;
+            evictions.count()
+        };
+        assert_eq!(after(60).await, 0, "the file goes before the flag");
+        let epoch = world.status().await.queue_epoch;
+
+        write(&folder, "resourceEvictionRate: 10\n");
+        assert_eq!(after(1).await, 0, "in force, and the bucket begins to fill");
+        assert!((9..=15).contains(&after(1).await), "10 a second from then on");
+
+        // What makes no sense changes nothing, and is said wherever somebody looks.
+        write(&folder, "resourceEvictionRate: -5\n");
+        let before = after(1).await;
+        assert!((9..=11).contains(&(after(1).await - before)));
+        let said = |text: &str| text.contains("resourceEvictionRate: -5: want a number of evictions per second");
+        let status = world.status().await;
+        assert!(status.notes.iter().any(|note| said(note)), "{:#?}", status.notes);
+        let refused = || {
+            queue
+                .metrics()
+                .value("failover_file_refused", &[("use", "eviction rates")])
+        };
+        assert_eq!(refused(), Some(1.0));
+
+        // So does a file that is gone.
+        std::fs::remove_file(folder.path().join("rates.yaml")).unwrap();
+        let before = after(1).await;
+        assert!((9..=11).contains(&(after(1).await - before)));
+        assert!(
+            world
+                .status()
+                .await
+                .notes
+                .iter()
+                .any(|note| note.contains("cannot be read"))
+        );
+
+        // Without the key the flag counts again; thresholds are judged anew.
+        write(&folder, "unhealthyClusterThreshold: 0.3\n");
+        after(1).await;
+        let status = world.status().await;
+        assert_eq!(
+            (status.regime(), status.notes.len()),
+            (v1::Regime::Halted, 1),
+            "{:#?}",
+            status.notes
+        );
+        write(&folder, "{}\n");
+        after(1).await;
+        let status = world.status().await;
+        assert_eq!((status.evictions_per_second, status.queue_epoch), (1.0, epoch));
+        assert_eq!((refused(), status.notes.len()), (Some(0.0), 0));
+    });
+}
+
+// At the start there is nothing of before to go on with.
+#[test]
+fn a_rate_file_that_makes_no_sense_keeps_the_queue_from_starting() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |path: std::path::PathBuf| Flags {
+        rate_file: Some(path),
+        ..Flags::default()
+    };
+    let bad = with(write(&folder, "maxOutstandingLeases: 0\n")).problems();
+    let path = folder.path().join("rates.yaml");
+    assert_eq!(
+        bad,
+        [format!(
+            "--rate-file={}: maxOutstandingLeases: 0: want at least 1 (a rate of 0 stops evictions)",
+            path.display()
+        )]
+    );
+    let missing = with(folder.path().join("nowhere")).problems();
+    assert!(
+        missing.len() == 1 && missing[0].contains("cannot be read"),
+        "{missing:?}"
+    );
+    assert_eq!(with(write(&folder, "maxOutstandingLeases: 1\n")).problems(), [""; 0]);
 }

@@ -1,5 +1,5 @@
 //! What a kubelet would run of a Pod, as processes on this machine: the arguments and the environment as they stand there,
-//! and the files of the Secrets that are mounted. Only a path's beginning is another one: each Pod's files are in a
+//! and the files of the Secrets and ConfigMaps that are mounted. Only a path's beginning is another one: each Pod's files are in a
 //! folder of its own.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use e2e_harness::{Launch, Programs};
-use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, EnvVar, Pod, Secret, Volume};
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
@@ -83,29 +83,43 @@ async fn mount(
 ) -> anyhow::Result<BTreeMap<String, PathBuf>> {
     let volumes = pod.spec.iter().flat_map(|spec| spec.volumes.iter().flatten());
     let volumes: BTreeMap<&str, _> = volumes.map(|volume| (volume.name.as_str(), volume)).collect();
-    let secrets: Api<Secret> = Api::namespaced(host.clone(), &pod.namespace().unwrap_or_default());
+    let namespace = pod.namespace().unwrap_or_default();
     let mut mounts = BTreeMap::new();
     for mount in container.volume_mounts.iter().flatten() {
         ensure!(mount.read_only == Some(true), "{} is not mounted read only", mount.name);
         let volume = volumes
             .get(mount.name.as_str())
             .with_context(|| format!("no volume {}", mount.name))?;
-        let source = volume
-            .secret
-            .as_ref()
-            .with_context(|| format!("volume {} is no Secret", mount.name))?;
-        let secret = source.secret_name.as_deref().unwrap_or_default();
-        let secret = secrets.get(secret).await.with_context(|| format!("Secret {secret}"))?;
         let folder = root.join(mount.mount_path.trim_start_matches('/'));
         fs::create_dir_all(&folder)?;
-        for (key, bytes) in secret.data.iter().flatten() {
+        for (key, bytes) in contents(host, &namespace, volume).await? {
             let file = folder.join(key);
-            fs::write(&file, &bytes.0)?;
+            fs::write(&file, bytes)?;
             fs::set_permissions(&file, fs::Permissions::from_mode(0o440))?;
         }
         mounts.insert(mount.mount_path.clone(), folder);
     }
     Ok(mounts)
+}
+
+/// What is in the files of a volume, by their names.
+async fn contents(host: &Client, namespace: &str, volume: &Volume) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    if let Some(source) = &volume.config_map {
+        let maps: Api<ConfigMap> = Api::namespaced(host.clone(), namespace);
+        let map = maps
+            .get(&source.name)
+            .await
+            .with_context(|| format!("ConfigMap {}", source.name))?;
+        let texts = map.data.unwrap_or_default().into_iter();
+        return Ok(texts.map(|(key, text)| (key, text.into_bytes())).collect());
+    }
+    let source = volume.secret.as_ref();
+    let source = source.with_context(|| format!("volume {} is neither Secret nor ConfigMap", volume.name))?;
+    let name = source.secret_name.as_deref().unwrap_or_default();
+    let secrets: Api<Secret> = Api::namespaced(host.clone(), namespace);
+    let secret = secrets.get(name).await.with_context(|| format!("Secret {name}"))?;
+    let data = secret.data.unwrap_or_default().into_iter();
+    Ok(data.map(|(key, bytes)| (key, bytes.0)).collect())
 }
 
 fn environment(pod: &Pod, container: &Container) -> anyhow::Result<BTreeMap<String, String>> {

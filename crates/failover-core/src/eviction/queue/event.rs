@@ -11,6 +11,7 @@ use super::lease::LeaseId;
 use super::operator::OrderRequest;
 use super::outcome::{LeaseEnd, RecentOutcome};
 use super::producer::ProducerEpoch;
+use super::rates::RateSettings;
 use super::view::{ClusterView, PauseView};
 
 /// Names a stream of the shell.
@@ -41,6 +42,10 @@ pub struct Moment {
 pub enum Event {
     /// Time went on.
     Tick,
+    /// The administrator chose other rates.
+    RatesChanged(RateSettings),
+    /// What the administrator chose makes no sense, and why; the rates of before count.
+    RatesRefused(String),
     /// A Cluster as it is now.
     ClusterSeen(ClusterView),
     /// A Cluster is gone.

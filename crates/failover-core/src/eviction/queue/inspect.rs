@@ -261,6 +261,9 @@ impl Queue {
         if self.consumer_count() == 0 {
             notes.push("nothing is released: no evictor is connected".to_owned());
         }
+        if let Some(why) = &self.rates_refused {
+            notes.push(format!("the rates of before count, new ones are refused: {why}"));
+        }
         if self.producers.is_empty() {
             notes.push("nobody publishes: no taint manager is connected".to_owned());
         }

@@ -27,6 +27,7 @@ mod operator;
 mod order;
 mod outcome;
 mod producer;
+mod rates;
 mod settings;
 mod timeline;
 mod view;
@@ -47,6 +48,7 @@ pub use model::Queue;
 pub use operator::{OperatorOrder, OrderKind, OrderPlan, OrderRefused, OrderRequest};
 pub use outcome::{ClusterStats, LeaseEnd, RecentOutcome};
 pub use producer::{EpochCheck, ProducerEpoch};
+pub use rates::{RateProblem, RateSettings};
 pub use settings::{BackOff, QueueSettings};
 pub use view::{ClusterView, PauseScopeView, PauseView};
 

@@ -67,6 +67,8 @@ pub struct Queue {
     /// Names of the pauses in effect.
     active_pauses: Vec<String>,
     pauses_synced: Synced,
+    /// Why rates that were chosen do not count.
+    pub(super) rates_refused: Option<String>,
     started: Duration,
     /// What the verdict on the fleet was made from; absent: judge anew.
     judged_at: Option<Start>,
@@ -124,6 +126,7 @@ impl Queue {
             pauses: BTreeMap::new(),
             active_pauses: Vec::new(),
             pauses_synced: Synced::No,
+            rates_refused: None,
             started: now.elapsed,
             judged_at: None,
             recent: VecDeque::new(),
@@ -137,6 +140,8 @@ impl Queue {
         self.pass(now);
         match event {
             Event::Tick => {}
+            Event::RatesChanged(rates) => self.rates_changed(&rates),
+            Event::RatesRefused(why) => self.rates_refused = Some(why),
             Event::ClusterSeen(view) => self.cluster_seen(view, now),
             Event::ClusterGone(name) => self.cluster_gone(&name, now),
             Event::ClustersSynced => self.clusters_synced = Synced::Yes,

@@ -1,4 +1,4 @@
-//! What the queue sees: Clusters and pauses.
+//! What the queue sees: Clusters, pauses, and what the administrator chose.
 
 use api_types::ClusterName;
 
@@ -6,6 +6,7 @@ use super::{Queue, Synced, later};
 use crate::eviction::queue::entry::{Aftermath, Entry, WithdrawReason};
 use crate::eviction::queue::event::{Moment, NoTargetRestsOn};
 use crate::eviction::queue::lane::Lane;
+use crate::eviction::queue::rates::RateSettings;
 use crate::eviction::queue::view::ClusterView;
 
 impl Queue {
@@ -112,6 +113,13 @@ impl Queue {
                 }
             }
         }
+    }
+
+    /// The fleet is judged anew, and the bucket keeps its fill: what was released counts at any rate.
+    pub(super) fn rates_changed(&mut self, rates: &RateSettings) {
+        self.settings = self.settings.clone().with_rates(rates);
+        self.rates_refused = None;
+        self.judged_at = None;
     }
 
     pub(super) fn pauses_changed(&mut self, now: Moment) {

@@ -1,6 +1,7 @@
 use rstest::rstest;
 
 use super::*;
+use crate::eviction::regime::Regime;
 
 /// Evictions in the first ten minutes with everything ready.
 fn in_ten_minutes(rate: f64, consumers: u64, max_outstanding: Option<usize>) -> Sim {
@@ -216,4 +217,70 @@ fn an_unconfirmed_lease_goes_back_when_its_consumer_goes() {
         matches!(sim.only().state, State::Leased(again) if again != lease),
         "at the same moment"
     );
+}
+
+fn rates(evictions_per_second: f64) -> RateSettings {
+    settings(evictions_per_second).rates()
+}
+
+// A change of rate acts on the next release, and what was released before counts on: no two evictions are closer together
+// than the faster of the two rates allows, and a token that was half full stays half full.
+#[test]
+fn another_rate_acts_at_once_and_keeps_the_fill() {
+    let mut sim = Sim::new(settings(0.1));
+    sim.publish((0..100).map(|n| published("m1", &format!("b{n:03}"), 0)).collect());
+    sim.consumer(10, 10);
+    sim.run_until(15_000, Sim::evict_all);
+    assert_eq!(sim.evicted.len(), 1, "at 10 s");
+    sim.tell(Event::RatesChanged(rates(5.0)));
+    assert_eq!(sim.queue.status(sim.now()).max_outstanding_leases, 10);
+    sim.run_until(16_000, Sim::evict_all);
+    let times: Vec<_> = sim.evicted.iter().map(|(at, _)| *at).collect();
+    assert_eq!(times, [10_000, 15_100, 15_300, 15_500, 15_700, 15_900]);
+    sim.tell(Event::RatesChanged(rates(0.0)));
+    sim.run_until(60_000, Sim::evict_all);
+    assert_eq!(sim.evicted.len(), 6, "0 stops");
+    assert!(
+        sim.queue.verdict().reason().contains("is 0"),
+        "{}",
+        sim.queue.verdict().reason()
+    );
+    sim.tell(Event::RatesChanged(rates(5.0)));
+    sim.run_until(60_100, Sim::evict_all);
+    assert_eq!(sim.evicted.len(), 7, "half a token was left");
+}
+
+// What makes no sense changes nothing, and is said for as long as it stands.
+#[test]
+fn rates_that_are_refused_are_said() {
+    let mut sim = Sim::new(settings(1.0));
+    let said = |sim: &Sim| {
+        sim.queue
+            .notes(sim.now())
+            .into_iter()
+            .find(|note| note.contains("rates"))
+    };
+    sim.tell(Event::RatesRefused("it is no number".into()));
+    let note = "the rates of before count, new ones are refused: it is no number";
+    assert_eq!(said(&sim).as_deref(), Some(note));
+    assert_eq!(sim.queue.settings().rates(), rates(1.0));
+    sim.tell(Event::RatesChanged(rates(1.0)));
+    assert_eq!(said(&sim), None);
+}
+
+// Thresholds are rates, too: two of five clusters are faulty.
+#[test]
+fn another_threshold_judges_the_fleet_anew() {
+    let mut sim = Sim::new(settings(1.0));
+    let judged = |sim: &mut Sim, threshold: f64, large: usize| {
+        sim.tell(Event::RatesChanged(RateSettings {
+            unhealthy_cluster_threshold: threshold,
+            large_cluster_num_threshold: large,
+            ..rates(1.0)
+        }));
+        sim.queue.verdict().regime
+    };
+    assert_eq!(judged(&mut sim, 0.3, 10), Regime::Halted);
+    assert_eq!(judged(&mut sim, 0.3, 4), Regime::Reduced);
+    assert_eq!(judged(&mut sim, 0.4, 4), Regime::Normal);
 }
