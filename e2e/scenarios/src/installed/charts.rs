@@ -3,16 +3,15 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::Context as _;
-use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Member, eventually, free_port};
-use k8s_openapi::ByteString;
+use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Member, free_port};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use karmada_failover::story::example::Pace;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+
+use crate::failoverctl::Failoverctl;
 
 /// The namespace of everything.
 pub const NAMESPACE: &str = "karmada-system";
@@ -61,9 +60,9 @@ impl OnControlPlane {
     }
 }
 
-/// For each component its kubeconfig: the token that the control plane has made for it, and nothing else.
+/// For each component its kubeconfig, as failoverctl prints it: the component's own token, and nothing else.
 pub async fn hand_over_kubeconfigs(control_plane: &ControlPlane, host: &Client) -> anyhow::Result<()> {
-    let there: Api<Secret> = Api::namespaced(control_plane.client().await?, NAMESPACE);
+    let failoverctl = Failoverctl::of(control_plane, Vec::new())?;
     let namespace = Namespace {
         metadata: named(NAMESPACE),
         ..Namespace::default()
@@ -71,28 +70,15 @@ pub async fn hand_over_kubeconfigs(control_plane: &ControlPlane, host: &Client) 
     Api::all(host.clone())
         .create(&PostParams::default(), &namespace)
         .await?;
-    let here: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
+    let secrets: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
     for component in COMPONENTS {
-        let name = format!("{component}-token");
-        let what = format!("a token in {name}");
-        let data = eventually(&what, Duration::from_secs(30), async || {
-            let secret = there.get(&name).await.map_err(|error| error.to_string())?;
-            let data = secret.data.unwrap_or_default();
-            if data.contains_key("token") && data.contains_key("ca.crt") {
-                Ok(data)
-            } else {
-                Err(format!("it has {:?}", data.keys()))
-            }
-        })
-        .await?;
-        let token = String::from_utf8(data["token"].0.clone()).context("a token")?;
-        let kubeconfig = kubeconfig(control_plane.api().endpoint(), &token, &data["ca.crt"]);
+        let kubeconfig = tokio::task::block_in_place(|| failoverctl.succeed(&["kubeconfig", component]))?;
         let secret = Secret {
             metadata: named(format!("{component}-kubeconfig")),
-            string_data: Some([("kubeconfig".to_owned(), kubeconfig.to_string())].into()),
+            string_data: Some([("kubeconfig".to_owned(), kubeconfig)].into()),
             ..Secret::default()
         };
-        here.create(&PostParams::default(), &secret).await?;
+        secrets.create(&PostParams::default(), &secret).await?;
     }
     Ok(())
 }
@@ -102,16 +88,6 @@ fn named(name: impl Display) -> ObjectMeta {
         name: Some(name.to_string()),
         ..ObjectMeta::default()
     }
-}
-
-/// JSON, which is YAML.
-fn kubeconfig(server: &str, token: &str, ca: &ByteString) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "control-plane",
-        "clusters": [{"name": "control-plane", "cluster": {"server": server, "certificate-authority-data": ca}}],
-        "users": [{"name": "component", "user": {"token": token}}],
-        "contexts": [{"name": "control-plane", "context": {"cluster": "control-plane", "user": "component"}}],
-    })
 }
 
 /// The umbrella on the host cluster.
