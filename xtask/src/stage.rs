@@ -10,8 +10,8 @@ pub enum Outcome {
     Passed,
     /// It does not.
     Failed(String),
-    /// It ran tests and counted them.
-    Counted(Totals),
+    /// It ran tests and counted them; the names of those that failed.
+    Counted(Totals, Vec<String>),
     /// This machine lacks something: one line that says what is left out and how to get it.
     LeftOut(String),
 }
@@ -97,12 +97,16 @@ fn row(name: &'static str, took: Duration, outcome: Outcome, strictness: Strictn
     let (result, note, totals) = match outcome {
         Outcome::Passed => ("passed", None, ONE_PASSED),
         Outcome::Failed(note) => ("failed", Some(note), ONE_FAILED),
-        Outcome::Counted(totals) if totals.failed == 0 => ("passed", None, totals),
-        Outcome::Counted(totals) => (
-            "failed",
-            Some(format!("{} passed, {} failed", totals.passed, totals.failed)),
-            totals,
-        ),
+        Outcome::Counted(totals, _) if totals.failed == 0 => ("passed", None, totals),
+        Outcome::Counted(totals, names) => {
+            let counts = format!("{} passed, {} failed", totals.passed, totals.failed);
+            let note = if names.is_empty() {
+                counts
+            } else {
+                format!("{counts}: {}", names.join(", "))
+            };
+            ("failed", Some(note), totals)
+        }
         Outcome::LeftOut(note) if strictness == Strictness::MayLeaveOut => (LEFT_OUT, Some(note), Totals::default()),
         Outcome::LeftOut(note) => (
             "failed",
@@ -154,10 +158,17 @@ mod tests {
     }
 
     #[test]
+    fn tests_that_failed_are_named_at_the_end() {
+        let failed = Outcome::Counted(Totals { passed: 7, failed: 2 }, vec!["a::b".into(), "c".into()]);
+        let row = row("tests", Duration::ZERO, failed, Strictness::MustRun);
+        assert_eq!(row.note.as_deref(), Some("7 passed, 2 failed: a::b, c"));
+    }
+
+    #[test]
     fn a_report_sums_stages_and_tests() {
         let mut report = Report::new(Strictness::MayLeaveOut);
         assert!(report.stage("good", || Outcome::Passed));
-        assert!(report.stage("tests", || Outcome::Counted(Totals { passed: 7, failed: 0 })));
+        assert!(report.stage("tests", || Outcome::Counted(Totals { passed: 7, failed: 0 }, vec![])));
         assert!(!report.stage("absent", || Outcome::LeftOut("no Go".into())));
         assert!(report.close());
         assert!(!report.stage("bad", || Err(anyhow::anyhow!("broken")).into()));

@@ -10,7 +10,7 @@ use xshell::{Cmd, cmd};
 
 use crate::run;
 use crate::stage::{Outcome, Report, Strictness};
-use crate::totals::Totals;
+use crate::totals::{Totals, failed_tests};
 use crate::workspace::Workspace;
 use crate::{bench, control_plane, demo, deny, e2e, images, prometheus};
 
@@ -96,7 +96,7 @@ fn tests(workspace: &Workspace, extent: Extent) -> Outcome {
             if !finished.succeeded && totals.failed == 0 {
                 totals.failed = 1;
             }
-            Outcome::Counted(totals)
+            Outcome::Counted(totals, failed_tests(&finished.lines))
         }
         Err(error) => Outcome::Failed(format!("{error:#}")),
     }

@@ -32,6 +32,12 @@ impl Totals {
     }
 }
 
+/// The tests whose lines say `test NAME ... FAILED`.
+pub fn failed_tests(lines: &[String]) -> Vec<String> {
+    let name = |line: &String| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());
+    lines.iter().filter_map(name).collect()
+}
+
 fn closing_line(line: &str) -> Option<Totals> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     let count = |what: &str| {
@@ -47,6 +53,16 @@ fn closing_line(line: &str) -> Option<Totals> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_that_failed_are_found_by_name() {
+        let lines = [
+            "test a::b ... ok",
+            "test a::c ... FAILED",
+            "test result: FAILED. 1 passed; 1 failed",
+        ];
+        assert_eq!(failed_tests(&lines.map(str::to_owned)), ["a::c"]);
+    }
 
     #[test]
     fn closing_lines_are_summed() {
