@@ -42,7 +42,28 @@ pub fn free() -> Result<u16, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+    use std::thread::sleep;
+    use std::time::Duration;
+
     use super::*;
+
+    const SOON: Duration = Duration::from_secs(10);
+    const PERIOD: Duration = Duration::from_millis(5);
+
+    /// A process that another test starts just now holds the listener that [`free`] tried, until it becomes its program.
+    fn listener(port: u16) -> TcpListener {
+        let mut waited = Duration::ZERO;
+        loop {
+            match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+                Err(error) if error.kind() == ErrorKind::AddrInUse && waited < SOON => {
+                    sleep(PERIOD);
+                    waited += PERIOD;
+                }
+                bound => return bound.unwrap(),
+            }
+        }
+    }
 
     #[test]
     fn ports_differ_and_are_free() {
@@ -50,14 +71,14 @@ mod tests {
         assert_ne!(one, other);
         for port in [one, other] {
             assert!((FIRST..FIRST + COUNT).contains(&port));
-            TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+            listener(port);
         }
     }
 
     #[test]
     fn a_port_in_use_is_passed_over() {
         let taken = free().unwrap();
-        let _listener = TcpListener::bind((Ipv4Addr::LOCALHOST, taken)).unwrap();
+        let _listener = listener(taken);
         let round: Vec<u16> = (0..50).map(|_| free().unwrap()).collect();
         assert!(!round.contains(&taken));
     }
