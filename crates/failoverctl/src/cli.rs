@@ -21,7 +21,7 @@ use crate::output::Format;
 pub use change::{ChangeArgs, DropArgs, PauseArgs, PauseCommand, ResumeArgs, ScopeArg, UndropArgs, WhichEntries};
 pub use look::{FilterArgs, HistoryArgs, ListArgs, RecentArgs, ShowArgs, StateFilter, WatchArgs};
 pub use plan::{CheckArg, DrainArgs, DumpArgs, PlanArgs, PlanSettings, UndrainArgs};
-pub use setup::{CheckArgs, CompletionArgs, HandbackArgs, KubeconfigArgs, ManArgs, ModeArg};
+pub use setup::{CheckArgs, CompletionArgs, HandbackArgs, KubeconfigArgs, ManArgs};
 pub use when::Since;
 
 /// What is moving between the clusters of a Karmada control plane, what is not, and why.

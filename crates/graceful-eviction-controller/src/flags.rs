@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use controller_kit::ModeFlags;
 use controller_kit::durations::{format_duration, parse_duration};
 use controller_kit::selection::{self, DefaultState, Known};
 use failover_core::graceful::plugins::{CLUSTER_IN_SCHEDULING_RESULT, RESOURCE_HEALTH};
@@ -49,20 +50,11 @@ pub struct Flags {
     )]
     pub graceful_eviction_timeout: Option<Duration>,
 
-    /// A stock Karmada schedules and propagates beside this. Then a copy comes back to a recovered cluster only if the
-    /// scheduler would leave it there, and a task whose old copy has to go first (Directly) goes on Gracefully when the
-    /// cluster does not answer for --directly-unreachable-wait.
-    #[arg(
-        long,
-        env = "KARMADA_FAILOVER_BESIDE_STOCK",
-        value_name = "BOOL",
-        action = ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value_t = false,
-        default_missing_value = "true"
-    )]
-    pub beside_stock: bool,
+    /// Whether a stock Karmada schedules beside this: then a copy comes back to a recovered cluster only if the scheduler
+    /// would leave it there, and a task whose old copy has to go first (Directly) does not wait for a silent cluster for
+    /// ever.
+    #[command(flatten)]
+    pub mode: ModeFlags,
 
     /// How long the FailoverRecord of a move that has ended is kept.
     #[arg(
@@ -94,7 +86,7 @@ impl Default for Flags {
             evict_plugins: default_plugins(),
             allow_last_copy_eviction: false,
             graceful_eviction_timeout: None,
-            beside_stock: false,
+            mode: ModeFlags::default(),
             record_retention: Duration::from_secs(168 * 3600),
             concurrent_graceful_eviction_syncs: 5,
         }
@@ -102,6 +94,11 @@ impl Default for Flags {
 }
 
 impl Flags {
+    /// Whether a stock Karmada runs beside this.
+    pub(crate) const fn is_beside(&self) -> bool {
+        self.mode.mode.is_beside()
+    }
+
     /// What tasks are judged by.
     ///
     /// # Errors
@@ -126,7 +123,7 @@ impl Flags {
                 LastCopy::Kept
             },
             default_timeout: self.graceful_eviction_timeout.filter(|timeout| !timeout.is_zero()),
-            unreachable_wait: self.beside_stock.then_some(wiring.directly_unreachable_wait),
+            unreachable_wait: self.is_beside().then_some(wiring.directly_unreachable_wait),
         })
     }
 

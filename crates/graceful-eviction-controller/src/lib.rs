@@ -41,7 +41,7 @@ pub fn controllers_with(flags: &Flags, wiring: Wiring) -> Vec<Controller> {
         settings,
         workers: flags.concurrent_graceful_eviction_syncs,
         record_retention: (wiring.records == RecordKeeping::On).then_some(flags.record_retention),
-        emptied_by: flags.beside_stock.then_some(wiring.schedulers),
+        emptied_by: flags.is_beside().then_some(wiring.schedulers),
     };
     vec![
         Controller::new("gracefulEviction", move |ctx| controller::run(ctx, setup))

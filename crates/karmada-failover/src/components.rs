@@ -84,12 +84,11 @@ impl ComponentFlags {
     fn controllers_with(self, wiring: Wiring) -> Vec<Controller> {
         let graceful = self.graceful_wiring(&wiring);
         // One flag, which stands with those of graceful eviction.
-        let beside_stock = self.graceful_eviction.beside_stock;
-        let wiring = Wiring { beside_stock, ..wiring };
+        let mode = self.graceful_eviction.mode.mode;
+        let wiring = Wiring { mode, ..wiring };
         let queue = wiring.queue.clone();
         let mut controllers = cluster_health_controller::controllers(self.health);
-        let shared = taint_policy_controller::SharedFlags { beside_stock };
-        controllers.extend(taint_policy_controller::controllers_with(self.taint_policy, &shared));
+        controllers.extend(taint_policy_controller::controllers_in(self.taint_policy, mode));
         controllers.extend(taint_manager::controllers_with(self.taint_manager, wiring));
         controllers.extend(application_failover_controller::controllers(
             self.application_failover,

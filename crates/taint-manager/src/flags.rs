@@ -99,27 +99,6 @@ pub struct Flags {
     pub old: OldFlags,
 }
 
-/// Flags of these controllers' own binary that other components have, too: where these run in one process, there is one
-/// flag for all.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Evictions")]
-#[group(skip)]
-pub struct SharedFlags {
-    /// A stock Karmada makes the bindings: what the annotation failover.karmada.io/failover of a policy says is carried to its
-    /// bindings.
-    #[arg(
-        long,
-        env = "KARMADA_FAILOVER_BESIDE_STOCK",
-        value_name = "BOOL",
-        action = ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value_t = false,
-        default_missing_value = "true"
-    )]
-    pub beside_stock: bool,
-}
-
 controller_kit::deprecated_flags! {
     /// Flags by which Karmada switches its taint manager and gives policies tolerations that nobody wrote.
     pub struct OldFlags {

@@ -19,12 +19,12 @@ mod manager;
 mod objects;
 mod text;
 
-use controller_kit::Controller;
+use controller_kit::{Controller, Mode};
 use eviction_queue_api::QueueConnector;
 use scheduler_filters::{Registry, Schedulers};
 
 pub use evictor_flags::EvictorFlags;
-pub use flags::{DefaultPurgeMode, Flags, OldFlags, PreCheck, SharedFlags};
+pub use flags::{DefaultPurgeMode, Flags, OldFlags, PreCheck};
 
 /// What the controllers are given from outside.
 #[derive(Clone)]
@@ -35,8 +35,9 @@ pub struct Wiring {
     pub schedulers: Schedulers,
     /// The plugins that `--scheduler-plugins` can name.
     pub registry: Registry,
-    /// Whether a stock Karmada runs beside this.
-    pub beside_stock: bool,
+    /// Whether a stock Karmada makes the bindings: then what the annotation failover.karmada.io/failover of a policy says
+    /// is carried to its bindings.
+    pub mode: Mode,
 }
 
 impl Wiring {
@@ -47,7 +48,7 @@ impl Wiring {
             queue: flags.queue.connector(),
             schedulers: Schedulers::default(),
             registry: Registry::builtin(),
-            beside_stock: false,
+            mode: Mode::Standalone,
         }
     }
 }

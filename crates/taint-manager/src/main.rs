@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use controller_kit::KitFlags;
-use taint_manager::{Flags, SharedFlags, Wiring, controllers_with};
+use controller_kit::{KitFlags, ModeFlags};
+use taint_manager::{Flags, Wiring, controllers_with};
 
 /// Finds out which workloads have to leave tainted clusters, and moves them as the eviction queue allows.
 #[derive(Parser)]
@@ -15,13 +15,13 @@ struct Cli {
     #[command(flatten)]
     flags: Flags,
     #[command(flatten)]
-    shared: SharedFlags,
+    mode: ModeFlags,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let wiring = Wiring {
-        beside_stock: cli.shared.beside_stock,
+        mode: cli.mode.mode,
         ..Wiring::by_flags(&cli.flags)
     };
     controller_kit::main("taint-manager", cli.kit, controllers_with(cli.flags, wiring))

@@ -1,6 +1,7 @@
 //! Flags of the taint-policy-controller.
 
 use clap::{ArgAction, Args};
+use controller_kit::Mode;
 use failover_core::taint_policy::Companion;
 
 /// Flags of the taint-policy-controller.
@@ -31,30 +32,10 @@ pub struct Flags {
     pub prefer_no_execute_companion: Option<bool>,
 }
 
-/// Flags of this controller's own binary that other components have, too: where these run in one process, there is one
-/// flag for all.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Taint policies")]
-#[group(skip)]
-pub struct SharedFlags {
-    /// A stock Karmada schedules beside this.
-    #[arg(
-        long,
-        env = "KARMADA_FAILOVER_BESIDE_STOCK",
-        value_name = "BOOL",
-        action = ArgAction::Set,
-        num_args = 0..=1,
-        require_equals = true,
-        default_value_t = false,
-        default_missing_value = "true"
-    )]
-    pub beside_stock: bool,
-}
-
 impl Flags {
     /// Whether PreferNoExecute taints have a companion.
-    pub(crate) fn companion(&self, beside_stock: bool) -> Companion {
-        if self.prefer_no_execute_companion.unwrap_or(beside_stock) {
+    pub(crate) fn companion(&self, mode: Mode) -> Companion {
+        if self.prefer_no_execute_companion.unwrap_or(mode.is_beside()) {
             Companion::Kept
         } else {
             Companion::None
@@ -75,13 +56,14 @@ impl Default for Flags {
 mod tests {
     use super::*;
     use clap::Parser;
+    use controller_kit::ModeFlags;
 
     #[derive(Parser)]
     struct Cli {
         #[command(flatten)]
         flags: Flags,
         #[command(flatten)]
-        shared: SharedFlags,
+        shared: ModeFlags,
     }
 
     #[test]
@@ -97,7 +79,7 @@ mod tests {
         ] {
             let args = std::iter::once("taint-policy-controller").chain(args.iter().copied());
             let Cli { flags, shared } = Cli::try_parse_from(args).unwrap();
-            assert_eq!(flags.companion(shared.beside_stock), expected);
+            assert_eq!(flags.companion(shared.mode), expected);
         }
     }
 }

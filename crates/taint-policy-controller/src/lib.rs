@@ -12,23 +12,20 @@ mod run;
 mod steady;
 mod writer;
 
-use controller_kit::Controller;
+use controller_kit::{Controller, Mode};
 
-pub use flags::{Flags, SharedFlags};
+pub use flags::Flags;
 
 /// The controllers of this crate, by the names that `--controllers` takes: `clusterTaintPolicy`.
 #[must_use]
 pub fn controllers(flags: Flags) -> Vec<Controller> {
-    controllers_with(flags, &SharedFlags::default())
+    controllers_in(flags, Mode::Standalone)
 }
 
-/// The same with what other components of the process have, too.
+/// The same on a control plane of this kind.
 #[must_use]
-pub fn controllers_with(flags: Flags, shared: &SharedFlags) -> Vec<Controller> {
-    let beside_stock = shared.beside_stock;
-    let companion = flags.companion(beside_stock);
-    let controller = Controller::new("clusterTaintPolicy", move |ctx| {
-        run::run(ctx, flags, companion, beside_stock)
-    });
+pub fn controllers_in(flags: Flags, mode: Mode) -> Vec<Controller> {
+    let companion = flags.companion(mode);
+    let controller = Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags, companion, mode));
     vec![controller.with_event_source("cluster-taint-policy-controller")]
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use controller_kit::KitFlags;
-use taint_policy_controller::{Flags, SharedFlags, controllers_with};
+use controller_kit::{KitFlags, ModeFlags};
+use taint_policy_controller::{Flags, controllers_in};
 
 /// Puts taints on Clusters and takes them off, as ClusterTaintPolicies say.
 #[derive(Parser)]
@@ -15,11 +15,11 @@ struct Cli {
     #[command(flatten)]
     flags: Flags,
     #[command(flatten)]
-    shared: SharedFlags,
+    mode: ModeFlags,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let controllers = controllers_with(cli.flags, &cli.shared);
+    let controllers = controllers_in(cli.flags, cli.mode.mode);
     controller_kit::main("taint-policy-controller", cli.kit, controllers)
 }

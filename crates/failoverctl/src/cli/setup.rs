@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clap_complete::Shell;
 
 use super::change::ChangeArgs;
@@ -16,7 +16,7 @@ use crate::controllers::Mode;
 pub struct CheckArgs {
     /// Whose control plane it should be. Without it: what it looks like.
     #[arg(long, value_enum, value_name = "MODE")]
-    pub mode: Option<ModeArg>,
+    pub mode: Option<controller_kit::Mode>,
 
     /// Nothing of ours is installed yet: check what has to be so before.
     #[arg(long)]
@@ -27,20 +27,11 @@ pub struct CheckArgs {
     pub ignore: Vec<Code>,
 }
 
-/// Whose control plane it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ModeArg {
-    /// All components are ours.
-    Standalone,
-    /// A stock Karmada schedules, propagates and watches the members.
-    Beside,
-}
-
-impl From<ModeArg> for Mode {
-    fn from(mode: ModeArg) -> Self {
+impl From<controller_kit::Mode> for Mode {
+    fn from(mode: controller_kit::Mode) -> Self {
         match mode {
-            ModeArg::Standalone => Self::Standalone,
-            ModeArg::Beside => Self::BesideStock,
+            controller_kit::Mode::Standalone => Self::Standalone,
+            controller_kit::Mode::Beside => Self::BesideStock,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Beside a stock Karmada (`--beside-stock`): its scheduler empties results, its binding controller waits for ever.
 
+use controller_kit::Mode;
 use graceful_eviction_controller::Flags;
 use serde_json::{Value, json};
 use test_bench::paused;
@@ -9,7 +10,7 @@ use crate::{copy, leaving, scheduled, start_with, waits_for};
 
 fn flags() -> Flags {
     Flags {
-        beside_stock: true,
+        mode: Mode::Beside.into(),
         ..Flags::default()
     }
 }
@@ -172,11 +173,11 @@ fn a_block_is_lifted_by_removing_its_item() {
 
 #[test]
 fn a_directly_task_of_a_silent_cluster_goes_on_gracefully_after_the_wait() {
-    for beside_stock in [true, false] {
+    for of in [Mode::Beside, Mode::Standalone] {
         paused(async {
             let bench = Bench::new(&["member1", "member2"]);
             let flags = Flags {
-                beside_stock,
+                mode: of.into(),
                 ..Flags::default()
             };
             let _graceful = start_with(&bench, "g", flags).await;
@@ -195,9 +196,9 @@ fn a_directly_task_of_a_silent_cluster_goes_on_gracefully_after_the_wait() {
             bench.until(29).await;
             assert_eq!(mode().await, "Directly");
             bench.until(30).await;
-            assert_eq!(mode().await, if beside_stock { "Gracefully" } else { "Directly" });
+            assert_eq!(mode().await, if of.is_beside() { "Gracefully" } else { "Directly" });
             let warned = bench.reasons().contains(&"OldCopyNotConfirmedGone".to_owned());
-            assert_eq!(warned, beside_stock);
+            assert_eq!(warned, of.is_beside());
             // Stock creates the new copy now; the task ends as any other.
             bench.until(31).await;
             scheduled(&bench, "True").await;

@@ -47,7 +47,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     } else {
         Records::NotKept
     };
-    if wiring.beside_stock {
+    if wiring.mode.is_beside() {
         kinds.extend(Carrier::kinds());
     }
     ctx.require_kinds(&kinds).await?;
@@ -58,7 +58,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     let Ok(attached) = Attached::synced(&ctx).await else {
         return Ok(());
     };
-    if wiring.beside_stock {
+    if wiring.mode.is_beside() {
         let Ok(carrier) = Carrier::synced(&ctx).await else {
             return Ok(());
         };

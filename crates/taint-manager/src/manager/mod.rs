@@ -65,7 +65,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     let pace = Arc::new(Pace::per_second(flags.status_writes_per_second));
     let drops = Drops::new(&ctx, stores.clone(), queue.clone(), pace.clone());
     let mut pending = Pending::new(&ctx, &shared, stores, queue.clone(), pace, drops.clone());
-    if wiring.beside_stock {
+    if wiring.mode.is_beside() {
         pending = pending.saying_again();
     }
     let tellers = Tellers { pending, drops };
