@@ -9,6 +9,7 @@
 //! Guarantees: of the control plane an agent reads its own Cluster and its own execution namespace, and nothing else
 //! ([`rights`] has the list, and tests hold the agent to it); it never takes over the name of another member.
 
+pub mod cli;
 mod flags;
 mod registration;
 pub mod rights;

@@ -8,6 +8,7 @@
 //! that a restart makes no failover later or earlier; the annotation is written when it changes, on the version that was
 //! read, and never at rest; no timer is kept for an eviction, the due time travels with the entry.
 
+pub mod cli;
 mod controller;
 mod flags;
 mod index;

@@ -2,20 +2,8 @@
 
 use std::process::ExitCode;
 
+use application_failover_controller::cli::Cli;
 use clap::Parser;
-use eviction_queue_api::QueueFlags;
-
-/// Finds out which applications are unhealthy for too long where they run, and asks the eviction queue to move them.
-#[derive(Parser)]
-#[command(name = "application-failover-controller", version = controller_kit::VERSION)]
-struct Cli {
-    #[command(flatten)]
-    kit: controller_kit::KitFlags,
-    #[command(flatten)]
-    flags: application_failover_controller::Flags,
-    #[command(flatten)]
-    queue: QueueFlags,
-}
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

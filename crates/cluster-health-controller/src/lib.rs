@@ -5,6 +5,7 @@
 //! condition, says so when nobody reports on it any more, and sees a deletion through. What the Ready condition follows is
 //! decided in [`failover_core::cluster_health`].
 
+pub mod cli;
 mod cluster;
 mod cluster_status;
 mod conditional;

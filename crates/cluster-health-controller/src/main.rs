@@ -3,18 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use cluster_health_controller::{Flags, controllers};
-use controller_kit::KitFlags;
-
-/// Probes member clusters and keeps the conditions of their Cluster objects.
-#[derive(Parser)]
-#[command(name = "cluster-health-controller", version = controller_kit::VERSION)]
-struct Cli {
-    #[command(flatten)]
-    kit: KitFlags,
-    #[command(flatten)]
-    flags: Flags,
-}
+use cluster_health_controller::cli::Cli;
+use cluster_health_controller::controllers;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -8,6 +8,7 @@
 //! in the objects when the process starts are taken up without any new event; each task that waits says why in the
 //! condition `GracefulEviction` of its binding; nothing is written when nothing changed.
 
+pub mod cli;
 mod controller;
 mod flags;
 mod index;

@@ -3,18 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-
-/// Lets copies on failed clusters go when they are replaced.
-#[derive(Parser)]
-#[command(name = "graceful-eviction-controller", version = controller_kit::VERSION)]
-struct Cli {
-    #[command(flatten)]
-    kit: controller_kit::KitFlags,
-    #[command(flatten)]
-    flags: graceful_eviction_controller::Flags,
-    #[command(flatten)]
-    shared: graceful_eviction_controller::SharedFlags,
-}
+use graceful_eviction_controller::cli::Cli;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

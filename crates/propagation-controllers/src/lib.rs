@@ -14,6 +14,7 @@
 
 mod binding;
 mod binding_status;
+pub mod cli;
 mod dependencies;
 mod detector;
 mod execution;

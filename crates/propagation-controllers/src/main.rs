@@ -3,17 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use controller_kit::KitFlags;
-
-/// Brings objects to member clusters and their status back.
-#[derive(Parser)]
-#[command(name = "propagation-controllers", version = controller_kit::VERSION)]
-struct Cli {
-    #[command(flatten)]
-    kit: KitFlags,
-    #[command(flatten)]
-    flags: propagation_controllers::Flags,
-}
+use propagation_controllers::cli::Cli;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -9,6 +9,7 @@
 //! something that could give it a place, changed, and when a time has come that could, and at no other time; one binding
 //! is never with two workers, and its looks come in the order of what caused them.
 
+pub mod cli;
 mod controller;
 mod counts;
 mod emptying;

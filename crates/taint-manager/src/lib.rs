@@ -12,6 +12,7 @@
 //! Guarantees: nothing is decided before every informer has synced; nothing is written whose preceding live read showed
 //! no cause; nothing is written after a lease has run out or under an older term of the queue.
 
+pub mod cli;
 mod evictor;
 mod evictor_flags;
 mod flags;

@@ -3,20 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use controller_kit::{KitFlags, ModeFlags};
-use taint_manager::{Flags, Wiring, controllers_with};
-
-/// Finds out which workloads have to leave tainted clusters, and moves them as the eviction queue allows.
-#[derive(Parser)]
-#[command(name = "taint-manager", version = controller_kit::VERSION)]
-struct Cli {
-    #[command(flatten)]
-    kit: KitFlags,
-    #[command(flatten)]
-    flags: Flags,
-    #[command(flatten)]
-    mode: ModeFlags,
-}
+use taint_manager::cli::Cli;
+use taint_manager::{Wiring, controllers_with};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

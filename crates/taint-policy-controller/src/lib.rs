@@ -3,6 +3,7 @@
 //! One controller, `clusterTaintPolicy`. Everything is decided in [`failover_core::taint_policy`]; here is what feeds
 //! it and what carries out its verdicts.
 
+pub mod cli;
 mod flags;
 mod index;
 mod metrics;

@@ -3,20 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use controller_kit::{KitFlags, ModeFlags};
-use taint_policy_controller::{Flags, controllers_in};
-
-/// Puts taints on Clusters and takes them off, as ClusterTaintPolicies say.
-#[derive(Parser)]
-#[command(name = "taint-policy-controller", version = controller_kit::VERSION)]
-struct Cli {
-    #[command(flatten)]
-    kit: KitFlags,
-    #[command(flatten)]
-    flags: Flags,
-    #[command(flatten)]
-    mode: ModeFlags,
-}
+use taint_policy_controller::cli::Cli;
+use taint_policy_controller::controllers_in;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

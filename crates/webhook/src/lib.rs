@@ -8,6 +8,7 @@
 //! object that it cannot read is let through with a warning; a review that makes no sense gets an answer that says why;
 //! before the caches have synced only what needs no other object is judged.
 
+pub mod cli;
 mod desk;
 mod door;
 mod flags;
