@@ -36,6 +36,12 @@ pub enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Writes docs/reference from the programs' definitions.
+    Docs {
+        /// Writes nothing: fails when a page is stale.
+        #[arg(long)]
+        check: bool,
+    },
     /// Builds etcd, the Kubernetes servers, kwok, kubectl, grpcurl and helm into a cache, unless they are there, and prints
     /// the folder.
     ControlPlane,

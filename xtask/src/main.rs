@@ -7,6 +7,7 @@ mod control_plane;
 mod crds;
 mod demo;
 mod deny;
+mod docs;
 mod e2e;
 mod images;
 mod prometheus;
@@ -62,6 +63,10 @@ fn perform(task: Task) -> anyhow::Result<ExitCode> {
                 charts::Mode::Write
             };
             charts::run(&workspace, mode)?;
+        }
+        Task::Docs { check } => {
+            let mode = if check { crds::Mode::Check } else { crds::Mode::Write };
+            docs::run(&workspace, mode)?;
         }
         Task::Prometheus => {
             let found = e2e_control_plane::fetch_prometheus()?;

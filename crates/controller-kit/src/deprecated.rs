@@ -29,6 +29,7 @@ pub fn augment(command: Command, flags: &[DeprecatedFlag]) -> Command {
         command.arg(
             Arg::new(flag.name)
                 .long(flag.name)
+                .help(format!("Without effect: {}", flag.instead))
                 .hide(true)
                 .num_args(0..=1)
                 .require_equals(true)

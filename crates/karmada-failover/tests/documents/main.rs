@@ -15,5 +15,7 @@ mod links;
 mod manifests;
 mod paths;
 mod programs;
+mod reference;
+mod said;
 mod shell;
 mod walk;
