@@ -3,8 +3,11 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
 
-/// Every program of the images and of the machine from which one installs, by name.
-const PROGRAMS: &[(&str, fn() -> Command)] = &[
+/// A program: its name, and what makes its command line.
+type Program = (&'static str, fn() -> Command);
+
+/// Every program of the images and of the machine from which one installs.
+const PROGRAMS: &[Program] = &[
     ("karmada-failover", karmada_failover::cli::Cli::command),
     (
         "cluster-health-controller",

@@ -11,7 +11,7 @@ const PAGE: &str = "docs/reference/flags.md";
 
 #[test]
 fn the_page_of_flags_is_what_the_programs_say() {
-    let (path, wanted) = (root().join(PAGE), page(programs()));
+    let (path, wanted) = (root().join(PAGE), page(&programs()));
     if std::env::var_os("KARMADA_FAILOVER_WRITE_DOCS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &wanted).unwrap();
@@ -38,14 +38,14 @@ struct Row {
     is_global: bool,
 }
 
-fn page(programs: Vec<(&'static str, Command)>) -> String {
+fn page(programs: &[(&'static str, Command)]) -> String {
     let mut text = "<!-- Generated from the programs' definitions by `cargo xtask docs`: change it there. -->\n\n\
          # Flags\n\n\
          Every flag of every program, as its `--help` has it. Each flag that has an environment variable can be given by \
          that, too; the flag wins. Durations are written as in `1h30m`, `45s` or `100ms`. A flag like \
          `--beside-stock[=BOOL]` means true without a value.\n\n"
         .to_owned();
-    let mut components = programs.clone();
+    let mut components = programs.to_vec();
     components.retain(|(name, _)| !matches!(*name, "failoverctl" | "karmada-failover"));
     // The agent has more names for some of them.
     let others = components.iter().filter(|(name, _)| *name != "agent");
@@ -61,7 +61,7 @@ fn page(programs: Vec<(&'static str, Command)>) -> String {
         section(&mut text, name, command);
         table(&mut text, &own);
     }
-    for (name, command) in &programs {
+    for (name, command) in programs {
         match *name {
             "karmada-failover" => everything(&mut text, command, &told),
             "failoverctl" => below(&mut text, name, command),
@@ -195,7 +195,11 @@ fn takes_value(argument: &Arg) -> bool {
 
 fn spelling(argument: &Arg, takes: bool) -> String {
     let value = match argument.get_value_names() {
-        Some(names) => names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" "),
+        Some(names) => names
+            .iter()
+            .map(clap::builder::Str::as_str)
+            .collect::<Vec<_>>()
+            .join(" "),
         None => argument.get_id().as_str().to_uppercase(),
     };
     let Some(long) = argument.get_long() else { return value };
