@@ -36,7 +36,7 @@ pub enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Writes docs/reference from the programs' definitions.
+    /// Writes docs/reference/flags.md from the programs' definitions.
     Docs {
         /// Writes nothing: fails when a page is stale.
         #[arg(long)]
