@@ -13,6 +13,14 @@ pub struct Kubectl {
     kubeconfig: PathBuf,
 }
 
+/// What became of a manifest.
+pub struct Tried {
+    /// Whether the API server takes it.
+    pub is_taken: bool,
+    /// Its complaint, and what it warns of.
+    pub said: String,
+}
+
 impl Kubectl {
     /// Of this control plane.
     pub fn of(control_plane: &ControlPlane) -> anyhow::Result<Self> {
@@ -34,11 +42,19 @@ impl Kubectl {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
+    /// What the API server says to a manifest, which it does not store.
+    pub fn tried(&self, manifest: &str) -> anyhow::Result<Tried> {
+        let output = self.output(&["create", "--dry-run=server", "-f", "-"], manifest)?;
+        Ok(Tried {
+            is_taken: output.status.success(),
+            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
     /// What the API server says against a manifest; `None` when it takes it.
     pub fn refusal(&self, manifest: &str) -> anyhow::Result<Option<String>> {
-        let output = self.output(&["create", "--dry-run=server", "-f", "-"], manifest)?;
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok((!output.status.success()).then_some(complaint))
+        let tried = self.tried(manifest)?;
+        Ok((!tried.is_taken).then_some(tried.said))
     }
 
     fn output(&self, arguments: &[&str], input: &str) -> anyhow::Result<Output> {

@@ -1,5 +1,6 @@
 //! `e2e-scenarios NAME`: a story on real API servers.
 
+mod accounts;
 mod cluster_health;
 mod clusters;
 mod components;
@@ -9,6 +10,7 @@ mod fleet;
 mod grpcurl;
 mod healthy_side;
 mod installed;
+mod judged;
 mod kubectl;
 mod mass_failure;
 mod pull_member;

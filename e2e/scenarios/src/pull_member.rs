@@ -13,16 +13,16 @@ use api_types::work::{Binding, BindingKind, Work};
 use controller_kit::api_errors;
 use e2e_harness::{ApiServer, ControlPlane, Identity, Launch, Member, Process, Programs, available, eventually};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::authentication::v1::TokenRequest;
-use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::Secret;
 use karmada_failover::story::example::{self, MemberEntry, Pace};
 use karmada_failover::story::objects;
-use kube::api::{ListParams, PostParams};
+use kube::api::ListParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::accounts;
 use crate::clusters::{self, SOON};
 use crate::components::{SHORT_LEASES, components, furnish, start_components, stop_components};
 use crate::telling::{came_out_right, say, watch_rules};
@@ -336,24 +336,10 @@ fn is_there(error: &anyhow::Error) -> bool {
         .is_some_and(api_errors::is_already_exists)
 }
 
-/// A kubeconfig with a token of a service account in `karmada-system`, as its API server gives it out.
+/// A kubeconfig of a service account in `karmada-system`.
 async fn kubeconfig_of(server: &ApiServer, account: &str) -> anyhow::Result<String> {
-    let accounts = Api::<ServiceAccount>::namespaced(server.client(Identity::Admin).await?, "karmada-system");
-    let token = accounts
-        .create_token_request(account, &PostParams::default(), &TokenRequest::default())
-        .await
-        .with_context(|| format!("no token for {account}"))?
-        .status
-        .ok_or_else(|| anyhow!("a token request without a token"))?
-        .token;
-    let ca_bundle = k8s_openapi::ByteString(server.ca_bundle().as_bytes().to_vec());
-    let kubeconfig = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "it",
-        "clusters": [{"name": "it", "cluster": {"server": server.endpoint(), "certificate-authority-data": ca_bundle}}],
-        "users": [{"name": "it", "user": {"token": token}}],
-        "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-    });
-    Ok(kubeconfig.to_string())
+    let token = accounts::token(server, namespace::SYSTEM, account).await?;
+    Ok(accounts::kubeconfig(server, &token).to_string())
 }
 
 async fn client_of(kubeconfig: &PathBuf) -> anyhow::Result<Client> {

@@ -5,6 +5,9 @@
     reason = "clippy does not see that the helpers of a test are test code"
 )]
 
+#[path = "../src/judged.rs"]
+mod judged;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -95,14 +98,6 @@ fn pause(name: &str, spec: &Value) -> Value {
     whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     json!({
         "apiVersion": "failover.karmada.io/v1alpha1", "kind": "FailoverPause", "metadata": {"name": name}, "spec": whole,
-    })
-}
-
-fn policy(name: &str, namespace: &str) -> Value {
-    json!({
-        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": namespace}]},
     })
 }
 
@@ -288,22 +283,18 @@ async fn a_real_api_server_asks_it() {
 }
 
 async fn refusals_and_warnings(client: &Client) {
-    let said = create(client, POLICIES, &policy("web", "elsewhere")).await;
+    let said = create(client, POLICIES, &judged::selects_elsewhere("web")).await;
     assert_eq!(said.status, 422, "{said:?}");
-    assert!(
-        said.message().starts_with(
-            "admission webhook \"propagationpolicies.policy.karmada.io\" denied the request: selector-elsewhere: \
-             spec.resourceSelectors[0].namespace: the policy is of namespace default"
-        ),
-        "{}",
-        said.message()
+    let denied = format!(
+        "admission webhook \"propagationpolicies.policy.karmada.io\" denied the request: {}: \
+         spec.resourceSelectors[0].namespace: the policy is of namespace default",
+        judged::SELECTOR_ELSEWHERE
     );
-    let mut wide = policy("wide", "default");
-    wide["spec"]["placement"] = json!({"clusterTolerations": [{"operator": "Exists"}]});
-    let said = create(client, POLICIES, &wide).await;
+    assert!(said.message().starts_with(&denied), "{}", said.message());
+    let said = create(client, POLICIES, &judged::tolerates_everything("wide")).await;
     assert_eq!(
         (said.status, said.codes()),
-        (201, vec!["tolerates-everything"]),
+        (201, vec![judged::TOLERATES_EVERYTHING]),
         "{said:?}"
     );
 
@@ -444,7 +435,7 @@ async fn without_it_everything_goes_on(client: &Client, running: &Running) {
     assert_eq!(running.stop().await, Ended::Stopped);
     let said = create(client, PAUSES, &pause("now", &json!({}))).await;
     assert_eq!(said.status, 201, "{said:?}");
-    let said = create(client, POLICIES, &policy("unasked", "elsewhere")).await;
+    let said = create(client, POLICIES, &judged::selects_elsewhere("unasked")).await;
     assert_eq!(
         said.status, 201,
         "the detector says of it what the webhook would have: {said:?}"

@@ -4,8 +4,9 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use controller_kit::Mode;
 use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Member, free_port};
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::core::v1::Secret;
 use karmada_failover::story::example::Pace;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
@@ -15,63 +16,101 @@ use crate::failoverctl::Failoverctl;
 
 /// The namespace of everything.
 pub const NAMESPACE: &str = "karmada-system";
-/// Every component that a standalone control plane has.
-pub const COMPONENTS: [&str; 8] = [
-    "application-failover-controller",
-    "cluster-health-controller",
-    "eviction-queue",
-    "graceful-eviction-controller",
-    "propagation-controllers",
-    "scheduler",
-    "taint-manager",
-    "taint-policy-controller",
-];
+/// How long helm waits for what it installed: all charts are there within a minute.
+pub const WAIT: [&str; 3] = ["--wait", "--timeout", "60s"];
 
-fn chart(name: &str) -> PathBuf {
+/// Every component that runs on the host cluster, by name.
+pub fn components(mode: Mode) -> &'static [&'static str] {
+    match mode {
+        Mode::Standalone => &[
+            "application-failover-controller",
+            "cluster-health-controller",
+            "eviction-queue",
+            "graceful-eviction-controller",
+            "propagation-controllers",
+            "scheduler",
+            "taint-manager",
+            "taint-policy-controller",
+            "webhook",
+        ],
+        Mode::Beside => &[
+            "application-failover-controller",
+            "eviction-queue",
+            "graceful-eviction-controller",
+            "taint-manager",
+            "taint-policy-controller",
+        ],
+    }
+}
+
+/// Where a chart is.
+pub fn chart(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts").join(name)
 }
 
 /// What goes to the control plane's API server.
-pub struct OnControlPlane(Helm);
+pub struct OnControlPlane {
+    helm: Helm,
+    releases: &'static [&'static str],
+}
 
 impl OnControlPlane {
-    pub fn install(binaries: &Binaries, control_plane: &ControlPlane) -> anyhow::Result<Self> {
-        let helm = Helm::new(binaries, control_plane.kubeconfig(Identity::Admin))?;
-        let place = ["--namespace", NAMESPACE, "--create-namespace", "--wait"];
-        for name in ["karmada-crds", "control-plane"] {
-            let chart = chart(name).display().to_string();
-            let first = ["install", name, &chart];
-            let policies = "policies.notReadyNoSchedule=false,policies.unreachableNoSchedule=false";
-            let settings: &[&str] = if name == "control-plane" {
-                &["--set", policies]
-            } else {
-                &[]
+    /// Installs it. Policies are left to the story, which has some at its own pace.
+    pub fn install(binaries: &Binaries, control_plane: &ControlPlane, mode: Mode) -> anyhow::Result<Self> {
+        let on_control_plane = Self {
+            helm: Helm::new(binaries, control_plane.kubeconfig(Identity::Admin))?,
+            releases: match mode {
+                Mode::Standalone => &["karmada-crds", "control-plane"],
+                Mode::Beside => &["control-plane"],
+            },
+        };
+        for name in on_control_plane.releases {
+            let settings: &[&str] = match (*name, mode) {
+                ("control-plane", Mode::Standalone) => &[
+                    "--set",
+                    "policies.notReadyNoSchedule=false,policies.unreachableNoSchedule=false",
+                ],
+                ("control-plane", Mode::Beside) => &["--set", "mode=beside"],
+                _ => &[],
             };
-            helm.run(&[&first, &place[..], settings].concat())?;
+            on_control_plane.change("install", name, &[&["--create-namespace", "--wait"], settings].concat())?;
         }
-        Ok(Self(helm))
+        Ok(on_control_plane)
+    }
+
+    /// Lets the API server ask the webhook at this address; its certificate's authority is in base 64.
+    pub fn ask_webhook(&self, url: &str, authority: &str) -> anyhow::Result<()> {
+        let (url, authority) = (format!("webhook.url={url}"), format!("webhook.caBundle={authority}"));
+        let settings = ["webhook.enabled=true", &url, &authority].map(|setting| ["--set", setting]);
+        let flags = [&["--reset-then-reuse-values"], settings.as_flattened()].concat();
+        self.change("upgrade", "control-plane", &flags)
+    }
+
+    fn change(&self, verb: &str, name: &str, flags: &[&str]) -> anyhow::Result<()> {
+        let chart = chart(name).display().to_string();
+        self.helm
+            .run(&[&[verb, name, &chart, "--namespace", NAMESPACE], flags].concat())?;
+        Ok(())
     }
 
     pub fn uninstall(&self) -> anyhow::Result<()> {
-        for name in ["control-plane", "karmada-crds"] {
-            self.0.run(&["uninstall", name, "--namespace", NAMESPACE])?;
+        for name in self.releases.iter().rev() {
+            self.helm.run(&["uninstall", name, "--namespace", NAMESPACE])?;
         }
         Ok(())
     }
 }
 
+/// The namespace, for a host cluster that has none yet.
+pub fn namespace() -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+}
+
 /// For each component its kubeconfig, as failoverctl prints it: the component's own token, and nothing else.
-pub async fn hand_over_kubeconfigs(control_plane: &ControlPlane, host: &Client) -> anyhow::Result<()> {
+pub async fn hand_over_kubeconfigs(control_plane: &ControlPlane, host: &Client, mode: Mode) -> anyhow::Result<()> {
     let failoverctl = Failoverctl::of(control_plane, Vec::new())?;
-    let namespace = Namespace {
-        metadata: named(NAMESPACE),
-        ..Namespace::default()
-    };
-    Api::all(host.clone())
-        .create(&PostParams::default(), &namespace)
-        .await?;
     let secrets: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
-    for component in COMPONENTS {
+    for component in components(mode) {
         let kubeconfig = tokio::task::block_in_place(|| failoverctl.succeed(&["kubeconfig", component]))?;
         let secret = Secret {
             metadata: named(format!("{component}-kubeconfig")),
@@ -93,51 +132,60 @@ fn named(name: impl Display) -> ObjectMeta {
 /// The umbrella on the host cluster.
 pub struct OnHost {
     helm: Helm,
-    values: String,
+    values: Vec<String>,
+    ports: Ports,
+}
+
+/// Where components listen that somebody calls.
+#[derive(Clone, Copy)]
+pub struct Ports {
+    /// The eviction queue.
+    pub queue: u16,
+    /// The webhook, where it is one of the components.
+    pub webhook: u16,
 }
 
 impl OnHost {
-    /// Installs all components, one replica each, every one on ports of its own, as all run on this machine.
-    pub fn install(binaries: &Binaries, host: &Member, pace: &Pace, folder: &Path) -> anyhow::Result<Self> {
-        let values = folder.join("values.json");
-        std::fs::write(&values, values_of(pace)?.to_string())?;
-        let on_host = Self {
-            helm: Helm::new(binaries, host.kubeconfig(Identity::Admin))?,
-            values: values.display().to_string(),
+    /// With one replica of each component, every one on ports of its own, as all run on this machine. `folder` keeps the
+    /// values.
+    pub fn of(binaries: &Binaries, host: &Member, mode: Mode, pace: &Pace, folder: &Path) -> anyhow::Result<Self> {
+        let ports = Ports {
+            queue: free_port()?,
+            webhook: free_port()?,
         };
-        // All charts within a minute: helm waits until every Deployment is available.
-        on_host.change("install", &["--wait", "--timeout", "60s"])?;
-        Ok(on_host)
+        let own = folder.join("values.json");
+        std::fs::write(&own, values_of(mode, pace, ports)?.to_string())?;
+        let preset = chart("karmada-failover").join("values-beside.yaml");
+        let values = mode.is_beside().then_some(preset).into_iter().chain([own]);
+        let values = values.map(|file| format!("--values={}", file.display())).collect();
+        Ok(Self {
+            helm: Helm::new(binaries, host.kubeconfig(Identity::Admin))?,
+            values,
+            ports,
+        })
+    }
+
+    /// Where its components listen.
+    pub fn ports(&self) -> Ports {
+        self.ports
     }
 
     /// Installs or upgrades with these flags beside the values.
     pub fn change(&self, verb: &str, flags: &[&str]) -> anyhow::Result<()> {
-        let chart = chart("karmada-failover").display().to_string();
-        let first = [
-            verb,
-            "karmada-failover",
-            &chart,
-            "--namespace",
-            NAMESPACE,
-            "--values",
-            &self.values,
-        ];
-        self.helm.run(&[&first, flags].concat())?;
+        self.helm.run(&self.arguments(verb, flags))?;
         Ok(())
+    }
+
+    fn arguments<'a>(&'a self, verb: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
+        let first = [verb, "karmada-failover", UMBRELLA, "--namespace", NAMESPACE];
+        let values = self.values.iter().map(String::as_str);
+        first.into_iter().chain(values).chain(flags.iter().copied()).collect()
     }
 
     /// Goes back to the state before the last change.
     pub fn roll_back(&self) -> anyhow::Result<()> {
-        let arguments = [
-            "rollback",
-            "karmada-failover",
-            "--namespace",
-            NAMESPACE,
-            "--wait",
-            "--timeout",
-            "60s",
-        ];
-        self.helm.run(&arguments)?;
+        let arguments = ["rollback", "karmada-failover", "--namespace", NAMESPACE];
+        self.helm.run(&[&arguments[..], &WAIT].concat())?;
         Ok(())
     }
 
@@ -148,22 +196,36 @@ impl OnHost {
     }
 }
 
-fn values_of(pace: &Pace) -> anyhow::Result<Value> {
-    let mut values = json!({
-        "global": {"karmada": {"kubeconfigSecretSuffix": "-kubeconfig"}, "featureGates": {"Failover": true}},
-        "control-plane": {"enabled": false},
-    });
-    for component in COMPONENTS {
+const UMBRELLA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../charts/karmada-failover");
+
+fn values_of(mode: Mode, pace: &Pace, ports: Ports) -> anyhow::Result<Value> {
+    let mut values = json!({});
+    for component in components(mode) {
         values[component] = json!({"replicas": 1, "ports": {"admin": free_port()?}});
     }
+    let queue = &mut values["eviction-queue"];
+    queue["settings"] = json!({"resourceEvictionRate": pace.evictions_per_second, "leaderGrace": "1s"});
+    queue["ports"]["grpc"] = json!(ports.queue);
+    if mode == Mode::Standalone {
+        values["global"] = json!({
+            "karmada": {"kubeconfigSecretSuffix": "-kubeconfig"}, "featureGates": {"Failover": true},
+        });
+        values["control-plane"] = json!({"enabled": false});
+        values["cluster-health-controller"]["settings"] = probing(pace);
+        let webhook = &mut values["webhook"];
+        webhook["enabled"] = json!(true);
+        webhook["ports"]["https"] = json!(ports.webhook);
+        webhook["tls"] = json!({"extraAddresses": ["127.0.0.1"]});
+    }
+    Ok(values)
+}
+
+/// Settings of who probes members, at this pace.
+pub fn probing(pace: &Pace) -> Value {
     let seconds = |count: u32| format!("{count}s");
-    values["cluster-health-controller"]["settings"] = json!({
+    json!({
         "clusterStatusUpdateFrequency": seconds(pace.probe_seconds),
         "clusterSuccessThreshold": seconds(pace.threshold_seconds),
         "clusterFailureThreshold": seconds(pace.threshold_seconds),
-    });
-    values["eviction-queue"]["settings"] =
-        json!({"resourceEvictionRate": pace.evictions_per_second, "leaderGrace": "1s"});
-    values["eviction-queue"]["ports"]["grpc"] = json!(free_port()?);
-    Ok(values)
+    })
 }

@@ -1,6 +1,6 @@
 //! What a kubelet would run of a Pod, as processes on this machine: the arguments and the environment as they stand there,
-//! and the files of the Secrets and ConfigMaps that are mounted. Only a path's beginning is another one: each Pod's files are in a
-//! folder of its own.
+//! the files of the Secrets and ConfigMaps that are mounted, and where it asks for it the token of its ServiceAccount. Only the
+//! beginning of a mounted path is another one: each Pod's files are in a folder of its own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +8,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail, ensure};
-use e2e_harness::{Launch, Programs};
+use e2e_harness::{Launch, Member, Programs};
 use k8s_openapi::api::core::v1::{ConfigMap, Container, EnvVar, Pod, Secret, Volume};
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
+
+use super::own_cluster::OwnCluster;
 
 /// Where Pods' addresses are, as all of them are this machine.
 const POD_IP: &str = "127.0.0.1";
@@ -29,26 +31,27 @@ pub struct Rendered {
 }
 
 /// The Pods of our charts in this namespace, which their own controllers have made; files are written to `folder`.
-pub async fn rendered(host: &Client, namespace: &str, folder: &Path) -> anyhow::Result<Vec<Rendered>> {
-    let pods: Api<Pod> = Api::namespaced(host.clone(), namespace);
+pub async fn rendered(cluster: &Member, namespace: &str, folder: &Path) -> anyhow::Result<Vec<Rendered>> {
+    let client = cluster.client().await?;
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let ours = ListParams::default().labels("app.kubernetes.io/part-of=karmada-failover");
     let mut all = Vec::new();
     for pod in pods.list(&ours).await?.items {
         if pod.metadata.deletion_timestamp.is_none() {
-            all.push(as_process(host, &pod, folder).await?);
+            all.push(as_process(cluster, &client, &pod, folder).await?);
         }
     }
     Ok(all)
 }
 
-async fn as_process(host: &Client, pod: &Pod, folder: &Path) -> anyhow::Result<Rendered> {
+async fn as_process(cluster: &Member, client: &Client, pod: &Pod, folder: &Path) -> anyhow::Result<Rendered> {
     let name = pod.name_any();
     let spec = pod.spec.as_ref().context("a Pod without a spec")?;
     let [container] = spec.containers.as_slice() else {
         bail!("Pod {name} has {} containers", spec.containers.len());
     };
     let root = folder.join(&name);
-    let mounts = mount(host, pod, container, &root).await?;
+    let mounts = mount(client, pod, container, &root).await?;
     let environment = environment(pod, container)?;
     let mut arguments = Vec::new();
     for argument in container.args.iter().flatten() {
@@ -62,10 +65,14 @@ async fn as_process(host: &Client, pod: &Pod, folder: &Path) -> anyhow::Result<R
     let port = port
         .with_context(|| format!("Pod {name} has no port admin"))?
         .container_port;
-    let launch = Launch::new(name.clone(), Programs::find()?.path(&container.name)?);
+    let program = Programs::find()?.path(&container.name)?;
+    let launch = match OwnCluster::of(cluster, pod, &root).await? {
+        Some(own) => own.launch(&name, &program, arguments),
+        None => Launch::new(name.clone(), program).args(arguments),
+    };
     let launch = environment
         .into_iter()
-        .fold(launch.args(arguments), |launch, (name, value)| launch.env(name, value));
+        .fold(launch, |launch, (name, value)| launch.env(name, value));
     Ok(Rendered {
         component: container.name.clone(),
         launch,

@@ -1,0 +1,60 @@
+//! From Pods to processes that are ready.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+use e2e_harness::{ControlPlane, Member, Process, eventually};
+
+use super::charts::NAMESPACE;
+use super::pods::{Rendered, rendered};
+
+/// From the start of the processes to `/readyz`.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// Starts what the Pods of this cluster would run, which have to be of these components, and waits until all are ready.
+pub async fn start(
+    control_plane: &ControlPlane,
+    cluster: &Member,
+    components: &[&str],
+) -> anyhow::Result<Vec<Process>> {
+    let pods = rendered(cluster, NAMESPACE, control_plane.folder().path()).await?;
+    let mut found: Vec<&str> = pods.iter().map(|pod| pod.component.as_str()).collect();
+    found.sort_unstable();
+    ensure!(found == components, "the charts run {found:?} on {}", cluster.name());
+    let mut processes = Vec::new();
+    let mut addresses = Vec::new();
+    for Rendered { pod, launch, admin, .. } in pods {
+        processes.push(Process::start(control_plane.folder(), launch)?);
+        addresses.push((pod, admin));
+    }
+    eventually("all processes to be ready", READY_WITHIN, async || {
+        for process in &mut processes {
+            process.must_run().map_err(|error| error.to_string())?;
+        }
+        for (pod, admin) in &addresses {
+            is_ready(admin).await.map_err(|why| format!("{pod}: {why}"))?;
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(processes)
+}
+
+/// As a kubelet asks.
+async fn is_ready(admin: &str) -> Result<(), String> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let asked = async {
+        let mut stream = tokio::net::TcpStream::connect(admin).await?;
+        let request = format!("GET /readyz HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok::<_, std::io::Error>(answer)
+    };
+    let answer = asked.await.map_err(|error| error.to_string())?;
+    if answer.starts_with("HTTP/1.1 200") {
+        Ok(())
+    } else {
+        Err(answer)
+    }
+}
