@@ -56,8 +56,11 @@ fn found(page: &Page) -> Vec<(usize, Vec<String>, Stands)> {
         let mut words = code
             .split_whitespace()
             .skip_while(|word| *word == "$" || word.contains('='));
-        if words.next().is_some_and(is_known) {
-            let commands = shell::commands(code.trim_start_matches("$ "));
+        let first = words.next().unwrap_or_default();
+        // What is said to helm beside the rest.
+        let more = matches!(first, "--set" | "--set-string").then(|| format!("helm upgrade … {code}"));
+        if more.is_some() || is_known(first) {
+            let commands = shell::commands(more.as_deref().unwrap_or(code.trim_start_matches("$ ")));
             all.extend(
                 commands
                     .into_iter()
