@@ -31,6 +31,7 @@ mod matching;
 mod media;
 mod member;
 mod meta;
+mod meter;
 mod openapi;
 mod patch;
 mod protobuf;

@@ -62,7 +62,7 @@ impl State {
 
     /// Owners that were deleted with `Foreground` or `Orphan` and wait for their dependents.
     fn settle_waiting_owners(&mut self, options: WriteOptions) {
-        for (storage, key) in self.store.deleting() {
+        for (storage, key) in self.store.waiting_owners() {
             let Some(def) = self.registry.by_storage(&storage) else {
                 continue;
             };
@@ -72,14 +72,14 @@ impl State {
             let object = stored.value();
             let finalizers = meta::finalizers(&object);
             let dependents = self.store.dependents(&stored.uid);
-            let done = if finalizers.contains(&"orphan") {
+            let done = if finalizers.contains(&meta::ORPHAN) {
                 for (storage, key) in dependents {
                     if let Some(def) = self.registry.by_storage(&storage) {
                         self.drop_owner(&def, &key, &stored.uid);
                     }
                 }
-                Some("orphan")
-            } else if finalizers.contains(&"foregroundDeletion") {
+                Some(meta::ORPHAN)
+            } else if finalizers.contains(&meta::FOREGROUND) {
                 for (storage, key) in dependents {
                     if let Some(def) = self.registry.by_storage(&storage) {
                         self.delete_quietly(&def, &key, options);
@@ -88,7 +88,7 @@ impl State {
                 self.store
                     .dependents(&stored.uid)
                     .is_empty()
-                    .then_some("foregroundDeletion")
+                    .then_some(meta::FOREGROUND)
             } else {
                 None
             };

@@ -27,6 +27,11 @@ pub(crate) fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
+/// The finalizer of an owner whose dependents are to be let go before it goes.
+pub(crate) const ORPHAN: &str = "orphan";
+/// The finalizer of an owner whose dependents go before it does.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+
 pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
     object["metadata"]["finalizers"]
         .as_array()
@@ -144,7 +149,7 @@ pub(crate) fn validate(object: &Value, rules: NameRules) -> Vec<FieldError> {
         }
     }
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {
-        let standard = matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion");
+        let standard = matches!(finalizer, "kubernetes" | ORPHAN | FOREGROUND);
         if !is_qualified_name(finalizer) {
             errors.push(FieldError::invalid(
                 "metadata.finalizers",

@@ -1,7 +1,8 @@
 //! The server as others hold it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use http::header;
 use http_body_util::BodyExt;
@@ -12,6 +13,7 @@ use tokio::sync::Notify;
 use crate::auth::Access;
 use crate::faults::Faults;
 use crate::link::{Link, Reachability};
+use crate::meter::Meter;
 use crate::request::{Incoming, Origin, Query};
 use crate::service::{ConnectionError, SandboxBody};
 use crate::state::{Housekeeping, State};
@@ -69,6 +71,7 @@ pub(crate) struct Inner {
     pub link: Link,
     /// Wakes everything that waits on faults or the link.
     pub moved: Arc<Notify>,
+    pub meter: OnceLock<Meter>,
 }
 
 /// An in-memory Kubernetes API server. Clones are handles to the same server.
@@ -100,6 +103,7 @@ impl Sandbox {
             faults: Faults::new(moved.clone()),
             link: Link::new(moved.clone()),
             moved,
+            meter: OnceLock::new(),
         });
         let sandbox = Self { inner };
         for name in FIRST_NAMESPACES {
@@ -130,6 +134,18 @@ impl Sandbox {
             }
         });
         kube::Client::new(service, "default")
+    }
+
+    /// From now on the time that requests take inside the server adds up, by this clock: as a rule that of the thread's
+    /// processor. The first clock stays.
+    pub fn measure_by(&self, clock: impl Fn() -> Duration + Send + Sync + 'static) {
+        let _ = self.inner.meter.set(Meter::new(clock));
+    }
+
+    /// How long requests of clients took inside the server since [`Sandbox::measure_by`]; encoding of watches is not in it.
+    #[must_use]
+    pub fn worked(&self) -> Duration {
+        self.inner.meter.get().map_or(Duration::ZERO, Meter::worked)
     }
 
     /// A client for looking and arranging: no link, no faults, not counted, not logged.

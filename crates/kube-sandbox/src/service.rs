@@ -160,7 +160,11 @@ impl Inner {
                 Effect::AnswerLost => answer_lost = true,
             }
         }
-        let reply = self.process(&request, resource.as_ref(), false);
+        let process = || self.process(&request, resource.as_ref(), false);
+        let reply = match self.meter.get() {
+            Some(meter) => meter.around(process),
+            None => process(),
+        };
         // A freeze that this very write set off holds its answer back as well; so does a link that broke meanwhile.
         match self.passage(&request.client).await {
             Reachability::Stopped => return Err(ConnectionError::Reset),

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::meta;
 use crate::registry::StorageKey;
 
 /// Namespace and name in the order of the real store, which compares the text `namespace/name`.
@@ -92,6 +93,8 @@ pub(crate) struct Stored {
     pub fields: Vec<(Box<str>, Box<str>)>,
     pub owners: Vec<Box<str>>,
     pub deleting: bool,
+    /// Marked for deletion, with a finalizer by which the garbage collector holds an owner until its dependents are done with.
+    pub waits_for_dependents: bool,
 }
 
 impl Stored {
@@ -228,8 +231,8 @@ pub(crate) struct Store {
     pub rv: u64,
     tables: BTreeMap<StorageKey, Table>,
     dependents: BTreeMap<Box<str>, BTreeSet<(StorageKey, Key)>>,
-    /// Objects that are marked for deletion and wait.
-    deleting: BTreeSet<(StorageKey, Key)>,
+    /// Objects that wait for their dependents: the few to be looked at after each write, however many are being deleted.
+    waiting_owners: BTreeSet<(StorageKey, Key)>,
     uids: BTreeSet<Box<str>>,
     history_limit: usize,
     uid_state: u64,
@@ -242,7 +245,7 @@ impl Store {
             rv: 1,
             tables: BTreeMap::new(),
             dependents: BTreeMap::new(),
-            deleting: BTreeSet::new(),
+            waiting_owners: BTreeSet::new(),
             uids: BTreeSet::new(),
             history_limit: history_limit.max(1),
             uid_state: seed | 1,
@@ -349,9 +352,9 @@ impl Store {
         self.uids.contains(uid)
     }
 
-    /// Objects that are marked for deletion and wait for finalizers.
-    pub(crate) fn deleting(&self) -> Vec<(StorageKey, Key)> {
-        self.deleting.iter().cloned().collect()
+    /// Objects that are marked for deletion and wait for their dependents.
+    pub(crate) fn waiting_owners(&self) -> Vec<(StorageKey, Key)> {
+        self.waiting_owners.iter().cloned().collect()
     }
 
     fn relink(&mut self, storage: &StorageKey, before: Option<&Stored>, after: Option<&Stored>) {
@@ -362,12 +365,12 @@ impl Store {
             } else if after.is_none_or(|a| a.uid != object.uid) {
                 self.uids.remove(&object.uid);
             }
-            if object.deleting {
+            if object.waits_for_dependents {
                 let place = (storage.clone(), object.key.clone());
                 if present {
-                    self.deleting.insert(place)
+                    self.waiting_owners.insert(place)
                 } else {
-                    self.deleting.remove(&place)
+                    self.waiting_owners.remove(&place)
                 };
             }
         }
@@ -437,6 +440,7 @@ fn index(mut object: Value, rv: u64, selectable: &[String]) -> Stored {
             (path.into(), crate::selectors::field_text(&object, path).into())
         })
         .collect();
+    let deleting = meta::is_deleting(&object);
     Stored {
         key: Key::new(meta["namespace"].as_str(), meta["name"].as_str().unwrap_or_default()),
         rv,
@@ -444,7 +448,11 @@ fn index(mut object: Value, rv: u64, selectable: &[String]) -> Stored {
         labels,
         fields,
         owners,
-        deleting: meta.get("deletionTimestamp").is_some_and(|t| !t.is_null()),
+        deleting,
+        waits_for_dependents: deleting
+            && meta::finalizers(&object)
+                .iter()
+                .any(|finalizer| [meta::ORPHAN, meta::FOREGROUND].contains(finalizer)),
         json,
         header_len,
     }

@@ -46,7 +46,7 @@ impl State {
         let mut object = current.value();
         let mut finalizers: Vec<String> = meta::finalizers(&object).into_iter().map(str::to_owned).collect();
         if self.housekeeping == crate::state::Housekeeping::AtOnce {
-            for (policy, finalizer) in [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")] {
+            for (policy, finalizer) in [("Foreground", meta::FOREGROUND), ("Orphan", meta::ORPHAN)] {
                 let wanted = delete.propagation.as_deref() == Some(policy);
                 if wanted && !finalizers.iter().any(|f| f == finalizer) && !meta::is_deleting(&object) {
                     finalizers.push(finalizer.to_owned());
