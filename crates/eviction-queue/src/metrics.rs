@@ -1,12 +1,11 @@
 //! The queue's metrics. Gauges are computed from the queue's state when they are scraped, so that they cannot drift,
 //! and the series of a lane go with it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use controller_kit::Context;
 use controller_kit::metrics::Family;
-use failover_core::eviction::queue::{Queue, State};
+use failover_core::eviction::queue::Queue;
 use failover_core::eviction::regime::Regime;
 
 use crate::shell::Shell;
@@ -97,9 +96,9 @@ fn families(shell: &Shell) -> Vec<Family> {
                 )
             },
         );
-        let status = queue.status(now);
-        let oldest = status
-            .oldest_ready_since
+        // Nothing here walks all entries: the queue stands still while it is scraped.
+        let oldest = queue
+            .oldest_ready_since()
             .map_or(0.0, |since| now.wall.duration_since(since).as_secs_f64().max(0.0));
         vec![
             total,
@@ -119,7 +118,10 @@ fn families(shell: &Shell) -> Vec<Family> {
             )
             .with(&[], verdict.evictions_per_second),
             Family::gauge("failover_queue_oldest_ready_seconds", "Age of the longest ready entry.").with(&[], oldest),
-            Family::gauge("failover_queue_pauses", "Pauses in effect.").with(&[], number(status.pauses.len())),
+            Family::gauge("failover_queue_pauses", "Pauses in effect.").with(
+                &[],
+                number(queue.pauses().filter(|pause| pause.is_active(now.wall)).count()),
+            ),
             streams,
         ]
     })
@@ -127,15 +129,9 @@ fn families(shell: &Shell) -> Vec<Family> {
 
 /// What is held, by the reason that comes first. A reason that holds nothing has no series.
 fn held(queue: &Queue) -> Family {
-    let mut by_reason = BTreeMap::<&'static str, usize>::new();
-    for entry in queue.entries() {
-        if let State::Held { reason, .. } = &entry.state {
-            *by_reason.entry(reason.as_str()).or_default() += 1;
-        }
-    }
-    by_reason.into_iter().fold(
+    queue.held().into_iter().fold(
         Family::gauge("failover_queue_held_entries", "Entries that are held, by reason."),
-        |family, (reason, count)| family.with(&[("reason", reason)], number(count)),
+        |family, (reason, count)| family.with(&[("reason", reason.as_str())], number(count)),
     )
 }
 

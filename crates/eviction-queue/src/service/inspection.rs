@@ -12,7 +12,7 @@ use failover_core::eviction::queue::{
 use failover_core::eviction::regime::{Regime, RegimeVerdict};
 use tonic::{Request, Response, Status};
 
-use super::listing::{Snapshot, select};
+use super::listing::Snapshot;
 use super::{callers, refusal};
 use crate::outlet::Down;
 use crate::server::Server;
@@ -59,17 +59,13 @@ impl QueueInspection for Inspection {
                 let lanes = queue.lane_entries(cluster.as_ref(), now.wall);
                 (lanes, now.wall, queue.changes().revision())
             });
-            Snapshot {
-                entries: Arc::new(select(lanes, filter)),
-                as_of,
-                revision,
-            }
+            Snapshot::of(lanes, filter, as_of, revision)
         });
         let page = counted(&shell, "ListEntries", page)?;
         Ok(Response::new(v1::ListEntriesResponse {
             entries: page.entries.iter().map(|entry| to_entry(entry)).collect(),
             next_page_token: page.next_page_token,
-            total: page.snapshot.entries.len() as u64,
+            total: page.snapshot.total as u64,
             as_of: Some(to_time(page.snapshot.as_of)),
             revision: page.snapshot.revision,
             queue_epoch: shell.epoch().to_owned(),

@@ -21,12 +21,81 @@ const KEPT_AT_ONCE: usize = 32;
 const DEFAULT_PAGE: usize = 100;
 const LARGEST_PAGE: usize = 1_000;
 
-/// A list that somebody pages through.
+/// A list that somebody pages through. Clones are the same one.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
-    pub entries: Arc<Vec<Arc<Entry>>>,
+    lanes: Arc<Vec<Lane>>,
+    /// How many entries are in it.
+    pub total: usize,
     pub as_of: Timestamp,
     pub revision: u64,
+}
+
+/// A lane of a list. It is sorted when a page comes to it: most who look at a long list see its beginning only.
+#[derive(Debug)]
+struct Lane {
+    len: usize,
+    entries: Mutex<Sorting>,
+}
+
+#[derive(Debug)]
+enum Sorting {
+    Due(LaneEntries),
+    Done(Vec<Arc<Entry>>),
+}
+
+impl Snapshot {
+    /// The entries that match.
+    pub(super) fn of(lanes: Vec<LaneEntries>, filter: &v1::EntryFilter, as_of: Timestamp, revision: u64) -> Self {
+        let lanes: Vec<Lane> = lanes
+            .into_iter()
+            .map(|mut entries| {
+                if *filter != v1::EntryFilter::default() {
+                    entries.retain(|entry| matches(entry, filter));
+                }
+                Lane {
+                    len: entries.len(),
+                    entries: Mutex::new(Sorting::Due(entries)),
+                }
+            })
+            .collect();
+        Self {
+            total: lanes.iter().map(|lane| lane.len).sum(),
+            lanes: Arc::new(lanes),
+            as_of,
+            revision,
+        }
+    }
+
+    /// So many entries from a place on, by lane and there in its order.
+    fn entries(&self, offset: usize, size: usize) -> Vec<Arc<Entry>> {
+        let (mut skip, mut page) = (offset, Vec::with_capacity(size.min(self.total)));
+        for lane in self.lanes.iter() {
+            if page.len() == size {
+                break;
+            }
+            if skip >= lane.len {
+                skip -= lane.len;
+                continue;
+            }
+            page.extend(lane.in_order(skip, size - page.len()));
+            skip = 0;
+        }
+        page
+    }
+}
+
+impl Lane {
+    fn in_order(&self, offset: usize, size: usize) -> Vec<Arc<Entry>> {
+        let mut sorting = self.entries.lock();
+        let sorted = match std::mem::replace(&mut *sorting, Sorting::Done(Vec::new())) {
+            Sorting::Due(entries) => entries.into_order(),
+            Sorting::Done(entries) => entries,
+        };
+        let page = sorted.iter().skip(offset).take(size).cloned().collect();
+        *sorting = Sorting::Done(sorted);
+        page
+    }
 }
 
 /// The lists of one term that are being paged through.
@@ -51,6 +120,14 @@ struct Token {
     offset: usize,
 }
 
+/// Where a page is in which list.
+struct Place {
+    snapshot: Snapshot,
+    offset: usize,
+    size: usize,
+    next_page_token: String,
+}
+
 /// One page.
 pub(crate) struct Page {
     pub snapshot: Snapshot,
@@ -69,9 +146,18 @@ impl Lists {
     ) -> Result<Page, Status> {
         let filter = request.filter.clone().unwrap_or_default();
         let first = request.page_token.is_empty().then(|| take(&filter));
-        let page = self.snapshots.lock().page(request, epoch, &filter, first)?;
+        let Place {
+            snapshot,
+            offset,
+            size,
+            next_page_token,
+        } = self.snapshots.lock().place(request, epoch, &filter, first)?;
         self.kept_one.notify_one();
-        Ok(page)
+        Ok(Page {
+            entries: snapshot.entries(offset, size),
+            snapshot,
+            next_page_token,
+        })
     }
 
     /// Forgets what nobody pages through, for ever.
@@ -95,13 +181,13 @@ impl Lists {
 }
 
 impl Snapshots {
-    fn page(
+    fn place(
         &mut self,
         request: &v1::ListEntriesRequest,
         epoch: &str,
         filter: &v1::EntryFilter,
         first: Option<Snapshot>,
-    ) -> Result<Page, Status> {
+    ) -> Result<Place, Status> {
         let (term, filter_hash) = (hash(epoch), hash(filter.encode_to_vec()));
         let size = match usize::try_from(request.page_size).unwrap_or(usize::MAX) {
             0 => DEFAULT_PAGE,
@@ -122,9 +208,8 @@ impl Snapshots {
                 kept.ok_or_else(|| Status::out_of_range("this list is not kept any more: start with the first page"))?;
             (token.snapshot, snapshot.clone(), token.offset)
         };
-        let end = offset.saturating_add(size).min(snapshot.entries.len());
-        let entries = snapshot.entries.get(offset..end).unwrap_or_default().to_vec();
-        let next_page_token = if end < snapshot.entries.len() {
+        let end = offset.saturating_add(size).min(snapshot.total);
+        let next_page_token = if end < snapshot.total {
             if self.kept.len() >= KEPT_AT_ONCE && !self.kept.contains_key(&id) {
                 self.drop_oldest();
             }
@@ -136,11 +221,14 @@ impl Snapshots {
                 offset: end,
             })
         } else {
+            // Who has lost the last page begins anew: a list of a large queue is too much to keep for that.
+            self.kept.remove(&id);
             String::new()
         };
-        Ok(Page {
+        Ok(Place {
             snapshot,
-            entries,
+            offset,
+            size,
             next_page_token,
         })
     }
@@ -163,12 +251,6 @@ impl Snapshots {
             self.kept.remove(&oldest);
         }
     }
-}
-
-/// The entries that match, by lane and there in its order.
-pub(super) fn select(lanes: Vec<LaneEntries>, filter: &v1::EntryFilter) -> Vec<Arc<Entry>> {
-    let entries = lanes.into_iter().flat_map(LaneEntries::into_order);
-    entries.filter(|entry| matches(entry, filter)).collect()
 }
 
 fn matches(entry: &Entry, filter: &v1::EntryFilter) -> bool {
@@ -222,17 +304,16 @@ fn read_token(text: &str) -> Option<Token> {
 mod tests {
     use super::*;
 
+    fn empty() -> Snapshot {
+        Snapshot::of(Vec::new(), &v1::EntryFilter::default(), Timestamp::UNIX_EPOCH, 1)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn an_abandoned_list_is_forgotten_without_another() {
         let lists = Lists::default();
         let abandoned = async {
             tokio::time::sleep(Duration::from_secs(5)).await;
-            let snapshot = Snapshot {
-                entries: Arc::default(),
-                as_of: Timestamp::UNIX_EPOCH,
-                revision: 1,
-            };
-            let kept = (snapshot, 0, Instant::now());
+            let kept = (empty(), 0, Instant::now());
             lists.snapshots.lock().kept.insert(1, kept);
             lists.kept_one.notify_one();
             tokio::time::sleep(Duration::from_secs(59)).await;
@@ -250,14 +331,9 @@ mod tests {
     #[test]
     fn a_snapshot_is_taken_while_other_lists_can_be_read_on() {
         let lists = Lists::default();
-        let entries = Arc::default();
         let page = lists.page(&v1::ListEntriesRequest::default(), "q/1", |_| {
             assert!(lists.snapshots.try_lock().is_some(), "nobody waits");
-            Snapshot {
-                entries,
-                as_of: Timestamp::UNIX_EPOCH,
-                revision: 1,
-            }
+            empty()
         });
         assert_eq!(page.unwrap().snapshot.revision, 1);
         let nonsense = v1::ListEntriesRequest {

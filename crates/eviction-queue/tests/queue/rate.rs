@@ -261,8 +261,9 @@ fn the_rate_file_acts_within_a_second() {
         let epoch = world.status().await.queue_epoch;
 
         write(&folder, "resourceEvictionRate: 10\n");
-        assert_eq!(after(1).await, 0, "in force, and the bucket begins to fill");
-        assert!((9..=15).contains(&after(1).await), "10 a second from then on");
+        let first = after(1).await;
+        assert!((1..=9).contains(&first), "{first}: in force within a second");
+        assert!((9..=11).contains(&(after(1).await - first)), "10 a second from then on");
 
         // What makes no sense changes nothing, and is said wherever somebody looks.
         write(&folder, "resourceEvictionRate: -5\n");

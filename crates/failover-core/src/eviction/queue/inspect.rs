@@ -1,5 +1,6 @@
 //! What the queue shows: all of it computed from its state, so that it cannot drift.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use api_types::{BindingKey, ClusterName};
 use jiff::{SignedDuration, Timestamp};
 
 use super::changes::Changes;
-use super::entry::{Entry, EntryKey, State};
+use super::entry::{Entry, EntryKey, HoldReason, State};
 use super::event::{Leading, Moment};
 use super::model::Queue;
 use super::order;
@@ -173,9 +174,15 @@ impl Queue {
     /// The entry of a binding that is due first, on this cluster if one is given.
     #[must_use]
     pub fn entry_of(&self, binding: &BindingKey, cluster: Option<&ClusterName>) -> Option<&Arc<Entry>> {
-        self.entries()
-            .filter(|entry| entry.key().binding == *binding && cluster.is_none_or(|name| entry.key().cluster == *name))
-            .min_by_key(|entry| entry.published.due_at)
+        let is_of_it = |entry: &&Arc<Entry>| entry.key().binding == *binding;
+        let due_at = |entry: &&Arc<Entry>| entry.published.due_at;
+        match cluster {
+            Some(cluster) => {
+                let on_it = self.entries.on(cluster).map(|(_, entry)| entry);
+                on_it.filter(is_of_it).min_by_key(due_at)
+            }
+            None => self.entries().filter(is_of_it).min_by_key(due_at),
+        }
     }
 
     /// Outcomes, newest first.
@@ -190,10 +197,7 @@ impl Queue {
 
     /// The lanes, by cluster.
     pub fn lanes(&self) -> impl Iterator<Item = LaneView> {
-        let next_due = |name: &ClusterName| {
-            let waiting = self.entries_on(name).filter(|(_, entry)| entry.state == State::Waiting);
-            waiting.map(|(_, entry)| entry.published.due_at).min()
-        };
+        let next_due = self.next_due();
         self.lanes.iter().map(move |(name, lane)| {
             let view = self.clusters.get(name);
             LaneView {
@@ -203,9 +207,28 @@ impl Queue {
                 since: lane.since,
                 totals: lane.totals,
                 kinds: lane.kinds.iter().collect(),
-                next_due_at: (lane.totals.waiting > 0).then(|| next_due(name)).flatten(),
+                next_due_at: next_due.get(name).copied(),
             }
         })
+    }
+
+    /// The first due time of each lane that has any: found early, as the earliest of all come first.
+    fn next_due(&self) -> BTreeMap<&ClusterName, Timestamp> {
+        let lanes = self.lanes.values().filter(|lane| lane.totals.waiting > 0).count();
+        let mut first = BTreeMap::new();
+        for (at, key) in self.due.iter() {
+            if first.len() == lanes {
+                break;
+            }
+            first.entry(&key.cluster).or_insert(at);
+        }
+        first
+    }
+
+    /// Since when the longest ready entry is.
+    #[must_use]
+    pub fn oldest_ready_since(&self) -> Option<Timestamp> {
+        self.lanes.values().filter_map(|lane| lane.line.oldest()).min()
     }
 
     /// The queue as a whole.
@@ -244,11 +267,21 @@ impl Queue {
             producers,
             consumers: self.consumer_count(),
             max_outstanding_leases: self.settings.max_outstanding(self.verdict.evictions_per_second),
-            oldest_ready_since: self.lanes.values().filter_map(|lane| lane.line.oldest()).min(),
+            oldest_ready_since: self.oldest_ready_since(),
             tokens: self.bucket.fill(now.elapsed),
             pauses: self.pauses_held(now.wall),
             notes: self.notes(now),
         }
+    }
+
+    /// How many entries are held, by the reason that comes first. A reason that holds nothing is left out.
+    #[must_use]
+    pub fn held(&self) -> BTreeMap<HoldReason, usize> {
+        let mut held = BTreeMap::new();
+        for (reason, count) in self.lanes.values().flat_map(|lane| &lane.held) {
+            *held.entry(*reason).or_default() += count;
+        }
+        held
     }
 
     /// What is not done and why, one sentence each.
@@ -304,7 +337,7 @@ impl Queue {
                 let would_leave = |entry: &&Arc<Entry>| match &entry.state {
                     State::Ready => pause.scope == PauseScopeView::All,
                     State::Held {
-                        reason: super::HoldReason::Paused,
+                        reason: HoldReason::Paused,
                         ..
                     } => pause.covers(entry.key()),
                     _ => false,

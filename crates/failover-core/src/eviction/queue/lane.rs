@@ -1,8 +1,10 @@
 //! A lane: the entries that leave one cluster, counted, and the line of those that may go now.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
-use super::entry::{Entry, State};
+use super::entry::{Entry, HoldReason, State};
 use super::inspect::Totals;
 use super::kinds::KindCounts;
 use super::line::Line;
@@ -13,6 +15,8 @@ pub(super) struct Lane {
     pub totals: Totals,
     pub line: Line,
     pub kinds: KindCounts,
+    /// Those that are held, by the reason that comes first. None is 0.
+    pub held: BTreeMap<HoldReason, usize>,
 }
 
 impl Lane {
@@ -22,6 +26,7 @@ impl Lane {
             totals: Totals::default(),
             line: Line::default(),
             kinds: KindCounts::default(),
+            held: BTreeMap::new(),
         }
     }
 
@@ -51,11 +56,19 @@ impl Lane {
             State::Waiting => &mut self.totals.waiting,
             State::Ready => &mut self.totals.ready,
             State::Leased(_) => &mut self.totals.leased,
-            State::Held { .. } => &mut self.totals.held,
+            State::Held { reason, .. } => {
+                self.count_held(reason, step);
+                &mut self.totals.held
+            }
         };
-        match step {
-            Step::In => *counter += 1,
-            Step::Out => *counter = counter.saturating_sub(1),
+        step.count(counter);
+    }
+
+    fn count_held(&mut self, reason: HoldReason, step: Step) {
+        let count = self.held.entry(reason).or_default();
+        step.count(count);
+        if *count == 0 {
+            self.held.remove(&reason);
         }
     }
 }
@@ -64,4 +77,13 @@ impl Lane {
 pub(super) enum Step {
     In,
     Out,
+}
+
+impl Step {
+    fn count(self, counter: &mut usize) {
+        match self {
+            Self::In => *counter += 1,
+            Self::Out => *counter = counter.saturating_sub(1),
+        }
+    }
 }

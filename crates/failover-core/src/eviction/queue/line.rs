@@ -92,8 +92,13 @@ fn group_of(entry: &Entry) -> Group {
     (entry.published.due_at, Reverse(entry.published.priority))
 }
 
-fn is_starving(ready_since: Timestamp, now: Timestamp, limit: Duration) -> bool {
+pub(super) fn is_starving(ready_since: Timestamp, now: Timestamp, limit: Duration) -> bool {
     Duration::try_from(now.duration_since(ready_since)).is_ok_and(|ready_for| ready_for > limit)
+}
+
+/// The order of two keys of one lane: what tells them apart is compared first.
+pub(super) fn in_lane(a: &EntryKey, b: &EntryKey) -> Ordering {
+    a.binding.cmp(&b.binding).then_with(|| a.cmp(b))
 }
 
 /// A key among those of one lane, which all name the same cluster: what tells them apart is compared first.
@@ -105,8 +110,7 @@ impl Ord for InLane {
         if Arc::ptr_eq(&self.0, &other.0) {
             return Ordering::Equal;
         }
-        let (a, b) = (&*self.0, &*other.0);
-        a.binding.cmp(&b.binding).then_with(|| a.cmp(b))
+        in_lane(&self.0, &other.0)
     }
 }
 

@@ -47,7 +47,7 @@ pub struct Queue {
     pub(super) lanes: BTreeMap<ClusterName, Lane>,
     pub(super) served_last: Option<ClusterName>,
     /// Waiting, by due time.
-    due: Timeline<Timestamp>,
+    pub(super) due: Timeline<Timestamp>,
     /// Held until a time.
     looks: Timeline<Timestamp>,
     /// Ready with a back-off.

@@ -36,6 +36,11 @@ impl<T: Ord + Copy> Timeline<T> {
         (*at <= now).then(|| key.clone())
     }
 
+    /// All of them with their times, the earliest first.
+    pub fn iter(&self) -> impl Iterator<Item = (T, &Arc<EntryKey>)> {
+        self.keys.iter().map(|((at, _), key)| (*at, key))
+    }
+
     /// All of them, the earliest first.
     pub fn keys(&self) -> impl Iterator<Item = &Arc<EntryKey>> {
         self.keys.values()

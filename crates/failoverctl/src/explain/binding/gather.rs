@@ -59,12 +59,15 @@ pub async fn gather(
     queue: Result<Queue, Failure>,
     key: &BindingKey,
 ) -> Result<Gathered, Failure> {
-    let binding = control_plane.binding(key).await?;
-    let clusters = control_plane.clusters().await?;
-    let queue = match queue {
-        Ok(queue) => ask(queue, key).await,
-        Err(failure) => Err(failure),
+    let asked = async {
+        match queue {
+            Ok(queue) => ask(queue, key).await,
+            Err(failure) => Err(failure),
+        }
     };
+    // Side by side: somebody waits.
+    let (binding, clusters, queue) = tokio::join!(control_plane.binding(key), control_plane.clusters(), asked);
+    let (binding, clusters) = (binding?, clusters?);
     let system_namespace = control_plane.system_namespace().to_owned();
     let moves = history::of_binding(control_plane, &binding, MOVES).await;
     Ok(Gathered {

@@ -33,6 +33,13 @@ impl Queue {
         }
         assert_eq!((&self.due, &self.looks, &self.cooling), (&due, &looks, &cooling));
         for (name, lane) in &self.lanes {
+            let mut held = BTreeMap::<_, usize>::new();
+            for (_, entry) in self.entries.on(name) {
+                if let State::Held { reason, .. } = entry.state {
+                    *held.entry(reason).or_default() += 1;
+                }
+            }
+            assert_eq!(lane.held, held);
             assert_eq!(lane.line, eligible.remove(name).unwrap_or_default());
             assert_eq!(lane.totals.sum(), counts.remove(name).unwrap_or_default());
             assert_eq!(

@@ -241,9 +241,9 @@ fn another_rate_acts_at_once_and_keeps_the_fill() {
     sim.run_until(60_000, Sim::evict_all);
     assert_eq!(sim.evicted.len(), 6, "0 stops");
     assert!(
-        sim.queue.verdict().reason().contains("is 0"),
+        sim.queue.verdict().reason.contains("is 0"),
         "{}",
-        sim.queue.verdict().reason()
+        sim.queue.verdict().reason
     );
     sim.tell(Event::RatesChanged(rates(5.0)));
     sim.run_until(60_100, Sim::evict_all);
