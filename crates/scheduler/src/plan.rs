@@ -124,6 +124,9 @@ pub enum Placed {
 pub enum Said {
     /// Placed; the result in stock's words.
     Succeeded(String),
+    /// The same for what was evicted: for the log. People are told by the Events of the move (who left, why, and where
+    /// another copy works), of which each is a write.
+    Moved(String),
     /// Not placed; why.
     Failed(String),
     /// Clusters left the result because they do not exist any more.
@@ -209,6 +212,16 @@ fn standing(binding: &Binding) -> Plan {
     }
 }
 
+/// Whether a copy has begun to leave since the last placement.
+fn answers_an_eviction(binding: &Binding) -> bool {
+    let status = binding.status.as_ref();
+    let Some(last) = status.and_then(|status| status.last_scheduled_time.as_ref()) else {
+        return false;
+    };
+    let mut tasks = binding.spec.graceful_eviction_tasks.iter();
+    tasks.any(|task| task.creation_timestamp.as_ref().is_some_and(|began| began.0 >= last.0))
+}
+
 fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
     // What wants every cluster comes back to one that a block keeps it from, when that ends.
     let everywhere = binding
@@ -262,7 +275,12 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
             },
         },
         events: if news || !is_told {
-            vec![Said::Succeeded(format!("{SUCCESS} Result: {{{result}}}{kept}"))]
+            let said = format!("{SUCCESS} Result: {{{result}}}{kept}");
+            if kept.is_empty() && answers_an_eviction(binding) {
+                vec![Said::Moved(said)]
+            } else {
+                vec![Said::Succeeded(said)]
+            }
         } else {
             Vec::new()
         },

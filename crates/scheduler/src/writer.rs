@@ -98,7 +98,7 @@ fn publish(ctx: &Context, binding: &Binding, plan: &Plan) {
     let about = [binding.object_ref(&kind), (&binding.spec.resource).into()];
     for said in &plan.events {
         let (event_type, reason, note) = match said {
-            Said::Succeeded(note) => (EventType::Normal, "ScheduleBindingSucceed", note.clone()),
+            Said::Succeeded(note) | Said::Moved(note) => (EventType::Normal, "ScheduleBindingSucceed", note.clone()),
             Said::Failed(note) => (EventType::Warning, "ScheduleBindingFailed", note.clone()),
             Said::ClustersGone(names) => (
                 EventType::Warning,
@@ -120,6 +120,7 @@ fn said_on<'a>(said: &Said, about: &'a [ObjectReference; 2]) -> &'a [ObjectRefer
     let [_, template] = about;
     match said {
         Said::Succeeded(_) => std::slice::from_ref(template),
+        Said::Moved(_) => &[],
         Said::Failed(_) | Said::ClustersGone(_) => about,
     }
 }

@@ -84,6 +84,11 @@ fn a_whole_life_needs_these_rights_and_no_others() {
                 "spec": {"workload": {"manifests": [manifest]}}}));
         }
         world.put_work("ConfigMap", "settings");
+        // What is not Karmada's is refused, and told.
+        let theirs =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs", "namespace": "default"}});
+        world.m1().sandbox().put(theirs).unwrap();
+        world.put_work("ConfigMap", "theirs");
         // A namespace of the control plane goes to every member.
         world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}));
         world.until(60).await;
@@ -97,6 +102,7 @@ fn a_whole_life_needs_these_rights_and_no_others() {
         works.delete("web-1", &DeleteParams::default()).await.unwrap();
         let preserve = kube::api::Patch::Merge(json!({"spec": {"preserveResourcesOnDeletion": true}}));
         works.patch("web-2", &Default::default(), &preserve).await.unwrap();
+        works.patch("theirs", &Default::default(), &preserve).await.unwrap();
         world.until(100).await;
         works.delete("web-2", &DeleteParams::default()).await.unwrap();
         world.until(150).await;

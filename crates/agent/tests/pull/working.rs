@@ -30,12 +30,19 @@ fn works_are_applied_reported_and_removed() {
         let reflected = serde_json::to_value(&status.manifest_statuses).unwrap();
         assert_eq!(reflected[0]["status"]["readyReplicas"], 2, "{reflected}");
         assert_eq!(reflected[0]["health"], "Healthy");
-        // Of what it did, the agent speaks where it may: on the Work, in its own namespace.
-        assert!(
-            world.reasons("Work", "web").contains(&"SyncSucceed".to_owned()),
-            "{:?}",
-            world.reasons("Work", "web")
+        assert_eq!(
+            world.reasons("Work", "web"),
+            [""; 0],
+            "what succeeds at once is no news"
         );
+
+        // Of what is news the agent speaks where it may: on the Work, in its own namespace.
+        let theirs =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs", "namespace": "default"}});
+        member.sandbox().put(theirs).unwrap();
+        world.put_work("ConfigMap", "theirs");
+        world.until(35).await;
+        assert_eq!(world.reasons("Work", "theirs"), ["SyncFailed"]);
 
         let works = Api::<api_types::work::Work>::namespaced(world.plane().observer(), "karmada-es-m1");
         works.delete("web", &DeleteParams::default()).await.unwrap();

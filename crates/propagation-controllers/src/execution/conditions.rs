@@ -75,13 +75,19 @@ pub fn after(work: &Work, applied: &Applied, now: Timestamp) -> Option<Vec<Condi
 /// Whether this version of the Work was applied before, by us or by the leader before us.
 #[must_use]
 pub fn is_applied(work: &Work) -> bool {
-    let all = work
-        .status
-        .as_ref()
-        .map(|status| status.conditions.as_slice())
-        .unwrap_or_default();
-    conditions::get(all, work_condition::APPLIED)
+    applied(work)
         .is_some_and(|applied| applied.status == "True" && applied.observed_generation == work.metadata.generation)
+}
+
+/// Whether the member did not take it, this version or one before.
+#[must_use]
+pub fn was_refused(work: &Work) -> bool {
+    applied(work).is_some_and(|applied| applied.status == "False")
+}
+
+fn applied(work: &Work) -> Option<&Condition> {
+    let status = work.status.as_ref()?;
+    conditions::get(&status.conditions, work_condition::APPLIED)
 }
 
 #[cfg(test)]

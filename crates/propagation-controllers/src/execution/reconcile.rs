@@ -8,7 +8,7 @@ use api_types::work::{Manifest, Work};
 use controller_kit::{Context, EventType, Next, ObjectKey};
 use serde_json::Value;
 
-use super::conditions::{Applied, is_applied};
+use super::conditions::{Applied, is_applied, was_refused};
 use super::index::WorkIndex;
 use super::losses::{Losses, News};
 use super::member::{Member, MemberFailure};
@@ -218,18 +218,22 @@ impl MemberExecution {
         }
     }
 
-    /// Once for each version of the Work. On the templates only: what stock's Events on Works say as well stands in
-    /// the Work's conditions, and a move is to cost few writes.
+    /// Once for each version of the Work, in the log; as an Event only what is news to people: that an object is applied
+    /// which was refused before. What succeeds at once stands in the Work's conditions, and an Event for each copy would be
+    /// a hundred for each change of what runs everywhere, and one of the writes that a move costs.
     fn tell_applied(&self, key: &ObjectKey, work: &Work) {
+        let was_refused = was_refused(work);
         for Manifest(manifest) in &work.spec.workload.manifests {
             let kind = json::text(manifest, "/kind");
             tracing::info!(cluster = %self.cluster, work = %key, kind, object = %key_of(manifest), "applied");
-            let note = format!(
-                "Successfully applied resource({}) to cluster {}",
-                key_of(manifest),
-                self.cluster
-            );
-            self.publish(work, manifest, EventType::Normal, "SyncSucceed", note);
+            if was_refused {
+                let note = format!(
+                    "Successfully applied resource({}) to cluster {}",
+                    key_of(manifest),
+                    self.cluster
+                );
+                self.publish(work, manifest, EventType::Normal, "SyncSucceed", note);
+            }
         }
     }
 

@@ -85,7 +85,8 @@ fn the_worked_example() {
         assert_eq!(bench.placed().await, "member2:3");
         assert_eq!(
             bench.reasons_on("Deployment", "nginx"),
-            ["ScheduleBindingSucceed", "ScheduleBindingSucceed"]
+            ["ScheduleBindingSucceed"],
+            "where what was evicted went is told by the Events of the move"
         );
         let binding = bench.binding().await;
         assert_eq!(

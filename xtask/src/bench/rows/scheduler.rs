@@ -13,7 +13,7 @@ pub const FUNCTION: Row = Row {
 };
 
 pub const CONTROLLER: Row = Row {
-    name: "scheduler: the same through the controller and its API server",
+    name: "scheduler: the same through the controller",
     unit: "/s",
     bar: BINDINGS_PER_SECOND,
     measure: |tools| tools.programs.named(BENCH, "controller"),

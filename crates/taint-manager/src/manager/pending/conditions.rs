@@ -1,4 +1,4 @@
-//! The writer of `EvictionPending`: conditional, only what changes, and not faster than allowed.
+//! The writer of `EvictionPending`: conditional, only what changes; and the pace of its writes.
 
 use std::time::Duration;
 
@@ -50,12 +50,10 @@ pub(crate) fn differs(said: Option<&PendingSaid>, wanted: Option<&Saying>) -> bo
 /// Writes or clears the condition.
 pub(crate) async fn write(
     writer: &BindingWriter,
-    pace: &Pace,
     read: &Binding,
     wanted: Option<&Saying>,
     now: Timestamp,
 ) -> Result<WriteOutcome, WriteError> {
-    pace.wait().await;
     match wanted {
         Some(saying) => {
             let say = Say {

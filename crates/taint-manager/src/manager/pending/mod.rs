@@ -30,7 +30,7 @@ pub(crate) use conditions::Pace;
 use say::{Saying, saying};
 use told::Teller;
 
-/// What is leased at once needs no condition: an entry that stays for longer than this gets one.
+/// What is held and let go at once needs no condition: an entry that stays so for longer than this gets one.
 const SETTLE: Duration = Duration::from_millis(500);
 /// A queue that began anew has yet to hear from its producers: what it does not hold is not gone before that.
 const CLEAR_AFTER: Duration = Duration::from_secs(10);
@@ -135,7 +135,14 @@ impl Pending {
         if !conditions::differs(known.pending(), wanted.as_ref()) {
             return Ok(Next::Done);
         }
-        let dropped = self.reassert.as_ref().filter(|_| known.pending().is_none());
+        let is_news = known.pending().is_none();
+        if let Some(from) = wanted.as_ref().and_then(|saying| saying.not_before)
+            && is_news
+            && self.ctx.clock.now() < from
+        {
+            return Ok(Next::At(from));
+        }
+        let dropped = self.reassert.as_ref().filter(|_| is_news);
         if let Some(wait) = dropped.and_then(|reassert| reassert.held_back(key)) {
             return Ok(Next::After(wait));
         }
@@ -144,6 +151,8 @@ impl Pending {
 
     /// Of what is known here too little is kept to write on it. A conflict waits for its turn.
     async fn write_on_live_state(&self, key: &BindingKey) -> Result<Next, WriteError> {
+        // First the turn, then the look: what has left meanwhile costs no write.
+        self.pace.wait().await;
         let live = binding_writer::api(&self.ctx.client, key).get_opt(&key.name).await;
         let live = live.map_err(|source| WriteError::Unknown {
             binding: key.to_string(),
@@ -155,7 +164,7 @@ impl Pending {
         if !conditions::differs(PendingSaid::of(&live).as_ref(), wanted.as_ref()) {
             return Ok(Next::Done);
         }
-        match self.write(&live, wanted.as_ref()).await? {
+        match conditions::write(&self.writer, &live, wanted.as_ref(), self.ctx.clock.now()).await? {
             WriteOutcome::Conflict => Ok(Next::After(Duration::from_secs(1))),
             WriteOutcome::Written(_) => {
                 if let (Some(reassert), Some(_)) = (&self.reassert, wanted) {
@@ -165,10 +174,6 @@ impl Pending {
             }
             WriteOutcome::NotNeeded | WriteOutcome::Gone => Ok(Next::Done),
         }
-    }
-
-    async fn write(&self, read: &Binding, wanted: Option<&Saying>) -> Result<WriteOutcome, WriteError> {
-        conditions::write(&self.writer, &self.pace, read, wanted, self.ctx.clock.now()).await
     }
 
     /// What the condition should say; nothing while that cannot be told.

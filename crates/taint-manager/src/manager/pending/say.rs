@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use eviction_queue_api::v1::EntryState;
 use failover_core::eviction::queue::EntryKey;
+use jiff::{SignedDuration, Timestamp};
 
 use super::book::{Seen, hold_word};
 use crate::text::shorten;
@@ -15,7 +16,13 @@ pub(crate) struct Saying {
     pub reason: &'static str,
     /// A sentence: the cluster, since when it is due, and why.
     pub message: String,
+    /// Nothing is said for the first time before.
+    pub not_before: Option<Timestamp>,
 }
+
+/// How long what may go is not spoken of: that it leaves within seconds is the rule, and then the condition would be two
+/// more writes a move.
+const READY_SETTLES: SignedDuration = SignedDuration::from_secs(5);
 
 /// Says the most urgent entry: what may go before what is held, then what is due first. Entries that are due later are
 /// not pending. No place in the order is named, since it changes all the time.
@@ -37,6 +44,7 @@ pub(crate) fn saying(entries: &BTreeMap<EntryKey, Seen>) -> Option<Saying> {
                 "stays on {cluster} for now: {}; due since {due_at}: {}",
                 hold.message, seen.reason
             ),
+            not_before: None,
         },
         None => Saying {
             reason: "Ready",
@@ -44,6 +52,7 @@ pub(crate) fn saying(entries: &BTreeMap<EntryKey, Seen>) -> Option<Saying> {
                 "leaves {cluster} when its turn comes; due since {due_at}: {}",
                 seen.reason
             ),
+            not_before: due_at.saturating_add(READY_SETTLES).ok(),
         },
     };
     Some(Saying {
@@ -96,6 +105,7 @@ mod tests {
             said.message,
             "leaves m3 when its turn comes; due since 1970-01-01T00:00:02Z: cause"
         );
+        assert_eq!(said.not_before, Timestamp::from_second(7).ok(), "five seconds to go");
         entries.retain(|key, _| matches!(key.cluster.as_str(), "m1" | "m4"));
         let said = saying(&entries).unwrap();
         assert_eq!(said.reason, "NoTarget");
@@ -103,6 +113,7 @@ mod tests {
             said.message,
             "stays on m1 for now: why; due since 1970-01-01T00:00:01Z: cause"
         );
+        assert_eq!(said.not_before, None, "what does not go is said at once");
         entries.remove(&key("m1"));
         assert_eq!(saying(&entries), None, "what is due later is not pending");
     }
