@@ -3,16 +3,18 @@
 use std::ops::Deref;
 
 use api_types::work::{Binding, BindingKind};
-use controller_kit::{Controller, KitFlags, Running};
+use controller_kit::{Controller, KitFlags, Mode, Running};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use kube_sandbox::{Sandbox, WriteRecord};
 use serde_json::{Value, json};
+use test_bench::stock::Company;
 
 /// The bench with clusters and bindings put on it by hand.
 pub struct Bench {
     bench: test_bench::Bench,
     pub plane: Sandbox,
+    pub company: Company,
 }
 
 impl Deref for Bench {
@@ -26,9 +28,15 @@ impl Deref for Bench {
 impl Bench {
     /// With Ready clusters of these names.
     pub fn new(clusters: &[&str]) -> Self {
+        Self::in_mode(Mode::Standalone, clusters)
+    }
+
+    /// The same in this mode.
+    pub fn in_mode(mode: Mode, clusters: &[&str]) -> Self {
         let bench = test_bench::Bench::new(&[]);
         let plane = bench.plane().clone();
-        let bench = Self { bench, plane };
+        let company = Company::on(&plane, mode);
+        let bench = Self { bench, plane, company };
         for name in clusters {
             bench.put_cluster(name, "True", &json!([]));
         }
@@ -82,14 +90,14 @@ impl Bench {
         for (key, value) in more.as_object().unwrap() {
             spec[key] = value.clone();
         }
-        self.put(json!({
+        self.put(self.company.object(json!({
             "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
             "metadata": {
                 "namespace": "default", "name": "nginx-deployment",
                 "labels": {"propagationpolicy.karmada.io/permanent-id": "p"},
             },
             "spec": spec,
-        }));
+        })));
     }
 
     pub async fn start(
@@ -139,6 +147,7 @@ impl Bench {
 
     /// Merges `patch` into the binding.
     pub async fn patch(&self, patch: Value) {
+        let patch = self.company.patch("ResourceBinding", patch);
         self.bindings()
             .patch("nginx-deployment", &PatchParams::default(), &Patch::Merge(patch))
             .await

@@ -8,16 +8,17 @@ use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, GracefulEvictionTask};
 use api_types::{BindingKey, ClusterName};
-use controller_kit::{Clock, KitFlags, Process, Running};
+use controller_kit::{Clock, KitFlags, Mode, Process, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::v1::{Entry, ListEntriesRequest};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube_sandbox::{Sandbox, WriteRecord};
 use serde_json::{Value, json};
 use taint_manager::{Flags, Wiring, controllers_with};
+use test_bench::stock::{Company, Excepted};
 use test_bench::{Bench, QueueWatch};
 
 /// Name under which the requests of the controllers under test are known.
@@ -28,6 +29,7 @@ pub struct Scene {
     bench: Bench,
     pub plane: Sandbox,
     pub network: MemoryNetwork,
+    pub company: Company,
     _queue: Option<QueueWatch>,
 }
 
@@ -52,24 +54,40 @@ impl Deref for Scene {
 impl Scene {
     /// Healthy clusters of these names, and a look at the queue from time to time.
     pub fn new(clusters: &[&str]) -> Self {
-        let mut scene = Self::on(Bench::new(&[]), clusters);
+        Self::in_mode(Mode::Standalone, clusters)
+    }
+
+    /// The same in this mode.
+    pub fn in_mode(mode: Mode, clusters: &[&str]) -> Self {
+        let mut scene = Self::on(Bench::new(&[]), mode, clusters);
         let queue = QueueClient::by_lease(scene.client(), "karmada-system", "rules").through(scene.network.clone());
         scene._queue = Some(QueueWatch::start(queue, &scene.bench));
         scene
     }
 
     /// Healthy clusters of these names on a bench.
-    pub fn on(bench: Bench, clusters: &[&str]) -> Self {
+    pub fn on(bench: Bench, mode: Mode, clusters: &[&str]) -> Self {
+        let company = Company::on(bench.plane(), mode);
+        if !company.expects(Excepted::ResultAtEveryMoment) {
+            // Nobody is here to take a cluster out again that stock's scheduler put back.
+            bench.rules.set(|settings| settings.settle = SignedDuration::MAX);
+        }
         let scene = Self {
             plane: bench.plane().clone(),
             bench,
             network: MemoryNetwork::default(),
+            company,
             _queue: None,
         };
         for name in clusters {
             scene.cluster(name, &json!({}), &json!([]));
         }
         scene
+    }
+
+    /// An object as its owner writes it.
+    pub fn store(&self, object: Value) -> Value {
+        self.bench.put(self.company.object(object))
     }
 
     pub fn cluster(&self, name: &str, annotations: &Value, taints: &Value) {
@@ -79,19 +97,17 @@ impl Scene {
         ]);
         let ready = json!({"type": "Ready", "status": "True", "reason": "ClusterReady", "message": "",
             "lastTransitionTime": "2025-12-31T00:00:00Z"});
-        self.plane
-            .put(json!({
-                "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
-                "metadata": {"name": name, "annotations": annotations},
-                "spec": {"syncMode": "Push", "apiEndpoint": format!("http://{name}.sandbox"), "taints": taints},
-                "status": {"conditions": [ready], "apiEnablements": enabled},
-            }))
-            .unwrap();
+        self.store(json!({
+            "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+            "metadata": {"name": name, "annotations": annotations},
+            "spec": {"syncMode": "Push", "apiEndpoint": format!("http://{name}.sandbox"), "taints": taints},
+            "status": {"conditions": [ready], "apiEnablements": enabled},
+        }));
     }
 
     /// Sets the taints of a cluster.
     pub async fn taint(&self, cluster: &str, taints: &Value) {
-        let patch = json!({"spec": {"taints": taints}});
+        let patch = self.company.patch("Cluster", json!({"spec": {"taints": taints}}));
         self.clusters()
             .patch(cluster, &PatchParams::default(), &Patch::Merge(patch))
             .await
@@ -132,7 +148,7 @@ impl Scene {
             },
         });
         merge(&mut binding["spec"], spec);
-        self.plane.put(binding).unwrap();
+        self.store(binding);
     }
 
     /// The same of cluster scope, of a ClusterRole.
@@ -147,7 +163,7 @@ impl Scene {
             },
         });
         merge(&mut binding["spec"], spec);
-        self.plane.put(binding).unwrap();
+        self.store(binding);
     }
 
     pub fn api(&self, key: &BindingKey) -> Api<Binding> {
@@ -164,6 +180,7 @@ impl Scene {
 
     pub async fn patch(&self, key: &str, patch: Value) {
         let key: BindingKey = key.parse().unwrap();
+        let patch = self.company.patch("ResourceBinding", patch);
         self.api(&key)
             .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
             .await
@@ -205,6 +222,15 @@ impl Scene {
 
     pub async fn task(&self, key: &str, cluster: &str) -> Option<GracefulEvictionTask> {
         self.get(key).await.spec.task(&ClusterName::from(cluster)).cloned()
+    }
+
+    /// The clusters of the result are these, where that can be expected.
+    pub fn assert_result(&self, binding: &Binding, clusters: &[&str]) {
+        let result: Vec<&str> = binding.spec.clusters.iter().map(|target| &*target.name).collect();
+        assert!(
+            result == clusters || !self.company.expects(Excepted::ResultAtEveryMoment),
+            "{result:?}"
+        );
     }
 
     /// Second, since the start, at which the task was written.
@@ -284,6 +310,7 @@ impl Scene {
             queue: Arc::new(move |ctx| {
                 QueueClient::by_lease(ctx.client.clone(), &ctx.system_namespace, &ctx.identity).through(network.clone())
             }),
+            mode: self.company.mode(),
             ..Wiring::by_flags(&flags)
         };
         self.process_at(machine, CLIENT, identity, kit)

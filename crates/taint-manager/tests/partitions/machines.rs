@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller_kit::{Clock, KitFlags};
+use controller_kit::{Clock, KitFlags, Mode};
 use eviction_queue_api::memory::MemoryNetwork;
 use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::Housekeeping;
@@ -55,7 +55,7 @@ pub fn on_machines<F: Future<Output = ()> + 'static>(
         let time: kube_sandbox::Now = Arc::new(now);
         let bench = Bench::timed(&[], Housekeeping::default(), clock(), &time);
         bench.rules.set(|settings| settings.write_delay = TURN_TO_WRITE);
-        let scene = Rc::new(Scene::on(bench, &["m1", "m2", "m3", "m4"]));
+        let scene = Rc::new(Scene::on(bench, Mode::Standalone, &["m1", "m2", "m3", "m4"]));
         reach_queues(&scene.network, plans);
         assert!(slot.set(scene.clone()).is_ok());
         test(scene.clone()).await;
