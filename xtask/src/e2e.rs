@@ -12,7 +12,8 @@ use crate::workspace::Workspace;
 pub const INSTALLED: &str = "installed";
 
 /// The scenarios that only `--full` tells too, with the names of their stages.
-pub const OTHERS: [(&str, &str); 12] = [
+pub const OTHERS: [(&str, &str); 13] = [
+    ("e2e installed-beside", "installed-beside"),
     ("e2e worked-example", "worked-example"),
     ("e2e restarts", "restarts"),
     ("e2e mass-failure", "mass-failure"),

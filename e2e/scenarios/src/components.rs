@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use e2e_harness::{ControlPlane, Identity, Launch, Process, Programs, eventually};
 use eviction_queue_api::QueueClient;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use karmada_failover::story::example::{self, MemberEntry};
 use karmada_failover::story::objects;
 use kube::api::PostParams;
@@ -86,13 +87,22 @@ pub async fn stop_components(mut processes: Vec<Process>) -> anyhow::Result<()> 
 
 /// CRDs, namespaces, members, and what a story is given.
 pub async fn furnish(client: &Client, members: &[MemberEntry], given: Vec<Value>) -> anyhow::Result<()> {
-    let crds = api_types::crds();
-    for crd in &crds {
+    serve(client, &api_types::crds()).await?;
+    let members = members.iter().flat_map(example::member);
+    for object in example::namespaces().into_iter().chain(members).chain(given) {
+        objects::create(client, object).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the API server serves these, too.
+pub async fn serve(client: &Client, crds: &[CustomResourceDefinition]) -> anyhow::Result<()> {
+    for crd in crds {
         Api::all(client.clone()).create(&PostParams::default(), crd).await?;
     }
     eventually("the CRDs to be served", Duration::from_secs(30), async || {
         let groups = client.list_api_groups().await.map_err(|error| error.to_string())?;
-        for crd in &crds {
+        for crd in crds {
             let version = format!("{}/{}", crd.spec.group, crd.spec.versions[0].name);
             if !groups.groups.iter().any(|group| group.name == crd.spec.group) {
                 return Err(format!("{} is not served", crd.spec.group));
@@ -112,10 +122,6 @@ pub async fn furnish(client: &Client, members: &[MemberEntry], given: Vec<Value>
         Ok(())
     })
     .await?;
-    let members = members.iter().flat_map(example::member);
-    for object in example::namespaces().into_iter().chain(members).chain(given) {
-        objects::create(client, object).await?;
-    }
     Ok(())
 }
 

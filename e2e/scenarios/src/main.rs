@@ -40,7 +40,9 @@ enum Scenario {
     WorkedExample,
     /// The same, with everything as the charts install it on two API servers: arguments, files, rights.
     Installed,
-    /// The same, while every process is killed once, at its step, and started again.
+    /// The same beside a stock Karmada: what stock goes on doing others do in its place, on its kinds; and the way back.
+    InstalledBeside,
+    /// The worked example, while every process is killed once, at its step, and started again.
     Restarts,
     /// Much of the fleet fails at once, and the eviction queue brakes; twelve simulated members.
     MassFailure,
@@ -71,6 +73,7 @@ async fn main() -> ExitCode {
     let told = match Cli::parse().scenario {
         Scenario::WorkedExample => worked_example::tell().await,
         Scenario::Installed => installed::tell().await,
+        Scenario::InstalledBeside => installed::beside::tell().await,
         Scenario::Restarts => restarts::tell().await,
         Scenario::MassFailure => mass_failure::tell().await,
         Scenario::ApplicationFailover => story::tell(application_failover::scenario(Pace::FAST)).await,

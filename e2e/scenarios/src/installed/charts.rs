@@ -176,6 +176,11 @@ impl OnHost {
         Ok(())
     }
 
+    /// What helm says when it refuses to install this.
+    pub fn refused(&self) -> anyhow::Result<String> {
+        Ok(self.helm.refused(&self.arguments("install", &[]))?)
+    }
+
     fn arguments<'a>(&'a self, verb: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
         let first = [verb, "karmada-failover", UMBRELLA, "--namespace", NAMESPACE];
         let values = self.values.iter().map(String::as_str);

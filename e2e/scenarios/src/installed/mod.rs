@@ -3,13 +3,17 @@
 //! exactly their arguments, environment and files, and each with its own account's token. The webhook is one of them, and
 //! one member joins by its agent. A flag that does not exist, a right that is missing or a path that is wrong ends it. Then
 //! the charts are upgraded, rolled back and taken away.
+//!
+//! Beside a stock Karmada it is told by [`beside`].
 
+pub mod beside;
 mod charts;
 mod own_cluster;
 mod pods;
 mod pull;
 mod release;
 mod running;
+mod stand_in;
 mod typed;
 mod webhook;
 

@@ -27,9 +27,15 @@ pub async fn start(
         processes.push(Process::start(control_plane.folder(), launch)?);
         addresses.push((pod, admin));
     }
+    // The end of one is told once, with its log.
+    let mut ended = None;
     eventually("all processes to be ready", READY_WITHIN, async || {
-        for process in &mut processes {
-            process.must_run().map_err(|error| error.to_string())?;
+        if ended.is_none() {
+            let first = processes.iter_mut().find_map(|process| process.must_run().err());
+            ended = first.map(|error| error.to_string());
+        }
+        if let Some(ended) = &ended {
+            return Err(String::clone(ended));
         }
         for (pod, admin) in &addresses {
             is_ready(admin).await.map_err(|why| format!("{pod}: {why}"))?;
