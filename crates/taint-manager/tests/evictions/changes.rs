@@ -1,9 +1,11 @@
 //! A pause, a cluster, a flag changes while workloads leave: within a second they leave at the new rate.
 
+use controller_kit::Mode;
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use kube::api::{Api, DeleteParams};
+use rstest::rstest;
 use serde_json::json;
 
 use api_types::failover::FailoverPause;
@@ -34,10 +36,10 @@ async fn leave_within(scene: &Scene, seconds: u64) -> usize {
     scene.evicted() - before
 }
 
-#[test]
-fn a_pause_holds_and_its_end_lets_go() {
+#[rstest]
+fn a_pause_holds_and_its_end_lets_go(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2", "m3", "m4"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2", "m3", "m4"]);
         let _queue = scene.queue("queue-0", RATE).await;
         let _manager = scene.manager("manager-0").await;
         under_way(&scene).await;
@@ -70,10 +72,10 @@ fn a_pause_holds_and_its_end_lets_go() {
     });
 }
 
-#[test]
-fn clusters_that_fail_and_recover_change_the_rate() {
+#[rstest]
+fn clusters_that_fail_and_recover_change_the_rate(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2", "m3", "m4"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2", "m3", "m4"]);
         let _queue = scene.queue("queue-0", RATE).await;
         let _manager = scene.manager("manager-0").await;
         under_way(&scene).await;
@@ -90,10 +92,10 @@ fn clusters_that_fail_and_recover_change_the_rate() {
 
 /// A flag is changed by a new process. Once it leads and has waited as a new leader waits, its rate counts from the first
 /// eviction on, and never both.
-#[test]
-fn another_rate_comes_with_the_next_leader() {
+#[rstest]
+fn another_rate_comes_with_the_next_leader(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2", "m3", "m4"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2", "m3", "m4"]);
         let queue = scene.queue("queue-0", RATE).await;
         let _manager = scene.manager("manager-0").await;
         under_way(&scene).await;

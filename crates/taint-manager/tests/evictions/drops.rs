@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use controller_kit::Mode;
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::v1::{DropRequest, Entry, EntryKey, EntryState, HoldReason, UndropRequest};
 use kube_sandbox::{Effect, Match, Verb};
+use rstest::rstest;
 use serde_json::{Value, json};
 use tonic::Code;
 
@@ -76,8 +78,8 @@ fn annotation_writes() -> Match {
 }
 
 /// A queue at a standstill would be no test: `other` leaves, in its time, and `web` and `role` stay.
-async fn scene() -> (Scene, controller_kit::Running, controller_kit::Running) {
-    let scene = Scene::new(&["m1", "m2", "m3"]);
+async fn scene(mode: Mode) -> (Scene, controller_kit::Running, controller_kit::Running) {
+    let scene = Scene::in_mode(mode, &["m1", "m2", "m3"]);
     scene.binding("web", &["m1"], json!({}));
     scene.cluster_binding("role", &["m1"], json!({}));
     let queue = scene.queue("queue-0", RATE).await;
@@ -89,10 +91,10 @@ async fn scene() -> (Scene, controller_kit::Running, controller_kit::Running) {
 }
 
 /// Dropped and taken back, for both kinds of binding by the same code.
-#[test]
-fn a_drop_is_written_and_taken_back() {
+#[rstest]
+fn a_drop_is_written_and_taken_back(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let (scene, _queue, _manager) = scene().await;
+        let (scene, _queue, _manager) = scene(mode).await;
         for (name, binding, kind) in [
             ("web", "default/web", "ResourceBinding"),
             ("role", "role", "ClusterResourceBinding"),
@@ -138,10 +140,10 @@ fn a_drop_is_written_and_taken_back() {
 }
 
 /// What a person wrote stays as it is, and cannot be undropped.
-#[test]
-fn a_persons_item_is_kept() {
+#[rstest]
+fn a_persons_item_is_kept(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let (scene, _queue, _manager) = scene().await;
+        let (scene, _queue, _manager) = scene(mode).await;
         let theirs = json!({"cluster": "m1", "ticket": 7});
         scene
             .patch("default/web", stay_patch(json!(json!([theirs]).to_string())))
@@ -170,7 +172,7 @@ fn a_persons_item_is_kept() {
 #[test]
 fn what_cannot_be_read_is_not_written_over() {
     paused(async {
-        let (scene, _queue, _manager) = scene().await;
+        let (scene, _queue, _manager) = scene(Mode::Standalone).await;
         scene.patch("default/web", stay_patch(json!("m1 please"))).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         let key = key_of(&scene, "web").await;
@@ -187,11 +189,11 @@ fn what_cannot_be_read_is_not_written_over() {
 }
 
 /// The items go when what they were dropped for is over, also when nobody was there to see it end.
-#[test]
-fn a_drop_ends_with_its_cause() {
+#[rstest]
+fn a_drop_ends_with_its_cause(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
         for restart in [false, true] {
-            let (scene, _queue, mut manager) = scene().await;
+            let (scene, _queue, mut manager) = scene(mode).await;
             drop_entry(&scene, &key_of(&scene, "web").await).await;
             drop_entry(&scene, &key_of(&scene, "role").await).await;
             tokio::time::sleep(Duration::from_secs(2)).await;
@@ -225,7 +227,7 @@ fn a_drop_ends_with_its_cause() {
 #[test]
 fn a_drop_waits_for_who_writes_it() {
     paused(async {
-        let (scene, _queue, manager) = scene().await;
+        let (scene, _queue, manager) = scene(Mode::Standalone).await;
         let key = key_of(&scene, "web").await;
         manager.crash();
         drop_entry(&scene, &key).await;
@@ -248,7 +250,7 @@ fn a_drop_waits_for_who_writes_it() {
 #[test]
 fn the_word_of_a_queue_that_died_is_written() {
     paused(async {
-        let (scene, queue, _manager) = scene().await;
+        let (scene, queue, _manager) = scene(Mode::Standalone).await;
         let key = key_of(&scene, "web").await;
         let down = Effect::Error {
             code: 503,
@@ -270,10 +272,10 @@ fn the_word_of_a_queue_that_died_is_written() {
 }
 
 /// Once written, it outlives a restart of everybody.
-#[test]
-fn what_is_written_outlives_everybody() {
+#[rstest]
+fn what_is_written_outlives_everybody(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let (scene, queue, manager) = scene().await;
+        let (scene, queue, manager) = scene(mode).await;
         drop_entry(&scene, &key_of(&scene, "web").await).await;
         tokio::time::sleep(Duration::from_secs(2)).await;
         queue.crash();
@@ -294,7 +296,7 @@ fn what_is_written_outlives_everybody() {
 #[test]
 fn a_conflict_is_read_again() {
     paused(async {
-        let (scene, _queue, _manager) = scene().await;
+        let (scene, _queue, _manager) = scene(Mode::Standalone).await;
         let key = key_of(&scene, "web").await;
         scene
             .plane
@@ -310,7 +312,7 @@ fn a_conflict_is_read_again() {
 #[test]
 fn an_order_that_is_refused_keeps_no_other_waiting() {
     paused(async {
-        let (scene, _queue, manager) = scene().await;
+        let (scene, _queue, manager) = scene(Mode::Standalone).await;
         scene.binding("api", &["m1", "m2"], json!({}));
         scene.taint("m2", &json!([scene.no_execute(NOT_READY)])).await;
         scene.until(30).await;

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use api_types::names::depended_by_label;
-use controller_kit::{KitFlags, Running};
+use controller_kit::{KitFlags, Mode, Running};
 use kube_sandbox::{Effect, Match, Verb, WriteRecord};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::scene::{CLIENT, NOT_READY, Scene};
@@ -47,9 +48,13 @@ async fn follow(scene: &Scene, owners: &[&str]) {
 }
 
 async fn graceful(scene: &Scene, identity: &str) -> Running {
+    let flags = graceful_eviction_controller::Flags {
+        mode: scene.company.mode().into(),
+        ..Default::default()
+    };
     scene
         .process(GRACEFUL, identity, KitFlags::default())
-        .controllers(graceful_eviction_controller::controllers(Default::default()))
+        .controllers(graceful_eviction_controller::controllers(flags))
         .start()
         .await
         .unwrap()
@@ -82,10 +87,10 @@ fn writes_of(scene: &Scene, name: &str) -> Vec<WriteRecord> {
 }
 
 /// The mirror is there before the owner's task, and goes when that one has gone: one write more an eviction.
-#[test]
-fn what_is_needed_stays_until_the_old_copy_has_gone() {
+#[rstest]
+fn what_is_needed_stays_until_the_old_copy_has_gone(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         let _queue = scene.queue("queue-0", 1.0).await;
         let manager = scene.manager("manager-0").await;
@@ -125,10 +130,10 @@ fn what_is_needed_stays_until_the_old_copy_has_gone() {
 }
 
 /// Several workloads need it, and leave one after the other: one mirror, until the last of them has gone.
-#[test]
-fn one_mirror_serves_all_owners() {
+#[rstest]
+fn one_mirror_serves_all_owners(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["a", "b", "c"]).await;
         let _queue = scene.queue("queue-0", 1.0).await;
         let _manager = scene.manager("manager-0").await;

@@ -1,6 +1,8 @@
 //! State that is kept of the copy that leaves, end to end.
 
+use controller_kit::Mode;
 use eviction_queue_api::v1::{EntryState, HoldReason};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::scene::{NOT_READY, Scene};
@@ -17,10 +19,10 @@ async fn report(scene: &Scene, key: &str, cluster: &str, status: &Value) {
     scene.patch_status(key, json!({"aggregatedStatus": [item]})).await;
 }
 
-#[test]
-fn state_that_was_reported_goes_along_at_once() {
+#[rstest]
+fn state_that_was_reported_goes_along_at_once(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], keeps_job());
         report(&scene, "default/web", "m1", &json!({"job": "J1", "replicas": 2})).await;
         let _queue = scene.queue("queue-0", 1.0).await;
@@ -40,10 +42,10 @@ fn state_that_was_reported_goes_along_at_once() {
 
 /// The cluster never reported it and never will: the eviction waits visibly for a minute after it was due, then the
 /// workload leaves, and everybody is told that its state did not come along. (karmada f8fdd02, S05: stock tries for ever.)
-#[test]
-fn s05_state_that_is_missing_is_waited_for_and_then_given_up() {
+#[rstest]
+fn s05_state_that_is_missing_is_waited_for_and_then_given_up(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], keeps_job());
         scene.binding("other", &["m1"], json!({}));
         let _queue = scene.queue("queue-0", 1.0).await;
@@ -82,10 +84,10 @@ fn s05_state_that_is_missing_is_waited_for_and_then_given_up() {
 }
 
 /// A rule that nobody can read is named, and costs the other rules nothing.
-#[test]
-fn a_rule_that_cannot_be_read_counts_as_missing() {
+#[rstest]
+fn a_rule_that_cannot_be_read_counts_as_missing(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let mut spec = keeps_job();
         let rules = &mut spec["failover"]["cluster"]["statePreservation"]["rules"];
         let rules = rules.as_array_mut().unwrap();
@@ -115,10 +117,10 @@ fn a_rule_that_cannot_be_read_counts_as_missing() {
 
 /// The new copy fails before it was ever healthy: what was kept of the first one goes on to the third, and is not
 /// replaced by what the second one shows. (karmada#6232, C99)
-#[test]
-fn c99_a_second_failover_keeps_the_state_of_the_first() {
+#[rstest]
+fn c99_a_second_failover_keeps_the_state_of_the_first(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2", "m3", "m4"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2", "m3", "m4"]);
         let mut spec = keeps_job();
         spec["placement"] =
             json!({"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]});

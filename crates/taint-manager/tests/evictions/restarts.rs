@@ -1,6 +1,8 @@
 //! Crashes of the producer, the evictor and the queue, and a queue that is not there.
 
+use controller_kit::Mode;
 use kube_sandbox::Match;
+use rstest::rstest;
 use serde_json::json;
 
 use super::scene::{CLIENT, NOT_READY, Scene};
@@ -13,11 +15,11 @@ fn many(scene: &Scene, count: usize) {
 }
 
 /// Whoever crashes, everything is evicted exactly once, in the order in which it was due, and not faster.
-#[test]
-fn nothing_is_lost_or_done_twice() {
+#[rstest]
+fn nothing_is_lost_or_done_twice(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
         for who in ["manager", "queue", "both"] {
-            let scene = Scene::new(&["m1", "m2"]);
+            let scene = Scene::in_mode(mode, &["m1", "m2"]);
             many(&scene, 20);
             let mut queue = scene.queue("queue-0", 0.5).await;
             let mut manager = scene.manager("manager-0").await;

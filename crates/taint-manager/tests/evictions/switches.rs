@@ -1,6 +1,7 @@
 //! What a switch keeps from happening is said, once for each cluster.
 
-use controller_kit::KitFlags;
+use controller_kit::{KitFlags, Mode};
+use rstest::rstest;
 use serde_json::json;
 use taint_manager::Flags;
 
@@ -8,10 +9,10 @@ use super::scene::{NOT_READY, Scene};
 use test_bench::paused;
 
 /// With the gate off nothing leaves a cluster, however long it is gone (C24, karmada#5375).
-#[test]
-fn without_the_gate_nothing_moves() {
+#[rstest]
+fn without_the_gate_nothing_moves(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1", "m2"], json!({}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let manager = scene
@@ -40,10 +41,10 @@ fn without_the_gate_nothing_moves() {
 
 /// With NoExecute evictions off nothing moves, and one event names the switch; with them on it moves within a second
 /// (C26, karmada#6925).
-#[test]
-fn the_switch_that_is_off_is_named() {
+#[rstest]
+fn the_switch_that_is_off_is_named(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding(
             "web",
             &["m1"],

@@ -1,7 +1,9 @@
 //! Due times: computed from what is stored, whatever happens in between.
 
 use api_types::policy::PurgeMode;
+use controller_kit::Mode;
 use kube_sandbox::{EventEffect, Match};
+use rstest::rstest;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -17,10 +19,10 @@ fn for_seconds(seconds: i64) -> Value {
 }
 
 /// Nothing is due any more when the taint that made it due goes, though another, tolerated one stays (C28, kubernetes#90794).
-#[test]
-fn the_wait_ends_with_its_taint() {
+#[rstest]
+fn the_wait_ends_with_its_taint(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let dedicated = json!({"key": "dedicated", "operator": "Exists"});
         scene.binding("web", &["m1"], tolerating(json!([dedicated, for_seconds(300)])));
         let dedicated = scene.no_execute("dedicated");
@@ -44,11 +46,11 @@ fn the_wait_ends_with_its_taint() {
 }
 
 /// A longer or shorter toleration takes effect while it runs (C29, kubernetes#108982).
-#[test]
-fn tolerations_that_change_during_the_wait_count() {
+#[rstest]
+fn tolerations_that_change_during_the_wait_count(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
         for (changed_to, evicted_at) in [(3600, 3620), (150, 170), (50, 120)] {
-            let scene = Scene::new(&["m1", "m2"]);
+            let scene = Scene::in_mode(mode, &["m1", "m2"]);
             scene.binding("web", &["m1"], tolerating(json!([for_seconds(300)])));
             let _queue = scene.queue("queue-0", 1.0).await;
             let _manager = scene.manager("manager-0").await;
@@ -77,10 +79,10 @@ fn tolerations_that_change_during_the_wait_count() {
 }
 
 /// The toleration counts from the taint's own time, also when everybody restarted meanwhile (C39, karmada#1945).
-#[test]
-fn a_restart_changes_no_due_time() {
+#[rstest]
+fn a_restart_changes_no_due_time(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], tolerating(json!([for_seconds(300)])));
         let queue = scene.queue("queue-0", 1.0).await;
         let manager = scene.manager("manager-0").await;
@@ -99,10 +101,10 @@ fn a_restart_changes_no_due_time() {
 }
 
 /// Bindings that tolerate for ever take no place in the queue and delay nobody (C41, karmada#7612).
-#[test]
-fn who_tolerates_for_ever_is_not_queued() {
+#[rstest]
+fn who_tolerates_for_ever_is_not_queued(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let forever = tolerating(json!([{"key": NOT_READY, "operator": "Exists"}]));
         for n in 0..500 {
             scene.binding(&format!("calm-{n:03}"), &["m1"], forever.clone());
@@ -127,10 +129,10 @@ fn who_tolerates_for_ever_is_not_queued() {
 }
 
 /// PreferNoExecute moves only who asked for it, and after its own time.
-#[test]
-fn the_softer_effect_moves_who_opted_in() {
+#[rstest]
+fn the_softer_effect_moves_who_opted_in(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("calm", &["m1"], json!({}));
         let behavior = json!({"tolerationSeconds": 60, "gracePeriodSeconds": 30, "purgeMode": "Graciously"});
         scene.binding("web", &["m1"], json!({"failover": {"cluster": behavior}}));
@@ -153,10 +155,10 @@ fn the_softer_effect_moves_who_opted_in() {
 }
 
 /// What was just placed is not moved on the word of a cache that still shows a taint (C31, kubernetes#119862).
-#[test]
-fn an_old_picture_of_a_cluster_moves_nobody() {
+#[rstest]
+fn an_old_picture_of_a_cluster_moves_nobody(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
         let _queue = scene.queue("queue-0", 1.0).await;
         let _manager = scene.manager("manager-0").await;
@@ -174,11 +176,12 @@ fn an_old_picture_of_a_cluster_moves_nobody() {
         scene.until(60).await;
         assert_eq!(scene.spec_writes(), []);
         assert!(scene.entries().await.is_empty());
-        assert_eq!(scene.get("default/web").await.spec.clusters.len(), 1);
+        scene.assert_result(&scene.get("default/web").await, &["m1"]);
     });
 }
 
-/// A Cluster that is being deleted is left like one with an untolerated taint (C124).
+/// A Cluster that is being deleted is left like one with an untolerated taint (C124). Beside a stock Karmada its scheduler
+/// acts.
 #[test]
 fn a_cluster_that_is_being_deleted_is_left() {
     paused(async {

@@ -1,5 +1,7 @@
 //! For how long a copy is unhealthy, whatever happens meanwhile.
 
+use controller_kit::Mode;
+use rstest::rstest;
 use serde_json::json;
 
 use super::{Stage, asks, tolerates};
@@ -9,10 +11,10 @@ use test_bench::paused;
 const LATE: u64 = 2;
 
 /// Unhealthy and Unknown in turn: only Healthy begins anew. (C93, karmada#7431)
-#[test]
-fn c93_what_nobody_knows_neither_starts_nor_ends_the_clock() {
+#[rstest]
+fn c93_what_nobody_knows_neither_starts_nor_ends_the_clock(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let stage = Stage::new(&["m1", "m2"], 1.0).await;
+        let stage = Stage::in_mode(mode, &["m1", "m2"], 1.0).await;
         let scene = &stage.scene;
         for name in ["web", "unknown"] {
             scene.binding(name, &["m1"], tolerates(60));
@@ -41,10 +43,10 @@ fn c93_what_nobody_knows_neither_starts_nor_ends_the_clock() {
 }
 
 /// Whoever keeps the clock starts anew ten seconds before the end. (C94, karmada PR#7181)
-#[test]
-fn c94_a_restart_makes_a_failover_neither_later_nor_earlier() {
+#[rstest]
+fn c94_a_restart_makes_a_failover_neither_later_nor_earlier(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let mut stage = Stage::new(&["m1", "m2"], 1.0).await;
+        let mut stage = Stage::in_mode(mode, &["m1", "m2"], 1.0).await;
         stage.scene.binding("web", &["m1"], tolerates(300));
         stage.report("default/web", &[("m1", "Unhealthy")]).await;
         stage.scene.until(310).await;
@@ -58,10 +60,12 @@ fn c94_a_restart_makes_a_failover_neither_later_nor_earlier() {
 }
 
 /// Marks of before do not shorten the next failure. (C95, karmada PR#3500)
-#[test]
-fn c95_what_recovered_or_was_made_anew_is_counted_from_the_beginning() {
+#[rstest]
+fn c95_what_recovered_or_was_made_anew_is_counted_from_the_beginning(
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
     paused(async {
-        let stage = Stage::new(&["m1", "m2"], 1.0).await;
+        let stage = Stage::in_mode(mode, &["m1", "m2"], 1.0).await;
         let scene = &stage.scene;
         for name in ["recovers", "anew"] {
             scene.binding(name, &["m1"], tolerates(60));
@@ -92,10 +96,10 @@ fn c95_what_recovered_or_was_made_anew_is_counted_from_the_beginning() {
 
 /// Preconditions: only what was once healthy, and not before a time since its status was first collected. What a stock
 /// bindingStatus does not keep of these, the annotation does.
-#[test]
-fn preconditions_hold_through_a_restart() {
+#[rstest]
+fn preconditions_hold_through_a_restart(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let mut stage = Stage::new(&["m1", "m2"], 1.0).await;
+        let mut stage = Stage::in_mode(mode, &["m1", "m2"], 1.0).await;
         let rules =
             json!({"decisionConditions": {"tolerationSeconds": 10}, "preConditions": {"healthyState": "Healthy"}});
         stage.scene.binding("never-healthy", &["m1"], asks(rules.clone()));
@@ -122,10 +126,10 @@ fn preconditions_hold_through_a_restart() {
 }
 
 /// What somebody wrote into the annotation is told nobody's workload: the clock starts anew.
-#[test]
-fn an_annotation_that_is_no_clock_moves_nobody_early() {
+#[rstest]
+fn an_annotation_that_is_no_clock_moves_nobody_early(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let stage = Stage::new(&["m1", "m2"], 1.0).await;
+        let stage = Stage::in_mode(mode, &["m1", "m2"], 1.0).await;
         let scene = &stage.scene;
         for (name, text) in [
             ("nonsense", "m1"),

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use controller_kit::Mode;
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::v1::{DropRequest, EntryKey, HoldReason, UndropRequest};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{Stage, tolerates};
@@ -38,18 +40,18 @@ async fn stay(stage: &Stage) -> Value {
         .map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
 }
 
-async fn failing() -> Stage {
-    let stage = Stage::new(&["m1", "m2"], 1.0).await;
+async fn failing(mode: Mode) -> Stage {
+    let stage = Stage::in_mode(mode, &["m1", "m2"], 1.0).await;
     stage.scene.binding("web", &["m1"], tolerates(30));
     stage.report("default/web", &[("m1", "Unhealthy")]).await;
     stage.scene.until(25).await;
     stage
 }
 
-#[test]
-fn a_drop_is_written_and_taken_back() {
+#[rstest]
+fn a_drop_is_written_and_taken_back(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let stage = failing().await;
+        let stage = failing(mode).await;
         let key = drop_entry(&stage).await;
         assert_eq!(
             stay(&stage).await,
@@ -72,10 +74,10 @@ fn a_drop_is_written_and_taken_back() {
 }
 
 /// The item speaks of one failure: when the application recovered it goes, and the next failure counts.
-#[test]
-fn a_drop_is_over_when_the_application_recovered() {
+#[rstest]
+fn a_drop_is_over_when_the_application_recovered(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let stage = failing().await;
+        let stage = failing(mode).await;
         drop_entry(&stage).await;
         stage.scene.until(200).await;
         assert_ne!(stay(&stage).await, Value::Null, "it fails on");

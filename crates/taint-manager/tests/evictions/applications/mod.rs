@@ -6,7 +6,7 @@ mod drops;
 mod moves;
 mod producer;
 
-use controller_kit::Running;
+use controller_kit::{Mode, Running};
 use serde_json::{Value, json};
 
 use super::scene::Scene;
@@ -23,7 +23,12 @@ struct Stage {
 impl Stage {
     /// At second 20.
     async fn new(clusters: &[&str], evictions_per_second: f64) -> Self {
-        let scene = Scene::new(clusters);
+        Self::in_mode(Mode::Standalone, clusters, evictions_per_second).await
+    }
+
+    /// The same in this mode.
+    async fn in_mode(mode: Mode, clusters: &[&str], evictions_per_second: f64) -> Self {
+        let scene = Scene::in_mode(mode, clusters);
         let queue = scene.queue("queue-0", evictions_per_second).await;
         let manager = scene.manager("manager-0").await;
         scene.until(10).await;
