@@ -1,14 +1,16 @@
 //! The clock: what starts it, what ends it, what it is kept through.
 
+use controller_kit::Mode;
+use rstest::rstest;
 use serde_json::json;
 
 use super::scene::{Scene, after};
 use test_bench::paused;
 
-#[test]
-fn unhealthy_is_written_down_and_published_with_its_due_time() {
+#[rstest]
+fn unhealthy_is_written_down_and_published_with_its_due_time(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1", "m2"], json!({"failover": after(60)}));
         scene
             .health("default/web", &[("m1", "Healthy"), ("m2", "Healthy")])
@@ -63,10 +65,10 @@ fn unhealthy_is_written_down_and_published_with_its_due_time() {
 }
 
 /// What nobody knows neither starts nor ends the clock (C93, karmada#7431).
-#[test]
-fn c93_unknown_in_between_does_not_begin_the_count_anew() {
+#[rstest]
+fn c93_unknown_in_between_does_not_begin_the_count_anew(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let _controller = scene.controller("controller-0").await;
@@ -90,10 +92,10 @@ fn c93_unknown_in_between_does_not_begin_the_count_anew() {
 }
 
 /// A binding that was deleted and made again has the full toleration (C95, karmada PR#3500).
-#[test]
-fn c95_a_new_binding_of_the_same_name_starts_anew() {
+#[rstest]
+fn c95_a_new_binding_of_the_same_name_starts_anew(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let controller = scene.controller("controller-0").await;
@@ -121,10 +123,10 @@ fn c95_a_new_binding_of_the_same_name_starts_anew() {
 }
 
 /// Both kinds of binding alike, and whether dependencies are propagated or not (C96, karmada#7458, karmada#3738).
-#[test]
-fn c96_both_kinds_of_binding_with_and_without_dependencies() {
+#[rstest]
+fn c96_both_kinds_of_binding_with_and_without_dependencies(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let with = json!({"failover": after(60), "propagateDeps": true});
         let without = json!({"failover": after(60), "propagateDeps": false});
         scene.binding("a-with", &["m1"], with.clone());
@@ -153,10 +155,10 @@ fn c96_both_kinds_of_binding_with_and_without_dependencies() {
 
 /// The stale health of a cluster that is not Ready starts no clock, and what was published is taken back: that cluster's
 /// failure is the taint manager's matter. Back again, the full toleration counts from its return.
-#[test]
-fn a_cluster_that_is_not_ready_starts_nothing() {
+#[rstest]
+fn a_cluster_that_is_not_ready_starts_nothing(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
         scene.binding("api", &["m1"], json!({"failover": after(60)}));
         let _queue = scene.queue("queue-0", 1.0).await;
@@ -185,10 +187,10 @@ fn a_cluster_that_is_not_ready_starts_nothing() {
 }
 
 /// Once the policy does not ask for it any more, nothing is left of it; a shorter toleration takes effect at once.
-#[test]
-fn what_the_policy_says_now_counts() {
+#[rstest]
+fn what_the_policy_says_now_counts(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(600)}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let _controller = scene.controller("controller-0").await;
@@ -227,10 +229,10 @@ fn what_the_policy_says_now_counts() {
 
 /// With preconditions: not before a delay since its status was first collected, and only what was once healthy. Where the
 /// status does not say so itself, the annotation does.
-#[test]
-fn preconditions_are_kept_in_the_annotation() {
+#[rstest]
+fn preconditions_are_kept_in_the_annotation(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let failover = json!({"application": {
             "decisionConditions": {"tolerationSeconds": 10},
             "preConditions": {"delaySeconds": 100, "healthyState": "Healthy"},

@@ -1,5 +1,8 @@
 //! Failover of applications end to end: health on bindings, the clock that is kept there, the real eviction queue, and what
 //! follows from it.
+//!
+//! `clocks`, `moves` and `outages` run twice, with the mode as a parameter: where everything is ours, and beside a stock
+//! Karmada ([`test_bench::stock::Company`]). To the rest it makes no difference whose control plane it is.
 
 #![allow(
     clippy::unwrap_used,

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use api_types::work::Binding;
-use controller_kit::{KitFlags, Running};
+use controller_kit::{KitFlags, Mode, Running};
 use jiff::Timestamp;
+use rstest::rstest;
 use serde_json::{Value, json};
 use taint_manager::Wiring;
 
@@ -23,15 +24,20 @@ struct World {
 type Path = Vec<(u64, Vec<String>)>;
 
 impl World {
-    async fn new(clusters: &[&str], evictions_per_second: f64) -> Self {
-        Self::with_gates(clusters, evictions_per_second, "Failover=false").await
+    async fn new(mode: Mode, clusters: &[&str], evictions_per_second: f64) -> Self {
+        Self::with_gates(mode, clusters, evictions_per_second, "Failover=false").await
     }
 
-    async fn with_gates(clusters: &[&str], evictions_per_second: f64, gates: &str) -> Self {
-        let scene = Scene::new(clusters);
+    async fn with_gates(mode: Mode, clusters: &[&str], evictions_per_second: f64, gates: &str) -> Self {
+        let scene = Scene::in_mode(mode, clusters);
         let evictor = Wiring {
             queue: scene.way(),
+            mode,
             ..Wiring::by_flags(&taint_manager::Flags::default())
+        };
+        let graceful = graceful_eviction_controller::Flags {
+            mode: mode.into(),
+            ..Default::default()
         };
         let components = [
             (
@@ -41,7 +47,7 @@ impl World {
             ("scheduler", scheduler::controllers(scheduler::Flags::default())),
             (
                 "graceful-eviction-controller",
-                graceful_eviction_controller::controllers(graceful_eviction_controller::Flags::default()),
+                graceful_eviction_controller::controllers(graceful),
             ),
         ];
         let mut others = vec![scene.queue("queue-0", evictions_per_second).await];
@@ -134,10 +140,10 @@ fn clusters_of(path: &Path) -> Vec<&str> {
 }
 
 /// It moves once, at its time and not before, with one task and one record, and is then left alone.
-#[test]
-fn an_application_that_fails_moves_once() {
+#[rstest]
+fn an_application_that_fails_moves_once(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let world = World::new(&["m1", "m2", "m3"], 1.0).await;
+        let world = World::new(mode, &["m1", "m2", "m3"], 1.0).await;
         world.scene.binding("web", &["m1"], on_one(after(60)));
         world.live("default/web", &[], 20).await;
         let path = world.live("default/web", &["m1"], 3_600).await;
@@ -168,10 +174,10 @@ fn an_application_that_fails_moves_once() {
 
 /// A restart in mid toleration: it leaves when it would have left, not a second before and at most one after it (C94,
 /// karmada PR#7181).
-#[test]
-fn c94_a_restart_moves_nothing_later_or_earlier() {
+#[rstest]
+fn c94_a_restart_moves_nothing_later_or_earlier(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let mut world = World::new(&["m1", "m2"], 1.0).await;
+        let mut world = World::new(mode, &["m1", "m2"], 1.0).await;
         world.scene.binding("web", &["m1"], on_one(after(300)));
         world.live("default/web", &[], 20).await;
         world.live("default/web", &["m1"], 300).await;
@@ -184,10 +190,10 @@ fn c94_a_restart_moves_nothing_later_or_earlier() {
 }
 
 /// Two clusters on which it does not work do not toss it to and fro: it goes on to the third, and stays.
-#[test]
-fn two_bad_clusters_do_not_toss_it_to_and_fro() {
+#[rstest]
+fn two_bad_clusters_do_not_toss_it_to_and_fro(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let world = World::new(&["m1", "m2", "m3"], 1.0).await;
+        let world = World::new(mode, &["m1", "m2", "m3"], 1.0).await;
         world.scene.binding("web", &["m1"], on_one(after(30)));
         world.live("default/web", &[], 20).await;
         let path = world.live("default/web", &["m1", "m2"], 3_600).await;
@@ -201,10 +207,10 @@ fn two_bad_clusters_do_not_toss_it_to_and_fro() {
 }
 
 /// An image that fails everywhere moves at most once a cluster and block, and is held meanwhile: the last copy stays.
-#[test]
-fn an_image_that_fails_everywhere_moves_once_a_cluster_and_block() {
+#[rstest]
+fn an_image_that_fails_everywhere_moves_once_a_cluster_and_block(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let world = World::new(&["m1", "m2", "m3"], 1.0).await;
+        let world = World::new(mode, &["m1", "m2", "m3"], 1.0).await;
         world.scene.binding("web", &["m1"], on_one(after(30)));
         let everywhere = ["m1", "m2", "m3"];
         world.live("default/web", &[], 20).await;
@@ -241,10 +247,10 @@ fn an_image_that_fails_everywhere_moves_once_a_cluster_and_block() {
 }
 
 /// A taint and the application agree that it has to leave: one move, one task, one record.
-#[test]
-fn two_causes_make_one_move() {
+#[rstest]
+fn two_causes_make_one_move(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let world = World::with_gates(&["m1", "m2"], 1.0, "Failover=true").await;
+        let world = World::with_gates(mode, &["m1", "m2"], 1.0, "Failover=true").await;
         world.scene.binding("web", &["m1"], on_one(after(30)));
         world.live("default/web", &[], 20).await;
         let path = world.live("default/web", &["m1"], 45).await;
@@ -258,10 +264,10 @@ fn two_causes_make_one_move() {
 }
 
 /// Fifty fail at once: they leave no faster than the queue allows.
-#[test]
-fn many_leave_at_the_queue_s_rate() {
+#[rstest]
+fn many_leave_at_the_queue_s_rate(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let world = World::new(&["m1", "m2"], 0.5).await;
+        let world = World::new(mode, &["m1", "m2"], 0.5).await;
         for number in 0..50 {
             world
                 .scene

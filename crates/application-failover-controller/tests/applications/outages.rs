@@ -1,15 +1,17 @@
 //! Restarts of the controller and of the queue.
 
+use controller_kit::Mode;
+use rstest::rstest;
 use serde_json::json;
 
 use super::scene::{Scene, after};
 use test_bench::paused;
 
 /// A restart in mid toleration changes no due time (C94, karmada PR#7181).
-#[test]
-fn c94_a_restart_does_not_begin_the_count_anew() {
+#[rstest]
+fn c94_a_restart_does_not_begin_the_count_anew(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(300)}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let controller = scene.controller("controller-0").await;
@@ -33,10 +35,10 @@ fn c94_a_restart_does_not_begin_the_count_anew() {
 }
 
 /// What changed while nobody looked is judged at the start, before anything is published.
-#[test]
-fn what_changed_meanwhile_is_judged_at_the_start() {
+#[rstest]
+fn what_changed_meanwhile_is_judged_at_the_start(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         for name in ["recovers", "fails", "leaves"] {
             scene.binding(name, &["m1"], json!({"failover": after(60)}));
         }
@@ -70,10 +72,10 @@ fn what_changed_meanwhile_is_judged_at_the_start() {
 }
 
 /// The queue is away at first: the clock does not wait for it, and what is due is told when it comes.
-#[test]
-fn a_queue_that_comes_late_is_told_all() {
+#[rstest]
+fn a_queue_that_comes_late_is_told_all(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         for name in ["web", "api"] {
             scene.binding(name, &["m1"], json!({"failover": after(60)}));
         }

@@ -9,7 +9,7 @@ use api_types::cluster::Cluster;
 use api_types::names::annotation::HEALTH_CLOCK;
 use api_types::work::Binding;
 use application_failover_controller::{Flags, controllers};
-use controller_kit::{KitFlags, Running};
+use controller_kit::{KitFlags, Mode, Running};
 use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::v1::{Entry, EntryState, ListEntriesRequest};
 use eviction_queue_api::{QueueClient, QueueConnector};
@@ -18,6 +18,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube_sandbox::{Sandbox, WriteRecord};
 use serde_json::{Value, json};
+use test_bench::stock::Company;
 use test_bench::{Bench, QueueWatch};
 
 /// Name under which the requests of the controller under test are known.
@@ -27,6 +28,7 @@ pub struct Scene {
     bench: Bench,
     pub plane: Sandbox,
     pub network: MemoryNetwork,
+    pub company: Company,
     _queue: QueueWatch,
 }
 
@@ -46,7 +48,13 @@ pub fn after(seconds: i64) -> Value {
 impl Scene {
     /// Clusters of these names that are Ready since before the start.
     pub fn new(clusters: &[&str]) -> Self {
+        Self::in_mode(Mode::Standalone, clusters)
+    }
+
+    /// The same in this mode.
+    pub fn in_mode(mode: Mode, clusters: &[&str]) -> Self {
         let bench = Bench::new(&[]);
+        let company = Company::on(bench.plane(), mode);
         let network = MemoryNetwork::default();
         let queue = QueueClient::by_lease(bench.client(), "karmada-system", "rules").through(network.clone());
         let scene = Self {
@@ -54,6 +62,7 @@ impl Scene {
             _queue: QueueWatch::start(queue, &bench),
             bench,
             network,
+            company,
         };
         for name in clusters {
             scene.cluster(name);
@@ -120,7 +129,7 @@ impl Scene {
             },
         });
         merge(&mut binding["spec"], spec);
-        self.put(binding);
+        self.put(self.company.object(binding));
     }
 
     /// The same of cluster scope, of a ClusterRole.
@@ -135,7 +144,7 @@ impl Scene {
             },
         });
         merge(&mut binding["spec"], spec);
-        self.put(binding);
+        self.put(self.company.object(binding));
     }
 
     pub fn api(&self, key: &BindingKey) -> Api<Binding> {
@@ -149,6 +158,7 @@ impl Scene {
 
     pub async fn patch(&self, key: &str, patch: Value) {
         let key: BindingKey = key.parse().unwrap();
+        let patch = self.company.patch("ResourceBinding", patch);
         self.api(&key)
             .patch(&key.name, &PatchParams::default(), &Patch::Merge(patch))
             .await
