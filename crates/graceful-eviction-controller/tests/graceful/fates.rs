@@ -1,5 +1,6 @@
 //! What ends a task, and what does not, through the controller.
 
+use controller_kit::Mode;
 use failover_core::graceful::{Assessment, EvictPlugin, EvictPlugins, View};
 use graceful_eviction_controller::{Flags, Wiring, controllers_with};
 use rstest::rstest;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use test_bench::paused;
 
 use crate::bench::{Bench, one_to_two, task};
-use crate::{COMPONENT, copy, leaving, scheduled, start, start_with, waits_for};
+use crate::{COMPONENT, assert_says, copy, leaving, said, scheduled, start, start_with};
 
 /// member1 failed at the start and leaves by `tasks`; member2 holds all.
 async fn leaving_by(bench: &Bench, tasks: Value) {
@@ -25,10 +26,10 @@ fn with(mut task: Value, more: &Value) -> Value {
     task
 }
 
-#[test]
-fn a_target_that_dies_meanwhile_proves_nothing() {
+#[rstest]
+fn a_target_that_dies_meanwhile_proves_nothing(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2"]);
         let _graceful = start(&bench).await;
         let left = task("member1", 1, bench.started);
         leaving_by(&bench, json!([left])).await;
@@ -40,8 +41,7 @@ fn a_target_that_dies_meanwhile_proves_nothing() {
             .await;
         bench.until(3_600).await;
         assert_eq!(leaving(&bench.binding().await), ["member1"]);
-        let said = waits_for(&bench.binding().await);
-        assert!(said.contains("ResourceHealth: member2 is not Ready"), "{said}");
+        assert_says(&bench, &bench.binding().await, "ResourceHealth: member2 is not Ready");
         bench.put_cluster("member2", "True", &json!([]));
         bench.until(3_601).await;
         assert_eq!(leaving(&bench.binding().await), [""; 0]);
@@ -49,10 +49,10 @@ fn a_target_that_dies_meanwhile_proves_nothing() {
 }
 
 // Each copy counts: one of two healthy is not all, and one of two placed is not placed.
-#[test]
-fn every_target_counts_with_all_its_replicas() {
+#[rstest]
+fn every_target_counts_with_all_its_replicas(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2", "member3"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2", "member3"]);
         let _graceful = start(&bench).await;
         bench.fail_cluster("member1");
         bench.put_deployment(&json!({
@@ -84,8 +84,7 @@ fn every_target_counts_with_all_its_replicas() {
             let items: Vec<Value> = [member2, member3].into_iter().filter(|item| !item.is_null()).collect();
             bench.patch_status(json!({"aggregatedStatus": items})).await;
             bench.until(second).await;
-            let said = waits_for(&bench.binding().await);
-            assert!(said.contains(why), "{said}");
+            assert_says(&bench, &bench.binding().await, why);
         }
         bench
             .patch_status(json!({"aggregatedStatus": [copy("member2", "Healthy", 2), copy("member3", "Healthy", 1)]}))
@@ -95,10 +94,10 @@ fn every_target_counts_with_all_its_replicas() {
     });
 }
 
-#[test]
-fn several_tasks_go_each_at_its_own_time() {
+#[rstest]
+fn several_tasks_go_each_at_its_own_time(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2", "member3", "member4", "member5"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2", "member3", "member4", "member5"]);
         for down in ["member3", "member4", "member5"] {
             bench.fail_cluster(down);
         }
@@ -128,11 +127,12 @@ fn several_tasks_go_each_at_its_own_time() {
             .patch_status(json!({"aggregatedStatus": [copy("member2", "Healthy", 3)]}))
             .await;
         assert_eq!(now(7_201).await, "member5");
-        let said = waits_for(&bench.binding().await);
-        assert_eq!(
-            said,
-            "True Waiting: member5: purgeMode: Never: the copy stays until a person removes the task"
-        );
+        if let Some(said) = said(&bench, &bench.binding().await) {
+            assert_eq!(
+                said,
+                "True Waiting: member5: purgeMode: Never: the copy stays until a person removes the task"
+            );
+        }
         bench.patch(json!({"spec": {"gracefulEvictionTasks": null}})).await;
         assert_eq!(now(7_202).await, "");
     });
@@ -143,9 +143,13 @@ fn several_tasks_go_each_at_its_own_time() {
 #[rstest]
 #[case::kept(false, "member1")]
 #[case::may_go(true, "")]
-fn the_last_copy(#[case] allow_last_copy_eviction: bool, #[case] expected: &str) {
+fn the_last_copy(
+    #[case] allow_last_copy_eviction: bool,
+    #[case] expected: &str,
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
     paused(async {
-        let bench = Bench::new(&["member1"]);
+        let bench = Bench::in_mode(mode, &["member1"]);
         let flags = Flags {
             allow_last_copy_eviction,
             ..Flags::default()
@@ -163,20 +167,20 @@ fn the_last_copy(#[case] allow_last_copy_eviction: bool, #[case] expected: &str)
         bench.until(60).await;
         assert_eq!(leaving(&bench.binding().await).join(" "), expected);
         if !allow_last_copy_eviction {
-            let said = waits_for(&bench.binding().await);
-            assert!(
-                said.contains("kept because nothing replaces this copy (--allow-last-copy-eviction)"),
-                "{said}"
+            assert_says(
+                &bench,
+                &bench.binding().await,
+                "kept because nothing replaces this copy (--allow-last-copy-eviction)",
             );
         }
     });
 }
 
 // The retired flag is a grace period for tasks that have none, and no word about the last copy.
-#[test]
-fn the_old_timeout_wants_a_copy_that_runs() {
+#[rstest]
+fn the_old_timeout_wants_a_copy_that_runs(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2"]);
         let flags = Flags {
             graceful_eviction_timeout: Some(std::time::Duration::from_secs(600)),
             ..Flags::default()

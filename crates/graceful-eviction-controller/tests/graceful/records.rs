@@ -1,7 +1,9 @@
 //! FailoverRecords: closed when their move ends, whoever ended it, and pruned.
 
+use controller_kit::Mode;
 use graceful_eviction_controller::Flags;
 use kube_sandbox::Match;
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, one_to_two, task};
@@ -41,10 +43,12 @@ async fn leave_member1(bench: &Bench) -> String {
     record
 }
 
-#[test]
-fn a_record_tells_how_its_move_ended_and_goes_when_its_time_is_over() {
+#[rstest]
+fn a_record_tells_how_its_move_ended_and_goes_when_its_time_is_over(
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2"]);
         let flags = Flags {
             record_retention: std::time::Duration::from_secs(7200),
             ..Flags::default()
@@ -72,11 +76,11 @@ fn a_record_tells_how_its_move_ended_and_goes_when_its_time_is_over() {
     });
 }
 
-#[test]
-fn a_record_tells_that_a_person_removed_the_task_or_the_binding() {
+#[rstest]
+fn a_record_tells_that_a_person_removed_the_task_or_the_binding(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     for (by_hand, expected) in [(true, "RemovedByHand"), (false, "BindingGone")] {
         paused(async {
-            let bench = Bench::new(&["member1", "member2"]);
+            let bench = Bench::in_mode(mode, &["member1", "member2"]);
             let _graceful = start(&bench).await;
             let record = leave_member1(&bench).await;
             bench.until(10).await;

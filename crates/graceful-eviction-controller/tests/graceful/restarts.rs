@@ -1,18 +1,20 @@
 //! Restarts and crashes: what stands there at the start is taken up, and the end is the same.
 
+use controller_kit::Mode;
 use graceful_eviction_controller::Flags;
 use kube_sandbox::Match;
+use rstest::rstest;
 use serde_json::json;
 use test_bench::paused;
 
 use crate::bench::{Bench, one_to_two, shown, task};
-use crate::{COMPONENT, copy, leaving, scheduled, start, start_with, waits_for};
+use crate::{COMPONENT, assert_says, copy, leaving, scheduled, start, start_with, waits_for};
 
 // C06, karmada#3467: tasks that stand there at the start are taken up without any new event.
-#[test]
-fn c06_tasks_found_at_the_start_end_in_time() {
+#[rstest]
+fn c06_tasks_found_at_the_start_end_in_time(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2"]);
         bench.fail_cluster("member1");
         let mut old = task("member1", 1, bench.started);
         old["gracePeriodSeconds"] = json!(600);
@@ -30,10 +32,10 @@ fn c06_tasks_found_at_the_start_end_in_time() {
 }
 
 // Rule 5: a restart after the new copy was healthy comes to the same end.
-#[test]
-fn a_restart_does_not_wait_for_a_change_that_happened_before_it() {
+#[rstest]
+fn a_restart_does_not_wait_for_a_change_that_happened_before_it(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member3"]);
+        let bench = Bench::in_mode(mode, &["member1", "member3"]);
         bench.fail_cluster("member1");
         bench.put_deployment(&json!({
             "placement": {}, "clusters": [{"name": "member3", "replicas": 3}],
@@ -48,21 +50,17 @@ fn a_restart_does_not_wait_for_a_change_that_happened_before_it() {
         bench.until(159).await;
         let binding = bench.binding().await;
         assert_eq!(leaving(&binding), ["member1"]);
-        assert!(
-            waits_for(&binding).contains("the status of member3 is from before the eviction"),
-            "{}",
-            waits_for(&binding)
-        );
+        assert_says(&bench, &binding, "the status of member3 is from before the eviction");
         bench.until(161).await;
         assert_eq!(leaving(&bench.binding().await), [""; 0]);
     });
 }
 
-#[test]
-fn a_crash_after_any_write_comes_to_the_same_end() {
+#[rstest]
+fn a_crash_after_any_write_comes_to_the_same_end(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     for writes in 0..5 {
         paused(async {
-            let bench = Bench::new(&["member1", "member2"]);
+            let bench = Bench::in_mode(mode, &["member1", "member2"]);
             let _scheduler = bench.start_scheduler("s").await;
             let bindings = Match::writes().resource("resourcebindings").client(COMPONENT);
             bench.plane.faults().freeze_after_write(bindings, writes);
