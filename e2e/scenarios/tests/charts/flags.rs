@@ -11,7 +11,7 @@ use crate::objects::{arguments, objects};
 use crate::{COMPONENTS, chart, renderer};
 
 /// Flags that are no settings: the charts give them by other values, or they are for other uses.
-const NOT_SETTINGS: [&str; 34] = [
+const NOT_SETTINGS: [&str; 35] = [
     // Other values of the charts.
     "kubeconfig",
     "context",
@@ -22,6 +22,7 @@ const NOT_SETTINGS: [&str; 34] = [
     "otlp-endpoint",
     "queue-bind-address",
     "queue-advertise-address",
+    "rate-file",
     "queue-tls-cert-file",
     "queue-tls-key-file",
     "queue-client-ca-file",
