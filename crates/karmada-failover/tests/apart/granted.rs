@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
+use controller_kit::Mode;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde_json::Value;
 
-use crate::lives::Mode;
 use crate::log::{Asked, covers};
 
 /// One verb on one resource, of one name where the rule has names.

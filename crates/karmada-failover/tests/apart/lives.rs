@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use api_types::cluster::Cluster;
+use controller_kit::Mode;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::{
     Scenario, application_failover, custom_kind, drain, no_target, worked_example,
@@ -17,18 +18,10 @@ use serde_json::json;
 use crate::COMPONENTS;
 use crate::common::{World, simulate};
 use crate::log::{Asked, Log};
-use crate::stage::{play, start, world};
+use crate::processes::start;
+use crate::stage::{perform, world};
 
-/// In what company the components are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// They are the whole control plane.
-    Standalone,
-    /// A stock Karmada runs, too; here it is played by our own components that it has itself.
-    Beside,
-}
-
-/// Who asked for what, in all stories.
+/// Who asked for what, in all stories. Beside a stock Karmada, that one is played by our own components that it has itself.
 pub fn all(mode: Mode) -> BTreeMap<&'static str, BTreeSet<Asked>> {
     let all = Mutex::new(BTreeMap::<&'static str, BTreeSet<Asked>>::new());
     let mut stories = vec![
@@ -63,7 +56,7 @@ async fn told(scenario: &Scenario, mode: Mode) -> Vec<(&'static str, Log)> {
     for (component, log) in &logs {
         processes.push(start(&world, scenario, component, "0", log, more).await);
     }
-    play(&world, scenario).await;
+    perform(&world, scenario, None).await;
     afterwards(&world).await;
     // Who starts again finds Leases and objects that are there.
     for process in processes.drain(..) {

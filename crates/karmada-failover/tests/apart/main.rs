@@ -13,8 +13,11 @@ mod lives;
 #[path = "../../../agent/tests/pull/log.rs"]
 #[allow(dead_code, reason = "the agent's tests use more of it")]
 mod log;
+mod processes;
 mod rights;
 mod rolling_upgrade;
+#[path = "../scenarios/stage.rs"]
+#[allow(dead_code, reason = "here processes are started one by one")]
 mod stage;
 
 /// The components, and their controllers.

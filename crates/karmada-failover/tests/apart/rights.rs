@@ -2,9 +2,11 @@
 //! else: the stories are played, every request is noted and held against the rights, and a right that nobody needed is as
 //! wrong as one that is missing.
 
+use controller_kit::Mode;
+
 use crate::COMPONENTS;
 use crate::granted::{Right, granted};
-use crate::lives::{self, Mode};
+use crate::lives;
 use crate::log::Asked;
 
 /// Rights that no story here needs, and why they are granted nevertheless: component (`*`: each), verb, resource.

@@ -12,7 +12,8 @@ use karmada_failover::story::scenario::{Act, Action, Chapter, Check, Expectation
 use crate::COMPONENTS;
 use crate::common::{World, simulate};
 use crate::log::Log;
-use crate::stage::{play, start, world};
+use crate::processes::start;
+use crate::stage::{perform, world};
 
 const WORKLOADS: usize = 30;
 /// The windows of a real fleet.
@@ -83,7 +84,7 @@ fn a_rolling_upgrade_of_every_component_during_a_mass_failure_breaks_no_rule() {
             tokio::time::sleep(Duration::from_secs(520)).await;
             upgraded(&world, &story, old).await
         };
-        let ((), new) = tokio::join!(play(&world, &story), meanwhile);
+        let (_, new) = tokio::join!(perform(&world, &story, None), meanwhile);
         world.finish(new).await;
     });
 }

@@ -20,14 +20,14 @@ const PACE: Pace = Pace {
 #[case(1)]
 #[case(2)]
 fn the_worked_example(#[case] seed: u64) {
-    told(worked_example::scenario(PACE), seed);
+    told(&worked_example::scenario(PACE), seed);
 }
 
 #[rstest]
 #[case(3)]
 #[case(4)]
 fn nothing_leaves_that_has_no_place(#[case] seed: u64) {
-    let told = told(no_target::scenario(PACE), seed);
+    let told = told(&no_target::scenario(PACE), seed);
     assert!(told.of(Step::EvictionHeld).count() > 0);
 }
 
@@ -35,14 +35,14 @@ fn nothing_leaves_that_has_no_place(#[case] seed: u64) {
 #[case(5)]
 #[case(6)]
 fn only_who_has_opted_in_moves(#[case] seed: u64) {
-    told(opt_in::scenario(PACE), seed);
+    told(&opt_in::scenario(PACE), seed);
 }
 
 #[rstest]
 #[case(7)]
 #[case(8)]
 fn an_application_moves_on_and_never_back(#[case] seed: u64) {
-    told(application_failover::scenario(PACE), seed);
+    told(&application_failover::scenario(PACE), seed);
 }
 
 /// A part of `mass-failure`, with so many workloads that the brakes are felt.
@@ -73,7 +73,7 @@ fn part_of_mass_failure(homes: usize, empty: usize, refuges: usize, chapter: fn(
 #[test]
 fn much_of_a_small_fleet_fails_and_nothing_moves() {
     told(
-        part_of_mass_failure(4, 0, 2, |crowd| mass_failure::halted(crowd, &PACE)),
+        &part_of_mass_failure(4, 0, 2, |crowd| mass_failure::halted(crowd, &PACE)),
         9,
     );
 }
@@ -81,7 +81,7 @@ fn much_of_a_small_fleet_fails_and_nothing_moves() {
 #[test]
 fn much_of_a_large_fleet_fails_and_what_moves_moves_slowly() {
     told(
-        part_of_mass_failure(6, 2, 4, |crowd| mass_failure::reduced(crowd, &PACE, 0.1, 4)),
+        &part_of_mass_failure(6, 2, 4, |crowd| mass_failure::reduced(crowd, &PACE, 0.1, 4)),
         10,
     );
 }

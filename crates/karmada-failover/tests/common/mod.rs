@@ -19,15 +19,17 @@ use clap::Parser;
 use controller_kit::members::ConnectMember;
 use controller_kit::process::STOP_LIMIT;
 use controller_kit::telemetry::Traces;
-use controller_kit::{Ended, KitFlags, Process, Running};
+use controller_kit::{Ended, KitFlags, Mode, Process, Running};
 use eviction_queue_api::QueueClient;
 use eviction_queue_api::memory::MemoryNetwork;
 use karmada_failover::components::ComponentFlags;
 use karmada_failover::story::example::{self, MemberEntry, Pace};
 use kube::Api;
+use kube_sandbox::Sandbox;
 use kube_sandbox::rules::Settings;
 use serde_json::Value;
 use test_bench::Bench;
+use test_bench::stock::Company;
 
 /// Runs a test body under paused time.
 pub fn simulate<F: Future<Output = ()>>(body: impl FnOnce() -> F) {
@@ -46,6 +48,7 @@ struct Flags {
 pub struct World {
     bench: Bench,
     pub network: MemoryNetwork,
+    pub company: Company,
     evictions_per_second: f64,
 }
 
@@ -70,8 +73,19 @@ impl World {
 
     /// The same with these settings of the rules.
     pub fn watched(members: &[&str], settings: Settings) -> Self {
+        Self::in_mode(Mode::Standalone, members, settings)
+    }
+
+    /// The same in this mode, in which every process is started that is not told otherwise.
+    pub fn in_mode(mode: Mode, members: &[&str], settings: Settings) -> Self {
+        Self::among(|plane| Company::on(plane, mode), members, settings)
+    }
+
+    /// The same with what this puts on the control plane, in the mode that fits.
+    pub fn among(company: impl FnOnce(&Sandbox) -> Company, members: &[&str], settings: Settings) -> Self {
         let evictions_per_second = settings.evictions_per_second;
         let bench = Bench::new(members);
+        let company = company(bench.plane());
         for member in bench.fleet.members() {
             let entry = MemberEntry {
                 name: member.name().to_owned(),
@@ -87,6 +101,7 @@ impl World {
         Self {
             bench,
             network: MemoryNetwork::default(),
+            company,
             evictions_per_second,
         }
     }
@@ -113,7 +128,8 @@ impl World {
         let own = ["karmada-failover", "--feature-gates=Failover=true", &rate];
         let has_admin = flags.iter().any(|flag| flag.starts_with("--admin-bind-address"));
         let admin = (!has_admin).then_some("--admin-bind-address=0");
-        let flags = Flags::try_parse_from(own.iter().chain(&admin).chain(flags)).unwrap();
+        let mode = self.company.mode().is_beside().then_some("--beside-stock");
+        let flags = Flags::try_parse_from(own.iter().chain(&admin).chain(&mode).chain(flags)).unwrap();
         Process::builder("karmada-failover", self.fleet.control_plane().client_named(identity))
             .clock(self.clock.clone())
             .identity(identity)
@@ -133,6 +149,7 @@ impl World {
 
     /// Creates an object, as a person would.
     pub fn create(&self, object: Value) {
+        let object = self.company.object(object);
         let shown = object.to_string();
         self.fleet
             .control_plane()

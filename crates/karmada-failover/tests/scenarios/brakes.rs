@@ -1,14 +1,17 @@
-//! Where the brakes begin to work, to the cluster.
+//! Where the brakes begin to work, to the cluster: beside a stock Karmada, too, but for the stories of large crowds, which
+//! cost much and meet nothing there that the others do not.
 
 use std::collections::BTreeMap;
 
+use controller_kit::Mode;
 use karmada_failover::story::Step;
 use karmada_failover::story::scenario::mass_failure::{Crowd, binding, members};
 use karmada_failover::story::scenario::{Act, Action, Chapter, Check, Expectation, Until};
+use rstest::rstest;
 
 use crate::chapters::{PACE, REDUCED, story};
 use crate::common::simulate;
-use crate::stage::play;
+use crate::stage::{play, play_in_mode};
 
 fn stop(names: &[String]) -> Vec<Action> {
     names.iter().map(|name| Action::stop(name)).collect()
@@ -27,8 +30,8 @@ fn chapter(acts: Vec<Act>, expectations: Vec<(Check, &str)>) -> Chapter {
 }
 
 /// C44 (kubernetes#30138): 11 of 20 are exactly 0.55, which is not over the threshold; the twelfth is.
-#[test]
-fn exactly_the_threshold_is_not_over_it() {
+#[rstest]
+fn exactly_the_threshold_is_not_over_it(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     simulate(|| async {
         let crowd = Crowd {
             homes: members(1, 4),
@@ -49,25 +52,28 @@ fn exactly_the_threshold_is_not_over_it() {
             evictions_per_second: PACE.evictions_per_second,
             at_least: 8,
         };
-        let told = play(&story(
-            &crowd,
-            &[],
-            chapter(
-                acts,
-                vec![
-                    (normal, "0.55 is not more than 0.55"),
-                    (Check::Regimes(vec!["Reduced"]), "0.6 is"),
-                ],
+        let told = play_in_mode(
+            mode,
+            &story(
+                &crowd,
+                &[],
+                chapter(
+                    acts,
+                    vec![
+                        (normal, "0.55 is not more than 0.55"),
+                        (Check::Regimes(vec!["Reduced"]), "0.6 is"),
+                    ],
+                ),
             ),
-        ))
+        )
         .await;
         assert_eq!(told.of(Step::RegimeChanged).count(), 1, "eleven changed nothing");
     });
 }
 
 /// C44 (kubernetes#30138): a fleet of exactly 10 is small: it halts where one of 11 goes on slowly.
-#[test]
-fn ten_clusters_are_a_small_fleet() {
+#[rstest]
+fn ten_clusters_are_a_small_fleet(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     for (bystanders, regime) in [(0, "Halted"), (1, "Reduced")] {
         simulate(|| async move {
             let failing = if bystanders == 0 { members(2, 6) } else { members(2, 7) };
@@ -89,22 +95,25 @@ fn ten_clusters_are_a_small_fleet() {
                     .then_wait(600),
             ];
             let evictions = if regime == "Halted" { 0 } else { 4 };
-            play(&story(
-                &crowd,
-                &[],
-                chapter(
-                    acts,
-                    vec![(Check::Evictions(evictions), "ten are small, eleven are large")],
+            play_in_mode(
+                mode,
+                &story(
+                    &crowd,
+                    &[],
+                    chapter(
+                        acts,
+                        vec![(Check::Evictions(evictions), "ten are small, eleven are large")],
+                    ),
                 ),
-            ))
+            )
             .await;
         });
     }
 }
 
 /// C44 (kubernetes#30138): of two clusters one is half, and two are all.
-#[test]
-fn two_of_two_are_all() {
+#[rstest]
+fn two_of_two_are_all(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     simulate(|| async {
         let crowd = Crowd {
             homes: members(1, 1),
@@ -118,11 +127,14 @@ fn two_of_two_are_all() {
                 .until(Until::Regime("AllFaulty"))
                 .then_wait(600),
         ];
-        play(&story(
-            &crowd,
-            &[],
-            chapter(acts, vec![(Check::Evictions(0), "there is nowhere to go")]),
-        ))
+        play_in_mode(
+            mode,
+            &story(
+                &crowd,
+                &[],
+                chapter(acts, vec![(Check::Evictions(0), "there is nowhere to go")]),
+            ),
+        )
         .await;
     });
 }

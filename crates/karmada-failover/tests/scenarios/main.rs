@@ -1,5 +1,6 @@
 //! Scenarios under simulated time: the worked example as the demo tells it, the chapters of `mass-failure` on larger
-//! fleets with real windows, and the open cases about brakes.
+//! fleets with real windows, and the open cases about brakes. Brakes, and of the stories one telling, are played beside a
+//! stock Karmada, too; `beside_stock` plays those others there in which it matters most, with more seeds.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,16 +1,19 @@
-//! A scenario of the demo, played under simulated time with the windows of a real fleet.
+//! A scenario of the demo, played under simulated time with the windows of a real fleet, by one process or by many.
 
 use api_types::names::namespace;
 use clap::Parser;
-use controller_kit::Metrics;
+use controller_kit::{Metrics, Mode};
 use failoverctl::control_plane::ControlPlane;
 use failoverctl::run::{Surroundings, answer};
 use karmada_failover::story::print::Printer;
-use karmada_failover::story::scenario::{Fare, MemberState, Network, Scenario};
+use karmada_failover::story::scenario::{Action, Fare, MemberState, Network, Scenario};
 use karmada_failover::story::theatre::{Roads, set_simulated_workload};
 use karmada_failover::story::{Line, Observer, Sources, Step, Theatre, script};
 use kube::Client;
+use kube_sandbox::Sandbox;
+use kube_sandbox::rules::Settings;
 use std::time::Duration;
+use test_bench::stock::Company;
 
 use crate::common::World;
 
@@ -50,7 +53,18 @@ impl Told {
 
 /// A world for a scenario, in which nothing runs yet.
 pub fn world(scenario: &Scenario) -> World {
-    let world = World::with_rate(&scenario.every_member(), scenario.pace.evictions_per_second);
+    world_in_mode(Mode::Standalone, scenario)
+}
+
+/// The same in this mode.
+pub fn world_in_mode(mode: Mode, scenario: &Scenario) -> World {
+    world_among(|plane| Company::on(plane, mode), scenario)
+}
+
+/// The same with what this puts on the control plane.
+pub fn world_among(company: impl FnOnce(&Sandbox) -> Company, scenario: &Scenario) -> World {
+    let settings = Settings::exact(scenario.pace.evictions_per_second);
+    let world = World::among(company, &scenario.every_member(), settings);
     scenario.given.iter().for_each(|object| world.create(object.clone()));
     world
 }
@@ -60,21 +74,29 @@ pub async fn play(scenario: &Scenario) -> Told {
     play_in(world(scenario), scenario).await
 }
 
-/// The same in a world that is there.
-pub async fn play_in(world: World, scenario: &Scenario) -> Told {
-    play_with(world, scenario, &[]).await
+/// The same in this mode.
+pub async fn play_in_mode(mode: Mode, scenario: &Scenario) -> Told {
+    play_in(world_in_mode(mode, scenario), scenario).await
 }
 
-/// The same with these flags, too.
-pub async fn play_with(world: World, scenario: &Scenario, more: &[&str]) -> Told {
+/// The same in a world that is there.
+pub async fn play_in(world: World, scenario: &Scenario) -> Told {
     let mut flags = scenario.pace.health_flags();
-    flags.extend(more.iter().map(|flag| (*flag).to_owned()));
     flags.push(format!(
         "--secondary-resource-eviction-rate={}",
         scenario.reduced_evictions_per_second
     ));
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let process = world.run("all-in-one", &flags).await;
+    let told = perform(&world, scenario, Some(process.metrics())).await;
+    world.company.assert_wrote();
+    world.finish(vec![process]).await;
+    told
+}
+
+/// Plays a scenario with the processes that run. Nothing may come out wrong. With the metrics of one that runs everything,
+/// what they and `failoverctl status` show meanwhile is told, too.
+pub async fn perform(world: &World, scenario: &Scenario, metrics: Option<&Metrics>) -> Told {
     let mut observer = Observer::start_asking_every(
         Duration::from_secs(5),
         Sources {
@@ -92,11 +114,12 @@ pub async fn play_with(world: World, scenario: &Scenario, more: &[&str]) -> Told
         world,
         roads: Roads::default(),
         status: Vec::new(),
-        metrics: process.metrics().clone(),
+        metrics,
         heard: 0,
         scrapes: Vec::new(),
     };
-    let problems = script::play(scenario, &mut stage, &mut observer, &Printer::silent())
+    let written = as_written(&world.company, scenario);
+    let problems = script::play(&written, &mut stage, &mut observer, &Printer::silent())
         .await
         .expect("the stage works");
     let lines = observer.look(|teller| teller.told().to_vec());
@@ -109,10 +132,13 @@ pub async fn play_with(world: World, scenario: &Scenario, more: &[&str]) -> Told
             )
         })
         .collect();
-    assert!(problems.is_empty(), "{problems:#?}\n{}", shown.join("\n"));
-    drop(observer);
-    stage.scrapes.push(stage.metrics.render());
-    stage.world.finish(vec![process]).await;
+    assert!(
+        problems.is_empty(),
+        "{}: {problems:#?}\n{}",
+        scenario.name,
+        shown.join("\n")
+    );
+    stage.scrapes.extend(metrics.map(Metrics::render));
     Told {
         lines,
         status: stage.status,
@@ -120,16 +146,30 @@ pub async fn play_with(world: World, scenario: &Scenario, more: &[&str]) -> Told
     }
 }
 
-struct Stage {
-    world: World,
+/// The same story, whose people write in the form of this company.
+fn as_written(company: &Company, scenario: &Scenario) -> Scenario {
+    let mut written = scenario.clone();
+    let acts = written.chapters.iter_mut().flat_map(|chapter| &mut chapter.acts);
+    for action in acts.flat_map(|act| &mut act.actions) {
+        match action {
+            Action::Create(object) | Action::Put(object) => *object = company.object(object.take()),
+            Action::Patch { object, patch } => *patch = company.patch(&object.kind, patch.take()),
+            _ => {}
+        }
+    }
+    written
+}
+
+struct Stage<'a> {
+    world: &'a World,
     roads: Roads,
     status: Vec<(String, String)>,
-    metrics: Metrics,
+    metrics: Option<&'a Metrics>,
     heard: usize,
     scrapes: Vec<String>,
 }
 
-impl Stage {
+impl Stage<'_> {
     /// What `failoverctl status` prints now.
     async fn status(&self) -> String {
         let cli = failoverctl::Cli::try_parse_from(["failoverctl", "status"]).expect("a command line");
@@ -140,7 +180,7 @@ impl Stage {
     }
 }
 
-impl Theatre for Stage {
+impl Theatre for Stage<'_> {
     async fn control_plane(&mut self) -> anyhow::Result<Client> {
         Ok(self.world.client())
     }
@@ -162,9 +202,12 @@ impl Theatre for Stage {
     }
 
     async fn hear(&mut self, line: &Line) -> anyhow::Result<Duration> {
+        let Some(metrics) = self.metrics else {
+            return Ok(Duration::ZERO);
+        };
         self.heard += 1;
         if self.heard.is_multiple_of(8) {
-            self.scrapes.push(self.metrics.render());
+            self.scrapes.push(metrics.render());
         }
         if let Some(regime) = &line.regime {
             self.status.push((regime.clone(), self.status().await));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use controller_kit::Mode;
 use karmada_failover::story::Step;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::{
@@ -11,13 +12,13 @@ use rstest::rstest;
 
 use crate::chapters::PACE;
 use crate::common::simulate;
-use crate::stage::{Told, play};
+use crate::stage::{Told, play_in_mode};
 
 /// What came of a story.
-fn told(scenario: &Scenario) -> Told {
+fn told(mode: Mode, scenario: &Scenario) -> Told {
     let told = std::sync::Mutex::new(None);
     simulate(|| async {
-        *told.lock().unwrap() = Some(play(scenario).await);
+        *told.lock().unwrap() = Some(play_in_mode(mode, scenario).await);
     });
     told.into_inner().unwrap().unwrap()
 }
@@ -27,7 +28,7 @@ fn told(scenario: &Scenario) -> Told {
 #[case::fast(Pace::FAST)]
 #[case::of_a_real_fleet(PACE)]
 fn nothing_leaves_that_has_no_place(#[case] pace: Pace) {
-    let told = told(&no_target::scenario(pace));
+    let told = told(Mode::Standalone, &no_target::scenario(pace));
     let said = |binding: &str, words: &str| {
         told.of(Step::EvictionHeld)
             .any(|line| line.binding.as_deref() == Some(binding) && line.why.contains(words))
@@ -43,11 +44,12 @@ fn nothing_leaves_that_has_no_place(#[case] pace: Pace) {
 }
 
 #[rstest]
-#[case::to_watch(Pace::WATCHABLE)]
-#[case::fast(Pace::FAST)]
-#[case::of_a_real_fleet(PACE)]
-fn a_cluster_is_drained_and_taken_back(#[case] pace: Pace) {
-    told(&drain::scenario(pace));
+#[case::to_watch(Mode::Standalone, Pace::WATCHABLE)]
+#[case::fast(Mode::Standalone, Pace::FAST)]
+#[case::of_a_real_fleet(Mode::Standalone, PACE)]
+#[case::beside_stock(Mode::Beside, PACE)]
+fn a_cluster_is_drained_and_taken_back(#[case] mode: Mode, #[case] pace: Pace) {
+    told(mode, &drain::scenario(pace));
 }
 
 #[rstest]
@@ -55,23 +57,25 @@ fn a_cluster_is_drained_and_taken_back(#[case] pace: Pace) {
 #[case::fast(Pace::FAST)]
 #[case::of_a_real_fleet(PACE)]
 fn only_who_has_opted_in_moves(#[case] pace: Pace) {
-    told(&opt_in::scenario(pace));
+    told(Mode::Standalone, &opt_in::scenario(pace));
 }
 
 #[rstest]
-#[case::to_watch(Pace::WATCHABLE)]
-#[case::fast(Pace::FAST)]
-#[case::of_a_real_fleet(PACE)]
-fn a_kind_of_ones_own_moves_like_any_other(#[case] pace: Pace) {
-    told(&custom_kind::scenario(pace));
+#[case::to_watch(Mode::Standalone, Pace::WATCHABLE)]
+#[case::fast(Mode::Standalone, Pace::FAST)]
+#[case::of_a_real_fleet(Mode::Standalone, PACE)]
+#[case::beside_stock(Mode::Beside, PACE)]
+fn a_kind_of_ones_own_moves_like_any_other(#[case] mode: Mode, #[case] pace: Pace) {
+    told(mode, &custom_kind::scenario(pace));
 }
 
 #[rstest]
-#[case::to_watch(flapping::WATCHABLE)]
-#[case::fast(flapping::FAST)]
-#[case::of_a_real_fleet(PACE)]
-fn a_cluster_comes_and_goes(#[case] pace: Pace) {
-    told(&flapping::scenario(pace));
+#[case::to_watch(Mode::Standalone, flapping::WATCHABLE)]
+#[case::fast(Mode::Standalone, flapping::FAST)]
+#[case::of_a_real_fleet(Mode::Standalone, PACE)]
+#[case::beside_stock(Mode::Beside, PACE)]
+fn a_cluster_comes_and_goes(#[case] mode: Mode, #[case] pace: Pace) {
+    told(mode, &flapping::scenario(pace));
 }
 
 /// C88 (karmada#4208): where it failed it does not go back by itself, and how long a move takes is no matter of luck.
@@ -80,7 +84,7 @@ fn a_cluster_comes_and_goes(#[case] pace: Pace) {
 #[case::fast(Pace::FAST)]
 #[case::of_a_real_fleet(PACE)]
 fn an_application_moves_on_and_never_back(#[case] pace: Pace) {
-    let told = told(&application_failover::scenario(pace));
+    let told = told(Mode::Standalone, &application_failover::scenario(pace));
     let failed = told.of(Step::ApplicationFailed).map(|line| line.at);
     let evicted = told.of(Step::ClusterEvicted).map(|line| line.at);
     let late = Duration::from_secs(u64::from(pace.threshold_seconds) + 3).as_secs_f64();
