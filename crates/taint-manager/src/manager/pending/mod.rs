@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::BindingKey;
-use api_types::work::Binding;
 use binding_writer::{BindingWriter, Reassert, WriteError, WriteOutcome};
 use controller_kit::{Context, Next, WorkQueue};
 use eviction_queue_api::v1::{WatchEntriesRequest, WatchEntriesResponse, watch_entries_response};
