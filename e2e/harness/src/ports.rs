@@ -43,8 +43,9 @@ pub fn free() -> Result<u16, Error> {
 #[cfg(test)]
 mod tests {
     use std::io::ErrorKind;
-    use std::thread::sleep;
     use std::time::Duration;
+
+    use tokio::time::sleep;
 
     use super::*;
 
@@ -52,12 +53,12 @@ mod tests {
     const PERIOD: Duration = Duration::from_millis(5);
 
     /// A process that another test starts just now holds the listener that [`free`] tried, until it becomes its program.
-    fn listener(port: u16) -> TcpListener {
+    async fn listener(port: u16) -> TcpListener {
         let mut waited = Duration::ZERO;
         loop {
             match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
                 Err(error) if error.kind() == ErrorKind::AddrInUse && waited < SOON => {
-                    sleep(PERIOD);
+                    sleep(PERIOD).await;
                     waited += PERIOD;
                 }
                 bound => return bound.unwrap(),
@@ -65,20 +66,20 @@ mod tests {
         }
     }
 
-    #[test]
-    fn ports_differ_and_are_free() {
+    #[tokio::test]
+    async fn ports_differ_and_are_free() {
         let (one, other) = (free().unwrap(), free().unwrap());
         assert_ne!(one, other);
         for port in [one, other] {
             assert!((FIRST..FIRST + COUNT).contains(&port));
-            listener(port);
+            listener(port).await;
         }
     }
 
-    #[test]
-    fn a_port_in_use_is_passed_over() {
+    #[tokio::test]
+    async fn a_port_in_use_is_passed_over() {
         let taken = free().unwrap();
-        let _listener = listener(taken);
+        let _listener = listener(taken).await;
         let round: Vec<u16> = (0..50).map(|_| free().unwrap()).collect();
         assert!(!round.contains(&taken));
     }
