@@ -203,11 +203,10 @@ impl Flags {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
-        // The file is judged with the flags below it: what it says may stand for a flag that makes no sense.
-        match Rates::of(self).refused() {
-            Some(why) => problems.push(why),
-            None if self.rate_file.is_some() => {}
-            None => problems.extend(self.settings().rates().problems().iter().map(ToString::to_string)),
+        problems.extend(self.settings().rates().problems().iter().map(ToString::to_string));
+        // Over flags that make no sense the file cannot be judged: what is wrong would look like its own.
+        if problems.is_empty() {
+            problems.extend(Rates::of(self).refused());
         }
         let lease = self.eviction_lease_duration;
         if lease < Duration::from_secs(5) || lease > Duration::from_secs(55) {
@@ -232,17 +231,7 @@ impl Flags {
     /// What is odd but allowed.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let (primary, secondary) = (self.resource_eviction_rate, self.secondary_resource_eviction_rate);
-        let mut warnings = Vec::new();
-        if secondary > primary {
-            warnings.push(format!(
-                "--secondary-resource-eviction-rate={secondary} is above --resource-eviction-rate={primary}: evictions get faster when more clusters are faulty"
-            ));
-        }
-        if primary <= 0.0 {
-            warnings.push("--resource-eviction-rate=0: nothing is evicted".to_owned());
-        }
-        warnings
+        Rates::of(self).in_force().warnings()
     }
 }
 

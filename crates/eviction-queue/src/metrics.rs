@@ -54,10 +54,10 @@ fn families(shell: &Shell) -> Vec<Family> {
             "evict_kind_total",
             "Entries in the queue, by cluster and kind of the workload.",
         );
-        for lane in queue.lanes() {
-            let cluster = lane.cluster.as_str();
-            total = total.with(&[("cluster_name", cluster)], number(lane.totals.sum()));
-            for (kind, count) in &lane.kinds {
+        for (cluster, totals, of_kinds) in queue.lane_counts() {
+            let cluster = cluster.as_str();
+            total = total.with(&[("cluster_name", cluster)], number(totals.sum()));
+            for (kind, count) in &of_kinds {
                 kinds = kinds.with(&[("cluster_name", cluster), ("resource_kind", kind)], number(*count));
             }
         }

@@ -97,7 +97,12 @@ impl Rates {
             let known = self.known.borrow().clone();
             match known.refused {
                 Some(why) => tracing::warn!("the rates of before stay in force, new ones are refused: {why}"),
-                None => tracing::info!(rates = ?known.in_force, "new rates are in force"),
+                None => {
+                    tracing::info!(rates = ?known.in_force, "new rates are in force");
+                    for warning in known.in_force.warnings() {
+                        tracing::warn!("{warning}");
+                    }
+                }
             }
         }
     }

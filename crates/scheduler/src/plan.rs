@@ -212,14 +212,15 @@ fn standing(binding: &Binding) -> Plan {
     }
 }
 
-/// Whether a copy has begun to leave since the last placement.
+/// Whether a copy has begun to leave since the last placement. Times are whole seconds: of a second that has both the answer
+/// is no, and the placement is told.
 fn answers_an_eviction(binding: &Binding) -> bool {
     let status = binding.status.as_ref();
     let Some(last) = status.and_then(|status| status.last_scheduled_time.as_ref()) else {
         return false;
     };
     let mut tasks = binding.spec.graceful_eviction_tasks.iter();
-    tasks.any(|task| task.creation_timestamp.as_ref().is_some_and(|began| began.0 >= last.0))
+    tasks.any(|task| task.creation_timestamp.as_ref().is_some_and(|began| began.0 > last.0))
 }
 
 fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
@@ -276,7 +277,7 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         },
         events: if news || !is_told {
             let said = format!("{SUCCESS} Result: {{{result}}}{kept}");
-            if kept.is_empty() && answers_an_eviction(binding) {
+            if was_placed && kept.is_empty() && answers_an_eviction(binding) {
                 vec![Said::Moved(said)]
             } else {
                 vec![Said::Succeeded(said)]

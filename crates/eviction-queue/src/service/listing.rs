@@ -17,6 +17,8 @@ use tokio::time::Instant;
 use tonic::Status;
 
 const KEPT_FOR: Duration = Duration::from_secs(60);
+/// After its last page a list is kept for who has not received that; a list of a large queue is too much to keep for longer.
+const KEPT_AT_ITS_END_FOR: Duration = Duration::from_secs(5);
 const KEPT_AT_ONCE: usize = 32;
 const DEFAULT_PAGE: usize = 100;
 const LARGEST_PAGE: usize = 1_000;
@@ -107,6 +109,7 @@ pub(crate) struct Lists {
 
 #[derive(Debug, Default)]
 struct Snapshots {
+    /// Each with its filter, and until when it is kept.
     kept: BTreeMap<u64, (Snapshot, u64, Instant)>,
     next: u64,
 }
@@ -213,7 +216,8 @@ impl Snapshots {
             if self.kept.len() >= KEPT_AT_ONCE && !self.kept.contains_key(&id) {
                 self.drop_oldest();
             }
-            self.kept.insert(id, (snapshot.clone(), filter_hash, Instant::now()));
+            self.kept
+                .insert(id, (snapshot.clone(), filter_hash, Instant::now() + KEPT_FOR));
             write_token(Token {
                 term,
                 filter: filter_hash,
@@ -221,8 +225,9 @@ impl Snapshots {
                 offset: end,
             })
         } else {
-            // Who has lost the last page begins anew: a list of a large queue is too much to keep for that.
-            self.kept.remove(&id);
+            if let Some((_, _, until)) = self.kept.get_mut(&id) {
+                *until = Instant::now() + KEPT_AT_ITS_END_FOR;
+            }
             String::new()
         };
         Ok(Place {
@@ -234,18 +239,19 @@ impl Snapshots {
     }
 
     fn first_end(&self) -> Option<Instant> {
-        self.kept.values().map(|(_, _, used)| *used + KEPT_FOR).min()
+        self.kept.values().map(|(_, _, until)| *until).min()
     }
 
     fn forget_old(&mut self) {
-        self.kept.retain(|_, (_, _, used)| used.elapsed() < KEPT_FOR);
+        let now = Instant::now();
+        self.kept.retain(|_, (_, _, until)| *until > now);
     }
 
     fn drop_oldest(&mut self) {
         if let Some(oldest) = self
             .kept
             .iter()
-            .min_by_key(|(_, (_, _, used))| *used)
+            .min_by_key(|(_, (_, _, until))| *until)
             .map(|(id, _)| *id)
         {
             self.kept.remove(&oldest);
@@ -313,7 +319,7 @@ mod tests {
         let lists = Lists::default();
         let abandoned = async {
             tokio::time::sleep(Duration::from_secs(5)).await;
-            let kept = (empty(), 0, Instant::now());
+            let kept = (empty(), 0, Instant::now() + KEPT_FOR);
             lists.snapshots.lock().kept.insert(1, kept);
             lists.kept_one.notify_one();
             tokio::time::sleep(Duration::from_secs(59)).await;

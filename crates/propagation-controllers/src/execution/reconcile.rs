@@ -218,8 +218,8 @@ impl MemberExecution {
         }
     }
 
-    /// Once for each version of the Work, in the log; as an Event only what is news to people: that an object is applied
-    /// which was refused before. What succeeds at once stands in the Work's conditions, and an Event for each copy would be
+    /// Once for each version of the Work, in the log; as an Event only what is news to people: that a Work is applied of
+    /// which something was refused before. What succeeds at once stands in the Work's conditions, and an Event for each copy would be
     /// a hundred for each change of what runs everywhere, and one of the writes that a move costs.
     fn tell_applied(&self, key: &ObjectKey, work: &Work) {
         let was_refused = was_refused(work);

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::changes::Changes;
 use super::entry::{Entry, EntryKey, HoldReason, State};
 use super::event::{Leading, Moment};
+use super::lane::Lane;
 use super::model::Queue;
 use super::order;
 use super::outcome::{ClusterStats, RecentOutcome};
@@ -212,7 +213,16 @@ impl Queue {
         })
     }
 
-    /// The first due time of each lane that has any: found early, as the earliest of all come first.
+    /// How many entries each lane has, by state and by kind, without a look at any of them.
+    pub fn lane_counts(&self) -> impl Iterator<Item = (&ClusterName, Totals, Vec<(String, usize)>)> {
+        let counts = |(name, lane)| {
+            let lane: &Lane = lane;
+            (name, lane.totals, lane.kinds.iter().collect())
+        };
+        self.lanes.iter().map(counts)
+    }
+
+    /// The first due time of each lane that has any; looked for from the earliest of all on, until every lane has one.
     fn next_due(&self) -> BTreeMap<&ClusterName, Timestamp> {
         let lanes = self.lanes.values().filter(|lane| lane.totals.waiting > 0).count();
         let mut first = BTreeMap::new();

@@ -37,7 +37,26 @@ impl fmt::Display for RateProblem {
     }
 }
 
+/// More is not meant: nobody evicts so fast, and a sum of tokens loses what is small beside it.
+const MOST_PER_SECOND: f64 = 100_000.0;
+
 impl RateSettings {
+    /// What is odd but allowed, as sentences with the names of the flags.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let (primary, secondary) = (self.resource_eviction_rate, self.secondary_resource_eviction_rate);
+        let mut warnings = Vec::new();
+        if secondary > primary {
+            warnings.push(format!(
+                "--secondary-resource-eviction-rate={secondary} is above --resource-eviction-rate={primary}: evictions get faster when more clusters are faulty"
+            ));
+        }
+        if primary <= 0.0 {
+            warnings.push("--resource-eviction-rate=0: nothing is evicted".to_owned());
+        }
+        warnings
+    }
+
     /// All that makes no sense.
     #[must_use]
     pub fn problems(&self) -> Vec<RateProblem> {
@@ -48,12 +67,14 @@ impl RateSettings {
                 self.secondary_resource_eviction_rate,
             ),
         ];
-        let rates = rates.into_iter().filter(|(_, rate)| !rate.is_finite() || *rate < 0.0);
+        let rates = rates
+            .into_iter()
+            .filter(|(_, rate)| !(0.0..=MOST_PER_SECOND).contains(rate));
         let mut problems: Vec<_> = rates
             .map(|(setting, rate)| RateProblem {
                 setting,
                 value: rate.to_string(),
-                want: "a number of evictions per second, 0 or more (0 stops)",
+                want: "a number of evictions per second, 0 (stops) to 100000",
             })
             .collect();
         let threshold = self.unhealthy_cluster_threshold;
@@ -134,8 +155,8 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "--resource-eviction-rate=-1: want a number of evictions per second, 0 or more (0 stops)",
-                "--secondary-resource-eviction-rate=inf: want a number of evictions per second, 0 or more (0 stops)",
+                "--resource-eviction-rate=-1: want a number of evictions per second, 0 (stops) to 100000",
+                "--secondary-resource-eviction-rate=inf: want a number of evictions per second, 0 (stops) to 100000",
                 "--unhealthy-cluster-threshold=NaN: want a share above 0 and at most 1",
                 "--max-outstanding-leases=0: want at least 1 (a rate of 0 stops evictions)",
             ]

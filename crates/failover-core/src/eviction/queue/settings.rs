@@ -34,7 +34,8 @@ pub struct QueueSettings {
     pub longest_wait: Duration,
     /// How long an entry rests after a failure or an unneeded lease.
     pub back_off: BackOff,
-    /// How many changes are kept for watchers that reconnect. Default 16,384.
+    /// How many changes are kept for watchers, those that reconnect and those that have yet to read what one event did to many
+    /// entries. Default 65,536.
     pub changes_kept: usize,
     /// How many outcomes are kept. Default 10,000.
     pub outcomes_kept: usize,
@@ -56,7 +57,7 @@ impl Default for QueueSettings {
             resources_settle: Duration::from_secs(30),
             longest_wait: Duration::from_secs(24 * 3_600),
             back_off: BackOff::default(),
-            changes_kept: 16_384,
+            changes_kept: 65_536,
             outcomes_kept: 10_000,
         }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Saying {
     pub not_before: Option<Timestamp>,
 }
 
-/// How long what may go is not spoken of: that it leaves within seconds is the rule, and then the condition would be two
+/// How long what has just become due and may go is not spoken of: that it leaves within seconds is the rule, and then the condition would be two
 /// more writes a move.
 const READY_SETTLES: SignedDuration = SignedDuration::from_secs(5);
 
