@@ -43,7 +43,11 @@ fn assert_restricted(name: &str, pod: &Value) {
         assert!(pod[unwanted].is_null(), "{name}: {unwanted}");
     }
     for volume in pod["volumes"].as_array().into_iter().flatten() {
-        let kind = if volume["secret"].is_null() { "configMap" } else { "secret" };
+        let kind = if volume["secret"].is_null() {
+            "configMap"
+        } else {
+            "secret"
+        };
         assert_eq!(volume[kind]["defaultMode"], 0o440, "{name}: {volume}");
     }
     for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
