@@ -140,9 +140,11 @@ impl Rates {
         let known = self.known.subscribe();
         metrics.guarded_collector("rate file", move || {
             let refused = f64::from(u8::from(known.borrow().refused.is_some()));
-            let help =
-                "1 while a file that can change without a restart is refused and what was read before stays in force.";
-            vec![Family::gauge("failover_file_refused", help).with(&[("use", "eviction rates")], refused)]
+            let family = Family::gauge(
+                "failover_file_refused",
+                "1 while a file that can change without a restart is refused and what was read before stays in force.",
+            );
+            vec![family.with(&[("use", "eviction rates")], refused)]
         })
     }
 }
