@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::programs::{Stands, program, takes, xtask};
+use crate::programs::{Stands, program, takes, words, xtask};
 use crate::walk::root;
 
 /// The packages of the workspace, by name, with their folders.
@@ -122,10 +122,7 @@ fn target(kind: &str, name: &str, of: Option<&str>) -> Result<(), String> {
 
 #[test]
 fn what_is_not_there_is_found() {
-    let judge = |line: &str| {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        judged(&words, Stands::Whole)
-    };
+    let judge = |line: &str| judged(&words(line), Stands::Whole);
     for wrong in [
         "xtask tset",
         "xtask test --ful",

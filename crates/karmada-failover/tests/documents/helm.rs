@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::programs::words;
 use crate::walk::root;
 
 const VERBS: &[&str] = &[
@@ -121,10 +122,7 @@ fn has(schema: &Value, path: &[&str]) -> bool {
 
 #[test]
 fn what_is_not_there_is_found() {
-    let judge = |line: &str| {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        judged(&words)
-    };
+    let judge = |line: &str| judged(&words(line));
     for wrong in [
         "instal a charts/agent",
         "install a charts/agnet",

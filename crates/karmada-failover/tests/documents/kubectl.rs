@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use crate::programs::Stands;
+use crate::programs::{Stands, words};
 
 const VERBS: &[&str] = &[
     "annotate",
@@ -204,10 +204,7 @@ fn kind(word: &str) -> Result<(), String> {
 
 #[test]
 fn what_is_not_there_is_found() {
-    let judge = |line: &str| {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        judged(&words, Stands::Whole)
-    };
+    let judge = |line: &str| judged(&words(line), Stands::Whole);
     for wrong in [
         "gte pods",
         "get clusterz",

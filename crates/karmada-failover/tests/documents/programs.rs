@@ -52,6 +52,11 @@ pub fn xtask() -> Command {
     xtask::cli::Cli::command()
 }
 
+/// The words of a line without quotes, for tests of what is found.
+pub fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
+
 /// How a command stands on a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stands {
@@ -142,7 +147,7 @@ mod tests {
     use super::*;
 
     fn judged(line: &str, stands: Stands) -> Result<(), String> {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let words = words(line);
         takes(&program(&words[0]).unwrap(), &words, stands)
     }
 

@@ -20,8 +20,8 @@ pub(crate) struct Saying {
     pub not_before: Option<Timestamp>,
 }
 
-/// How long what has just become due and may go is not spoken of: that it leaves within seconds is the rule, and then the condition would be two
-/// more writes a move.
+/// How long what has just become due and may go is not spoken of: that it leaves within seconds is the rule, and then the
+/// condition would be two more writes a move.
 const READY_SETTLES: SignedDuration = SignedDuration::from_secs(5);
 
 /// Says the most urgent entry: what may go before what is held, then what is due first. Entries that are due later are
