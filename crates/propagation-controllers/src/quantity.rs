@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Number;
+
 /// An amount in thousandths, and the notation that it prints in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Amount {
@@ -80,6 +82,23 @@ pub fn parse(text: &str) -> Result<Amount, String> {
     })
 }
 
+/// Reads an amount that is a number in JSON.
+///
+/// # Errors
+/// When it is larger than an amount can be.
+pub fn of_number(number: &Number) -> Result<Amount, String> {
+    let text = match number.as_f64() {
+        // A float that was worked out has digits without end: those behind the ninth say nothing.
+        Some(float) if number.is_f64() => {
+            let text = float.to_string();
+            let digits = text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+            if digits > 9 { format!("{float:.9}") } else { text }
+        }
+        _ => number.to_string(),
+    };
+    parse(&text)
+}
+
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.thousandths % 1_000 != 0 {
@@ -101,6 +120,7 @@ impl fmt::Display for Amount {
 mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -116,6 +136,20 @@ mod tests {
     #[case("1u", "1m")]
     fn reads_and_prints(#[case] written: &str, #[case] printed: &str) {
         assert_eq!(parse(written).unwrap().to_string(), printed);
+    }
+
+    #[rstest]
+    #[case(json!(1), "1")]
+    #[case(json!(0.5), "500m")]
+    #[case(json!(0.07), "70m")]
+    #[case(json!(0.1 + 0.2), "300m")]
+    #[case(json!(-2.25), "-2250m")]
+    #[case(json!(1_073_741_824), "1073741824")]
+    #[case(json!(1e21), "1000000000000000000000")]
+    #[case(json!(u64::MAX), "18446744073709551615")]
+    fn numbers_are_amounts(#[case] number: Value, #[case] printed: &str) {
+        let Value::Number(number) = number else { unreachable!() };
+        assert_eq!(of_number(&number).unwrap().to_string(), printed);
     }
 
     proptest! {

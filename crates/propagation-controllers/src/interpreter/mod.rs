@@ -4,6 +4,7 @@
 //! rules. Pure: no I/O, no clock. An error is an error: never "unhealthy", never "nothing there".
 
 mod aggregate;
+mod amounts;
 mod dependencies;
 mod health;
 mod live;

@@ -11,6 +11,7 @@ use controller_kit::Clock;
 use parking_lot::RwLock;
 use serde_json::{Map, Value, json};
 
+use super::amounts;
 use super::lua::{self, Argument, References, Tree};
 use super::rules::{Operation, Rule, Rules};
 use super::{DependentObject, Health, InterpretError, Interpreter, Native, Replicas, gvk};
@@ -171,7 +172,10 @@ impl Interpreter for Scripted {
         let requirements = match results.next().unwrap_or(Tree::Nil) {
             Tree::Nil => None,
             tree => {
-                let requirements = table(&rule, template, tree, &References::of([template]))?;
+                let mut requirements = table(&rule, template, tree, &References::of([template]))?;
+                if let Some(amounts) = requirements.get_mut("resourceRequest") {
+                    amounts::as_texts(amounts).map_err(|problem| failed(&rule, template, problem))?;
+                }
                 let read: ReplicaRequirements = serde_json::from_value(requirements).map_err(|error| {
                     failed(
                         &rule,
@@ -219,7 +223,6 @@ impl Interpreter for Scripted {
             return Native.aggregate(template, items);
         };
         let items = serde_json::to_value(items).map_err(|error| failed(&rule, template, error))?;
-        let tree = self.one(&rule, template, &[Argument::Json(template), Argument::Json(&items)])?;
         let as_objects: Vec<Value> = items
             .as_array()
             .into_iter()
@@ -227,7 +230,17 @@ impl Interpreter for Scripted {
             .filter_map(|item| Some(json!({"status": item.get("status")?})))
             .collect();
         let references = References::of(as_objects.iter().chain([template]));
-        let result = same_object(&rule, template, tree, &references)?;
+        let answer = |items| {
+            let tree = self.one(&rule, template, &[Argument::Json(template), items])?;
+            same_object(&rule, template, tree, &references)
+        };
+        let result = if items.as_array().is_some_and(Vec::is_empty) {
+            // Stock gives nil where there is no copy, and most of its scripts look for that; some do not, and count on
+            // a list.
+            answer(Argument::Nothing).or_else(|_| answer(Argument::Json(&items)))
+        } else {
+            answer(Argument::Json(&items))
+        }?;
         let nothing = Value::Object(Map::new());
         let of = |object: &Value| object.get("status").cloned().unwrap_or_else(|| nothing.clone());
         Ok(merge_patch(&of(template), &of(&result)))

@@ -267,6 +267,26 @@ mod flink_deployment {
         assert_eq!(requirements, wanted);
     }
 
+    /// As stock's script for this kind does: the larger of two numbers is what one replica asks for.
+    #[test]
+    fn amounts_may_be_numbers() {
+        let rules = scripted(
+            VERSION,
+            KIND,
+            json!({"replicaResource": r"
+                function GetReplicas(o)
+                  local request = { cpu = math.max(o.spec.jobManager.resource.cpu, o.spec.taskManager.resource.cpu) / 4, memory = o.spec.jobManager.resource.memory }
+                  return 1, { resourceRequest = request, nodeClaim = {} }
+                end"}),
+        );
+        let replicas = rules.replicas(&flink(json!({}))).unwrap().unwrap();
+        let requirements = serde_json::to_value(replicas.requirements).unwrap();
+        assert_eq!(
+            requirements,
+            json!({"resourceRequest": {"cpu": "500m", "memory": "2048Mi"}})
+        );
+    }
+
     #[test]
     fn without_a_script_the_native_rule_speaks() {
         let object = flink(json!({"x": 1}));
@@ -388,6 +408,37 @@ fn no_dependencies_are_an_answer() {
         json!({"dependencyInterpretation": "function GetDependencies(o) return {} end"}),
     );
     assert_eq!(rules.dependencies(&widget()).unwrap(), []);
+}
+
+/// Most of stock's scripts (OpenKruise, Flux, Kyverno, Kubeflow, Spark) look for nil, where there is no copy, and leave or
+/// reset the status then; those for RayCluster and SidecarSet count the items of a list.
+#[rstest]
+#[case::leaves_it("if items == nil then return d end d.status = {n = #items} return d", json!(null))]
+#[case::resets_it("d.status = {n = items == nil and 7 or #items} return d", json!({"n": 7}))]
+#[case::counts("d.status = {n = #items} return d", json!({"n": 0}))]
+fn no_copy_is_nil_for_a_script_that_looks_for_it(#[case] body: &str, #[case] wanted: Value) {
+    let rules = scripted(
+        "example.com/v1",
+        "Widget",
+        json!({"statusAggregation": format!("function AggregateStatus(d, items) {body} end")}),
+    );
+    let mut template = widget();
+    template["status"] = json!({"n": 3});
+    let patch = rules.aggregate(&template, &[]).unwrap().unwrap_or(Value::Null);
+    assert_eq!(patch, wanted);
+}
+
+#[test]
+fn what_goes_wrong_without_copies_is_told_once() {
+    let rules = scripted(
+        "example.com/v1",
+        "Widget",
+        json!({"statusAggregation": "function AggregateStatus(d, items) error('no copies: ' .. type(items)) end"}),
+    );
+    assert_eq!(
+        message(rules.aggregate(&widget(), &[])),
+        "statusAggregation: line 1: no copies: table"
+    );
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::budget::Budget;
 use super::convert::{self, References};
 use super::pattern::{self, Caught, Found, steps_of};
 use super::text::Text;
-use crate::interpreter::{dependencies, replicas};
+use crate::interpreter::{amounts, dependencies, replicas};
 use crate::quantity;
 
 /// Everything that Rust gives to the prelude.
@@ -494,6 +494,7 @@ fn kube(lua: &Lua, budget: &Arc<Budget>) -> mlua::Result<Table> {
 fn pod_template(table: Table, budget: &Budget) -> mlua::Result<PodTemplateSpec> {
     let tree = convert::read_within(&Value::Table(table), MAX_POD_TEMPLATE, budget);
     let json = tree.and_then(|tree| convert::json(tree, &References::default()));
+    let json = json.and_then(|mut json| amounts::in_pod_template(&mut json).map(|()| json));
     let json = json.map_err(mlua::Error::runtime)?;
     serde_json::from_value(json).map_err(|error| mlua::Error::runtime(format!("no pod template: {error}")))
 }

@@ -25,6 +25,8 @@ pub enum Argument<'a> {
     Json(&'a serde_json::Value),
     /// A number.
     Number(i32),
+    /// Nil.
+    Nothing,
 }
 
 /// A machine with a script.
@@ -145,6 +147,7 @@ impl Machine {
             .map(|argument| match argument {
                 Argument::Json(value) => convert::to_lua(&self.lua, value),
                 Argument::Number(number) => Ok(Value::Number(f64::from(*number))),
+                Argument::Nothing => Ok(Value::Nil),
             })
             .collect();
         called.call(given?)

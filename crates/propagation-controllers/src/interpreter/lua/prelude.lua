@@ -3,7 +3,7 @@
 local native = ...
 local spend, exhausted, words = native.spend, native.exhausted, native.words
 local error, next, pairs, pcall, select, tonumber, type = error, next, pairs, pcall, select, tonumber, type
-local abs, min, without = math.abs, math.min, string.gsub
+local abs, huge, min, without = math.abs, math.huge, math.min, string.gsub
 local format, each = string.format, string.gmatch
 
 local function copy(from)
@@ -45,12 +45,28 @@ function seen.tonumber(value, base)
   return tonumber(value, base)
 end
 
--- Whole numbers in full, as stock's machine has them: Lua's own writes 1e+14.
+-- Numbers as stock's machine writes them: whole ones in full, others with all digits that tell them from their neighbours.
+-- Lua's own has 1e+14 and fourteen digits.
 local function shown(value)
-  if type(value) == "number" and value % 1 == 0 and abs(value) >= 1e14 and abs(value) < 2 ^ 63 then
+  if type(value) ~= "number" then
+    return tostring(value)
+  end
+  if value ~= value then
+    return "NaN"
+  end
+  if abs(value) == huge then
+    return value > 0 and "+Inf" or "-Inf"
+  end
+  if value % 1 == 0 and abs(value) < 2 ^ 63 then
     return format("%d", value)
   end
-  return tostring(value)
+  for digits = 14, 16 do
+    local written = format("%." .. digits .. "g", value)
+    if tonumber(written) == value then
+      return written
+    end
+  end
+  return format("%.17g", value)
 end
 seen.tostring = shown
 
@@ -203,7 +219,15 @@ function list.concat(items, separator, first, last)
   want("table", items, 1, "concat")
   separator, first, last = separator or "", first or 1, last or #items
   spend(last - first)
-  local joined = concat(items, separator, first, last)
+  local written
+  for place = first, last do
+    local value = items[place]
+    if type(value) == "number" then
+      written = written or copy(items)
+      written[place] = shown(value)
+    end
+  end
+  local joined = concat(written or items, separator, first, last)
   spend(#joined / 8)
   return joined
 end

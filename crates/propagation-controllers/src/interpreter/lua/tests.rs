@@ -56,6 +56,10 @@ fn a_script_reads_and_changes_the_object() {
 #[case::formats("string.format('%s-%d-%.2f', 'a', 3, 1.5)", json!("a-3-1.50"))]
 #[case::formats_what_is_no_text("('%s %s %%s %5s|%s'):format(nil, true, 'a', 1e15)", json!("nil true %s     a|1000000000000000"))]
 #[case::whole_numbers_in_full("tostring(1e15) .. tostring(-1e14) .. tostring(5) .. tostring(0.5)", json!("1000000000000000-10000000000000050.5"))]
+// The messages of stock's scripts (Flux, Kyverno, Kubeflow) are joined from names and numbers.
+#[case::numbers_in_full_where_they_are_joined("table.concat({1, 1e15, 'a', 0.1 + 0.2}, ',')", json!("1,1000000000000000,a,0.30000000000000004"))]
+#[case::fractions_with_all_digits("tostring(1 / 3) .. ' ' .. ('%s'):format(1e-7) .. ' ' .. tostring(1e100)", json!("0.3333333333333333 1e-07 1e+100"))]
+#[case::numbers_that_are_none("tostring(0 / 0) .. tostring(1 / 0) .. tostring(-1 / 0)", json!("NaN+Inf-Inf"))]
 #[case::replaces_by_places("(string.gsub('abc', '()b', '%1%%%1%x'))", json!("a2%2xc"))]
 #[case::sorts("(function() local t = {3, 1, 2} table.sort(t) return t end)()", json!([1, 2, 3]))]
 #[case::sorts_by("(function() local t = {'b', 'a', 'c'} table.sort(t, function(x, y) return x > y end) return t end)()", json!(["c", "b", "a"]))]
@@ -76,6 +80,15 @@ fn a_script_reads_and_changes_the_object() {
 #[case::an_error_handled("select(2, xpcall(function() error('x', 0) end, function(e) return e .. '!' end))", json!("x!"))]
 #[case::an_error_of_ours_is_a_text("type(select(2, pcall(string.find, 'a', '[')))", json!("string"))]
 #[case::quantities("require('kube').resourceAdd('500m', '1', nil)", json!("1500m"))]
+// Custom kinds keep amounts as they were written: the API server makes texts only of those of its own kinds.
+#[case::amounts_that_are_numbers(
+    "require('kube').accuratePodRequirements({spec = {containers = {{name = 'c', resources = {requests = {cpu = 1.5, memory = '1Gi', gpu = 2}}}}}}).resourceRequest",
+    json!({"cpu": "1500m", "memory": "1Gi", "gpu": "2"})
+)]
+#[case::a_volume_with_a_size_that_is_a_number(
+    "#require('kube').getPodDependencies({spec = {containers = {}, volumes = {{name = 'v', emptyDir = {sizeLimit = 1024}}}}}, 'shop')",
+    json!(0)
+)]
 #[case::quantity("require('kube').getResourceQuantity('250m')", json!(0.25))]
 #[case::same_random_numbers("math.random(100)", json!(1))]
 #[case::output_goes_nowhere("print('x')", json!(null))]
