@@ -34,6 +34,7 @@ mod meta;
 mod meter;
 mod openapi;
 mod patch;
+mod pod_objects;
 mod protobuf;
 mod rbac;
 mod read;

@@ -170,7 +170,7 @@ impl State {
             .unwrap_or_default()
     }
 
-    fn delete_quietly(&mut self, def: &Arc<ResourceDef>, key: &Key, options: WriteOptions) {
+    pub(crate) fn delete_quietly(&mut self, def: &Arc<ResourceDef>, key: &Key, options: WriteOptions) {
         let (namespace, name) = (key.namespace().map(str::to_owned), key.name().to_owned());
         // Not found is what is wanted, and nothing else can go wrong without preconditions.
         let _ = self.delete(def, namespace.as_deref(), &name, &DeleteOptions::default(), options);

@@ -1,6 +1,7 @@
 //! A simulated member cluster: an API server of its own, a node, and workloads that follow a script.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -74,11 +75,12 @@ impl Member {
             "pods": "1000",
         });
         let now = crate::meta::time_text((sandbox.inner.now)());
+        let node = format!("{}-node", options.name);
         // Cannot fail: a valid object in an empty server.
         let _ = sandbox.create(json!({
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": format!("{}-node", options.name), "labels": {"kubernetes.io/os": "linux"}},
+            "metadata": {"name": node, "labels": {"kubernetes.io/os": "linux"}},
             "status": {
                 "capacity": capacity,
                 "allocatable": capacity,
@@ -95,6 +97,8 @@ impl Member {
         }));
         let stage = Arc::new(Stage {
             script: parking_lot::Mutex::new(Script::new(options.behaviour)),
+            node,
+            has_pods: AtomicBool::new(false),
             changed: tokio::sync::Notify::new(),
         });
         let mut tasks = JoinSet::new();
@@ -143,6 +147,22 @@ impl Member {
     pub fn behave(&self, who: Who, behaviour: Behaviour) {
         self.shared.stage.script.lock().add(who, behaviour);
         self.shared.stage.changed.notify_waiters();
+    }
+
+    /// Its node has so many cores from now on. And from now on the pods of Deployments are objects, too: without them
+    /// nothing of the node would ever be taken.
+    pub fn set_cpu_cores(&self, cores: u32) {
+        let stage = &self.shared.stage;
+        let sandbox = self.sandbox();
+        if let Some(mut node) = sandbox.get("v1", "Node", None, &stage.node) {
+            for amounts in ["capacity", "allocatable"] {
+                node["status"][amounts]["cpu"] = cores.to_string().into();
+            }
+            // Cannot fail: the object that is stored, with another number.
+            let _ = sandbox.put(node);
+        }
+        stage.has_pods.store(true, Ordering::Relaxed);
+        stage.changed.notify_waiters();
     }
 
     /// The API server refuses connections; workloads run on.

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -18,7 +19,7 @@ use crate::sandbox::Inner;
 use crate::store::Key;
 use crate::workload_status::{Pods, status_of};
 use crate::write::{Half, UnknownFields, WriteOptions};
-use crate::{meta, state};
+use crate::{meta, pod_objects, state};
 
 const SIMULATED: [(&str, &str); 5] = [
     ("apps", "daemonsets"),
@@ -32,6 +33,10 @@ const SIMULATED: [(&str, &str); 5] = [
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub script: Mutex<Script>,
+    /// Name of its node.
+    pub node: String,
+    /// Whether pods of Deployments are objects, too.
+    pub has_pods: AtomicBool,
     pub changed: Notify,
 }
 
@@ -188,13 +193,16 @@ impl Watched {
         };
         let mut changed = state::from_storage(&self.def, object);
         changed["status"] = status_of(&changed, pods, &meta::time_text(wall));
+        let before = state.store.rv;
         let options = WriteOptions {
             now: wall,
             dry_run: false,
             unknown_fields: UnknownFields::Dropped,
             half: Half::Status,
         };
-        let before = state.store.rv;
+        if self.def.is("Deployment") && stage.has_pods.load(Ordering::Relaxed) {
+            pod_objects::follow(&mut state, &changed, pods, &stage.node, options);
+        }
         if let Err(why) = state.update(&self.def, key.namespace(), key.name(), changed, options) {
             tracing::warn!(key = key.as_str(), %why, "a simulated status was refused");
         }

@@ -169,3 +169,60 @@ fn the_fleet_finds_members_and_stopped_ones_keep_their_state() {
         api.get("d").await.unwrap();
     });
 }
+
+/// Who adds up what is free on a member sees a node of the size that was asked for, and pods that come and go with what
+/// they belong to.
+#[test]
+fn a_node_of_ones_own_size_has_pods_that_take_of_it() {
+    paused(async {
+        let fleet = Fleet::start(&simulated_now(), &["member1"]);
+        let member = fleet.member("member1").unwrap();
+        let api: Api<Deployment> = Api::default_namespaced(member.client());
+        let mut web = deployment("web", 3, "nginx:1");
+        let container = &mut web["spec"]["template"]["spec"]["containers"][0];
+        container["resources"] = json!({"requests": {"cpu": "2"}});
+        api.create(&Default::default(), &typed(web)).await.unwrap();
+        settle().await;
+        let pods = || {
+            let pods = member.sandbox().list("v1", "Pod");
+            let said = |pod: &Value| {
+                let (name, phase) = (&pod["metadata"]["name"], &pod["status"]["phase"]);
+                let (node, cpu) = (
+                    &pod["spec"]["nodeName"],
+                    &pod["spec"]["containers"][0]["resources"]["requests"]["cpu"],
+                );
+                [name, node, cpu, phase].map(|text| text.as_str().unwrap_or_default().to_owned())
+            };
+            pods.iter().map(|pod| said(pod).join(" ")).collect::<Vec<_>>()
+        };
+        assert!(pods().is_empty(), "nobody asked for them");
+
+        member.set_cpu_cores(7);
+        settle().await;
+        let nodes: Api<Node> = Api::all(member.client());
+        let status = nodes.get("member1-node").await.unwrap().status.unwrap();
+        assert_eq!(status.allocatable.unwrap()["cpu"].0, "7");
+        assert_eq!(pods().len(), 3);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(
+            pods(),
+            [0, 1, 2].map(|number| format!("web-{number} member1-node 2 Running"))
+        );
+
+        let smaller = json!({"spec": {"replicas": 1, "template": {"spec": {"containers": [
+            {"name": "c", "image": "nginx:1", "resources": {"requests": {"cpu": "1"}}},
+        ]}}}});
+        api.patch("web", &PatchParams::default(), &Patch::Merge(smaller))
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(pods(), ["web-0 member1-node 1 Running"]);
+        let version = member.sandbox().resource_version();
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert_eq!(member.sandbox().resource_version(), version, "nothing is written twice");
+
+        api.delete("web", &Default::default()).await.unwrap();
+        settle().await;
+        assert!(pods().is_empty());
+    });
+}

@@ -167,6 +167,21 @@ impl Member {
         Ok(())
     }
 
+    /// Lets its node have so many CPUs to give from now on, as its kubelet would report it.
+    ///
+    /// # Errors
+    /// [`Error::Api`] or [`Error::Kubeconfig`] when it cannot be written.
+    pub async fn set_cpus(&self, cpus: u32) -> Result<(), Error> {
+        let nodes: Api<Node> = Api::all(self.client().await?);
+        let amount = json!({"cpu": cpus.to_string()});
+        let patch = json!({"status": {"capacity": amount, "allocatable": amount}});
+        nodes
+            .patch_status(&self.node(), &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .map_err(Error::api("change the status of a Node"))?;
+        Ok(())
+    }
+
     /// Ends the whole member at once; its data stay.
     ///
     /// # Errors
@@ -190,12 +205,17 @@ impl Member {
         self.kwok.start_again()
     }
 
+    /// The name of its node.
+    fn node(&self) -> String {
+        format!("{}-node", self.name())
+    }
+
     async fn add_node(&mut self) -> Result<(), Error> {
         let resources: BTreeMap<String, Quantity> = [("cpu", "32"), ("memory", "256Gi"), ("pods", "1000")]
             .into_iter()
             .map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())))
             .collect();
-        let name = format!("{}-node", self.name());
+        let name = self.node();
         let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), name.clone())]);
         let node = Node {
             metadata: ObjectMeta {

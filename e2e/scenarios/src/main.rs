@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use karmada_failover::story::example::Pace;
-use karmada_failover::story::scenario::{application_failover, custom_kind, drain, no_target, opt_in};
+use karmada_failover::story::scenario::{application_failover, custom_kind, drain, no_target, opt_in, regions, room};
 
 /// Tells a story on real API servers, with the separate binaries as processes.
 #[derive(Parser)]
@@ -56,6 +56,10 @@ enum Scenario {
     OptIn,
     /// A kind of one's own, with scripts that say what it is, moves like any other.
     CustomKind,
+    /// A workload spreads over regions, divided by room: one fails that has another member, and one that has not.
+    Regions,
+    /// Free capacity, as nodes and pods have it, decides where a workload goes, and whether it may leave.
+    Room,
     /// Sixty workloads leave a cluster while who evicts them is killed, suspended, paused and told otherwise.
     Evictions,
     /// Policies alone, as a person sees them who has kubectl: windows, a restart, a taint taken back, bad policies.
@@ -81,6 +85,8 @@ async fn main() -> ExitCode {
         Scenario::Drain => story::tell(drain::scenario(Pace::FAST)).await,
         Scenario::OptIn => story::tell(opt_in::scenario(Pace::FAST)).await,
         Scenario::CustomKind => story::tell(custom_kind::scenario(Pace::FAST)).await,
+        Scenario::Regions => story::tell(regions::scenario(Pace::FAST)).await,
+        Scenario::Room => story::tell(room::scenario(Pace::FAST)).await,
         Scenario::Evictions => evictions::tell().await,
         Scenario::TaintPolicies => taint_policies::tell().await,
         Scenario::ClusterHealth => cluster_health::tell().await,

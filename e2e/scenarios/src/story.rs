@@ -64,6 +64,14 @@ impl Theatre for Operated {
         is_told.with_context(|| format!("cannot make {name} {to:?}"))
     }
 
+    async fn set_cpus(&mut self, member: &str, cpus: u32) -> anyhow::Result<()> {
+        Ok(self.fleet.member(member)?.set_cpus(cpus).await?)
+    }
+
+    async fn explain(&mut self, binding: &str) -> anyhow::Result<Option<String>> {
+        tokio::task::block_in_place(|| self.failoverctl.run(&["explain", "binding", binding])).map(Some)
+    }
+
     async fn drain(&mut self, cluster: &str) -> anyhow::Result<()> {
         self.type_in(&["drain", cluster, "--yes"])
     }

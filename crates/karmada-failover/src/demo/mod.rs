@@ -14,7 +14,8 @@ use self::stage::{Files, Stage};
 use crate::story::example::Pace;
 use crate::story::print::{Output, Printer};
 use crate::story::scenario::{
-    self, application_failover, custom_kind, drain, flapping, mass_failure, no_target, opt_in, worked_example,
+    self, application_failover, custom_kind, drain, flapping, mass_failure, no_target, opt_in, regions, room,
+    worked_example,
 };
 use crate::story::{Observer, script};
 
@@ -54,6 +55,10 @@ pub enum Scenario {
     Flapping,
     /// A kind of one's own, with scripts that say what it is, moves like any other.
     CustomKind,
+    /// A workload spreads over regions: one fails that has another member, and one that has not.
+    Regions,
+    /// Free capacity decides where a workload goes, and whether it may leave.
+    Room,
 }
 
 /// How long things take.
@@ -84,6 +89,8 @@ impl Scenario {
             (Self::Drain, _) => drain::scenario(tempo.pace()),
             (Self::OptIn, _) => opt_in::scenario(tempo.pace()),
             (Self::CustomKind, _) => custom_kind::scenario(tempo.pace()),
+            (Self::Regions, _) => regions::scenario(tempo.pace()),
+            (Self::Room, _) => room::scenario(tempo.pace()),
             (Self::Flapping, Tempo::Watchable) => flapping::scenario(flapping::WATCHABLE),
             (Self::Flapping, Tempo::Fast) => flapping::scenario(flapping::FAST),
         }

@@ -20,7 +20,7 @@ use crate::components::ComponentFlags;
 use crate::story::example::{self, MemberEntry};
 use crate::story::print::Started;
 use crate::story::scenario::{Fare, MemberState, Network, Scenario};
-use crate::story::theatre::{Roads, set_simulated_workload};
+use crate::story::theatre::{Roads, set_simulated_cpus, set_simulated_workload};
 use crate::story::{Sources, Theatre};
 
 const CONTROL_PLANE: &str = "control-plane";
@@ -190,6 +190,10 @@ impl Theatre for Stage {
 
     async fn set_workload(&mut self, member: &str, name: &str, to: Fare) -> anyhow::Result<()> {
         set_simulated_workload(&self.fleet, member, name, to)
+    }
+
+    async fn set_cpus(&mut self, member: &str, cpus: u32) -> anyhow::Result<()> {
+        set_simulated_cpus(&self.fleet, member, cpus)
     }
 
     fn entry(&self, member: &str) -> anyhow::Result<MemberEntry> {

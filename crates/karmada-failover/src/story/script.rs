@@ -180,6 +180,11 @@ impl<T: Theatre> Play<'_, T> {
                 Until::Regime(wanted) => self.tell(patience, |teller, _| teller.regime() == Some(wanted)).await?,
                 Until::NoTaints => self.tell(patience, |teller, _| !teller.sees_taints()).await?,
                 Until::NoTasks => self.tell(patience, |teller, _| teller.with_tasks().is_empty()).await?,
+                Until::FreeCpus(cluster, cpus) => {
+                    let is_reported = |teller: &Teller, _| teller.free_cpu(cluster) == Some(1000 * i128::from(cpus));
+                    self.tell(patience, is_reported).await?
+                }
+                Until::Explained(binding, words) => self.explained(binding, words, patience).await?,
             };
             if !came {
                 return Ok(Some(format!(
@@ -190,6 +195,24 @@ impl<T: Theatre> Play<'_, T> {
             }
         }
         Ok(None)
+    }
+
+    /// Waits until failoverctl says these words of a binding, however its lines are broken.
+    async fn explained(&mut self, binding: &str, words: &str, limit: Duration) -> anyhow::Result<bool> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let Some(text) = self.theatre.explain(binding).await? else {
+                return Ok(true);
+            };
+            let text: Vec<&str> = text.split_whitespace().collect();
+            if text.join(" ").contains(words) {
+                return Ok(true);
+            }
+            if Instant::now() >= deadline {
+                return Ok(false);
+            }
+            self.tell(GATHER, |_, _| false).await?;
+        }
     }
 
     /// Prints what happens until it is over, as seen from the teller and the number of lines heard; false when that

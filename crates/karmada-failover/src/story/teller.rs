@@ -7,7 +7,9 @@ use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
 use api_types::names;
 use api_types::work::{Binding, ResourceHealth, Work, condition as binding_condition};
+use failover_core::quantity::{Amount, Grain};
 use failover_core::taint_policy::ManagedTaints;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use kube_sandbox::rules::Seen;
@@ -103,6 +105,17 @@ impl Teller {
     #[must_use]
     pub fn sees_taints(&self) -> bool {
         self.clusters.values().any(|cluster| !cluster.spec.taints.is_empty())
+    }
+
+    /// How much CPU is free on a cluster, in thousandths, as it last reported; nothing while it reports none.
+    #[must_use]
+    pub fn free_cpu(&self, cluster: &str) -> Option<i128> {
+        let summary = self.clusters.get(cluster)?.status.as_ref()?.resource_summary.as_ref()?;
+        let amount = |amounts: &BTreeMap<String, Quantity>| amounts.get("cpu").and_then(Amount::read);
+        let taken = [&summary.allocated, &summary.allocating];
+        let taken = taken.into_iter().filter_map(amount);
+        let free = taken.fold(amount(&summary.allocatable)?, Amount::minus);
+        Some(free.grains(Grain::Thousandth))
     }
 
     /// The latest version of each binding, by `namespace/name`.

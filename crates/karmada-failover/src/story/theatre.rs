@@ -33,6 +33,16 @@ pub trait Theatre {
         async move { Err(anyhow!("{name} on {member} of this fleet cannot be made {to:?}")) }
     }
 
+    /// Changes how many CPUs the nodes of a member have together.
+    fn set_cpus(&mut self, member: &str, cpus: u32) -> impl Future<Output = anyhow::Result<()>> {
+        async move { Err(anyhow!("{member} of this fleet cannot be given {cpus} CPUs")) }
+    }
+
+    /// What `failoverctl explain binding` prints; nothing where nobody has failoverctl.
+    fn explain(&mut self, _binding: &str) -> impl Future<Output = anyhow::Result<Option<String>>> {
+        async { Ok(None) }
+    }
+
     /// Drains a cluster as a person does who has only kubectl: by its taint.
     fn drain(&mut self, cluster: &str) -> impl Future<Output = anyhow::Result<()>> {
         async move {
@@ -79,6 +89,7 @@ pub async fn perform(theatre: &mut impl Theatre, action: &Action) -> anyhow::Res
         Action::Member { name, to } => theatre.set_member(name, *to).await,
         Action::Network(to) => theatre.set_network(*to).await,
         Action::Workload { member, name, to } => theatre.set_workload(member, name, *to).await,
+        Action::Cpus { member, cpus } => theatre.set_cpus(member, *cpus).await,
         Action::Restart { component, how } => theatre.restart(component, *how).await,
         Action::Wait(time) => {
             tokio::time::sleep(*time).await;
@@ -143,17 +154,28 @@ const READY_AFTER: Duration = Duration::from_secs(1);
 /// # Errors
 /// When there is no such member.
 pub fn set_simulated_workload(fleet: &kube_sandbox::Fleet, member: &str, name: &str, to: Fare) -> anyhow::Result<()> {
-    let member = fleet
-        .members()
-        .into_iter()
-        .find(|known| known.name() == member)
-        .ok_or_else(|| anyhow!("there is no member {member}"))?;
+    let member = simulated(fleet, member)?;
     let behaviour = match to {
         Fare::Well => Behaviour::ReadyAfter(READY_AFTER),
         Fare::Ill => Behaviour::NeverReady,
     };
     member.behave(Who::Name(name.to_owned()), behaviour);
     Ok(())
+}
+
+/// Gives the node of a member of a simulated fleet so many CPUs.
+///
+/// # Errors
+/// When there is no such member.
+pub fn set_simulated_cpus(fleet: &kube_sandbox::Fleet, member: &str, cpus: u32) -> anyhow::Result<()> {
+    simulated(fleet, member)?.set_cpu_cores(cpus);
+    Ok(())
+}
+
+fn simulated(fleet: &kube_sandbox::Fleet, member: &str) -> anyhow::Result<kube_sandbox::Member> {
+    fleet
+        .member(member)
+        .ok_or_else(|| anyhow!("there is no member {member}"))
 }
 
 /// How the members of a simulated fleet are to be reached: what was said of each, and of the way to all of them.

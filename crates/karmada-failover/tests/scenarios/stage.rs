@@ -5,9 +5,11 @@ use clap::Parser;
 use controller_kit::{Metrics, Mode};
 use failoverctl::control_plane::ControlPlane;
 use failoverctl::run::{Surroundings, answer};
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
 use karmada_failover::story::print::Printer;
 use karmada_failover::story::scenario::{Action, Fare, MemberState, Network, Scenario};
-use karmada_failover::story::theatre::{Roads, set_simulated_workload};
+use karmada_failover::story::theatre::{Roads, set_simulated_cpus, set_simulated_workload};
 use karmada_failover::story::{Line, Observer, Sources, Step, Theatre, script};
 use kube::Client;
 use kube_sandbox::Sandbox;
@@ -170,13 +172,16 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// What `failoverctl status` prints now.
-    async fn status(&self) -> String {
-        let cli = failoverctl::Cli::try_parse_from(["failoverctl", "status"]).expect("a command line");
-        let control_plane = ControlPlane::new(self.world.client(), namespace::SYSTEM);
-        let mut around = Surroundings::plain(self.world.clock.clone());
-        around.network = Some(self.world.network.clone());
-        answer(&cli, &control_plane, &around).await.expect("an answer").text
+    /// What failoverctl prints now. Boxed where it is made: the play is deep already, and the stacks of tests are small.
+    fn failoverctl<'a>(&'a self, arguments: &'a [&'a str]) -> LocalBoxFuture<'a, String> {
+        let answered = async move {
+            let cli = failoverctl::Cli::try_parse_from([&["failoverctl"], arguments].concat()).expect("a command line");
+            let control_plane = ControlPlane::new(self.world.client(), namespace::SYSTEM);
+            let mut around = Surroundings::plain(self.world.clock.clone());
+            around.network = Some(self.world.network.clone());
+            answer(&cli, &control_plane, &around).await.expect("an answer").text
+        };
+        answered.boxed_local()
     }
 }
 
@@ -201,6 +206,14 @@ impl Theatre for Stage<'_> {
         set_simulated_workload(&self.world.fleet, member, name, to)
     }
 
+    async fn set_cpus(&mut self, member: &str, cpus: u32) -> anyhow::Result<()> {
+        set_simulated_cpus(&self.world.fleet, member, cpus)
+    }
+
+    async fn explain(&mut self, binding: &str) -> anyhow::Result<Option<String>> {
+        Ok(Some(self.failoverctl(&["explain", "binding", binding]).await))
+    }
+
     async fn hear(&mut self, line: &Line) -> anyhow::Result<Duration> {
         let Some(metrics) = self.metrics else {
             return Ok(Duration::ZERO);
@@ -210,7 +223,7 @@ impl Theatre for Stage<'_> {
             self.scrapes.push(metrics.render());
         }
         if let Some(regime) = &line.regime {
-            self.status.push((regime.clone(), self.status().await));
+            self.status.push((regime.clone(), self.failoverctl(&["status"]).await));
         }
         Ok(Duration::ZERO)
     }

@@ -6,7 +6,7 @@ use controller_kit::Mode;
 use karmada_failover::story::Step;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::{
-    Scenario, application_failover, custom_kind, drain, flapping, no_target, opt_in,
+    Scenario, application_failover, custom_kind, drain, flapping, no_target, opt_in, regions, room,
 };
 use rstest::rstest;
 
@@ -67,6 +67,24 @@ fn only_who_has_opted_in_moves(#[case] pace: Pace) {
 #[case::beside_stock(Mode::Beside, PACE)]
 fn a_kind_of_ones_own_moves_like_any_other(#[case] mode: Mode, #[case] pace: Pace) {
     told(mode, &custom_kind::scenario(pace));
+}
+
+#[rstest]
+#[case::to_watch(Mode::Standalone, Pace::WATCHABLE)]
+#[case::fast(Mode::Standalone, Pace::FAST)]
+#[case::of_a_real_fleet(Mode::Standalone, PACE)]
+#[case::beside_stock(Mode::Beside, PACE)]
+fn replicas_stay_in_their_regions(#[case] mode: Mode, #[case] pace: Pace) {
+    told(mode, &regions::scenario(pace));
+}
+
+#[rstest]
+#[case::to_watch(Mode::Standalone, Pace::WATCHABLE)]
+#[case::fast(Mode::Standalone, Pace::FAST)]
+#[case::of_a_real_fleet(Mode::Standalone, PACE)]
+#[case::beside_stock(Mode::Beside, PACE)]
+fn replicas_go_where_there_is_room(#[case] mode: Mode, #[case] pace: Pace) {
+    told(mode, &room::scenario(pace));
 }
 
 #[rstest]

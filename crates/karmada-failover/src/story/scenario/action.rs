@@ -25,6 +25,13 @@ pub enum Action {
         /// How they fare.
         to: Fare,
     },
+    /// All nodes of a member together have so many CPUs to give from now on, whatever runs there.
+    Cpus {
+        /// Name of the Cluster.
+        member: String,
+        /// How many.
+        cpus: u32,
+    },
     /// A member that exists is made known to the control plane: its Secret and its Cluster are created.
     Join {
         /// Name of the Cluster.
@@ -230,6 +237,15 @@ impl Action {
             member: member.to_owned(),
             name: name.to_owned(),
             to: Fare::Well,
+        }
+    }
+
+    /// The nodes of a member have so many CPUs.
+    #[must_use]
+    pub fn cpus(member: &str, cpus: u32) -> Self {
+        Self::Cpus {
+            member: member.to_owned(),
+            cpus,
         }
     }
 

@@ -25,6 +25,8 @@ pub enum Check {
     Never(Step),
     /// It was told at least so many times.
     AtLeast(Step, usize),
+    /// It was told of this binding with these words as the reason.
+    Said(Step, String, &'static str),
     /// Evictions of this binding (absent: of any) were from these clusters only.
     OnlyLeft {
         /// Key of the binding, `namespace/name`.
@@ -106,10 +108,18 @@ impl Check {
     /// The replicas of a Deployment in `default` by cluster, all of them.
     #[must_use]
     pub fn placed(deployment: &str, on: &[(&str, i32)]) -> Self {
-        let on = on.iter().map(|(cluster, replicas)| ((*cluster).to_owned(), *replicas));
         Self::Placed {
             binding: binding_of(deployment),
-            on: on.collect(),
+            on: by_cluster(on),
+        }
+    }
+
+    /// The same when it was first seen running.
+    #[must_use]
+    pub fn ran(deployment: &str, on: &[(&str, i32)]) -> Self {
+        Self::Ran {
+            binding: binding_of(deployment),
+            on: by_cluster(on),
         }
     }
 
@@ -124,6 +134,12 @@ impl Check {
                 let told = of(*step).count();
                 unless(told >= *times, || {
                     format!("{step:?} was told {told} times, not {times}")
+                })
+            }
+            Self::Said(step, binding, words) => {
+                let mut lines = of(*step).filter(|line| line.binding.as_ref() == Some(binding));
+                unless(lines.any(|line| line.why.contains(words)), || {
+                    format!("{step:?} was not told of {binding} with {words:?}")
                 })
             }
             Self::OnlyLeft { binding, clusters } => of(Step::ClusterEvicted)
@@ -183,6 +199,11 @@ impl Check {
             } => rate(regime, *evictions_per_second, *at_least, seen),
         }
     }
+}
+
+fn by_cluster(on: &[(&str, i32)]) -> BTreeMap<String, i32> {
+    let on = on.iter().map(|(cluster, replicas)| ((*cluster).to_owned(), *replicas));
+    on.collect()
 }
 
 fn unless(holds: bool, problem: impl FnOnce() -> String) -> Vec<String> {
@@ -335,6 +356,10 @@ mod tests {
         assert_eq!(problems(left(None, "member2"), &lines), 1);
         assert_eq!(problems(Check::Evictions(1), &lines), 0);
         assert_eq!(problems(Check::Never(Step::ClusterEvicted), &lines), 1);
+        let said = |binding: &str, words| Check::Said(Step::ClusterEvicted, binding.to_owned(), words);
+        assert_eq!(problems(said("default/web", "because"), &lines), 0);
+        assert_eq!(problems(said("default/db", "because"), &lines), 1);
+        assert_eq!(problems(said("default/web", "room"), &lines), 1);
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub mod mass_failure;
 pub mod no_target;
 pub mod objects;
 pub mod opt_in;
+pub mod regions;
+pub mod room;
 pub mod worked_example;
 
 use std::fmt;
@@ -84,6 +86,10 @@ pub enum Until {
     NoTaints,
     /// No binding has an eviction task.
     NoTasks,
+    /// The control plane knows that so many CPUs are free on a cluster: what its nodes have, less what its pods ask for.
+    FreeCpus(&'static str, i32),
+    /// `failoverctl explain binding` says these words of a binding, where somebody has it.
+    Explained(&'static str, &'static str),
     /// So much time has passed.
     Passed(Duration),
 }
@@ -97,6 +103,8 @@ impl fmt::Display for Until {
             Self::Regime(name) => write!(f, "the regime {name}"),
             Self::NoTaints => f.write_str("no taint on any cluster"),
             Self::NoTasks => f.write_str("no eviction task on any binding"),
+            Self::FreeCpus(cluster, cpus) => write!(f, "{cpus} free CPUs reported by {cluster}"),
+            Self::Explained(binding, words) => write!(f, "{words:?} as the explanation of {binding}"),
             Self::Passed(time) => write!(f, "{} s", time.as_secs()),
         }
     }

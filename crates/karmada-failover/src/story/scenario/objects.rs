@@ -20,6 +20,27 @@ pub fn deployment(name: &str, replicas: u32) -> Value {
     })
 }
 
+/// The same Deployment, each pod of which asks for so many CPUs.
+#[must_use]
+pub fn asking_for(cpus: u32, mut deployment: Value) -> Value {
+    let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
+    container["resources"] = json!({"requests": {"cpu": cpus.to_string()}});
+    deployment
+}
+
+/// A policy that places the Deployment of this name so.
+#[must_use]
+pub fn placed_by(deployment: &str, placement: &Value) -> Value {
+    json!({
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+        "metadata": {"namespace": "default", "name": format!("{deployment}-propagation")},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}],
+            "placement": placement,
+        },
+    })
+}
+
 /// A policy that divides the Deployment of this name over clusters by weight.
 #[must_use]
 pub fn divided(deployment: &str, weights: &[(&str, i64)]) -> Value {
@@ -28,38 +49,26 @@ pub fn divided(deployment: &str, weights: &[(&str, i64)]) -> Value {
         .iter()
         .map(|(cluster, weight)| json!({"targetCluster": {"clusterNames": [cluster]}, "weight": weight}))
         .collect();
-    json!({
-        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
-        "metadata": {"namespace": "default", "name": format!("{deployment}-propagation")},
-        "spec": {
-            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}],
-            "placement": {
-                "clusterAffinity": {"clusterNames": names},
-                "replicaScheduling": {
-                    "replicaSchedulingType": "Divided",
-                    "replicaDivisionPreference": "Weighted",
-                    "weightPreference": {"staticWeightList": weights},
-                },
-            },
+    let placement = json!({
+        "clusterAffinity": {"clusterNames": names},
+        "replicaScheduling": {
+            "replicaSchedulingType": "Divided",
+            "replicaDivisionPreference": "Weighted",
+            "weightPreference": {"staticWeightList": weights},
         },
-    })
+    });
+    placed_by(deployment, &placement)
 }
 
 /// A policy that puts the whole Deployment of this name on so many of these clusters.
 #[must_use]
 pub fn duplicated(deployment: &str, clusters: &[&str], on: usize) -> Value {
-    json!({
-        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
-        "metadata": {"namespace": "default", "name": format!("{deployment}-propagation")},
-        "spec": {
-            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": deployment}],
-            "placement": {
-                "clusterAffinity": {"clusterNames": clusters},
-                "spreadConstraints": [{"spreadByField": "cluster", "minGroups": on, "maxGroups": on}],
-                "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
-            },
-        },
-    })
+    let placement = json!({
+        "clusterAffinity": {"clusterNames": clusters},
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": on, "maxGroups": on}],
+        "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+    });
+    placed_by(deployment, &placement)
 }
 
 /// The same policy with a word on how its workload moves: `spec.failover`.
