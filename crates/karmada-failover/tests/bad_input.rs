@@ -11,6 +11,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use kube_sandbox::{Sandbox, SandboxOptions};
+use serde_json::{Value, json};
 
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_karmada-failover"))
@@ -85,8 +86,8 @@ fn flags_out_of_range_are_all_reported_at_once() {
     );
 }
 
-#[test]
-fn a_server_without_our_kinds_is_told_how_to_get_them() {
+/// What the program says to a server with these kinds.
+fn run_on(kinds: &[Value]) -> Output {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -96,19 +97,64 @@ fn a_server_without_our_kinds_is_told_how_to_get_them() {
     let served = runtime
         .block_on(sandbox.serve_http(SocketAddr::from(([127, 0, 0, 1], 0))))
         .unwrap();
+    for kind in kinds {
+        sandbox.apply_crd(kind.clone()).unwrap();
+    }
     sandbox
-        .create(serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}))
+        .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-system"}}))
         .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
     std::fs::write(&path, served.kubeconfig()).unwrap();
-    let output = run(&[
+    run(&[
         &format!("--kubeconfig={}", path.display()),
         "--queue-bind-address=127.0.0.1:0",
-    ]);
+    ])
+}
+
+fn our_kinds() -> Vec<Value> {
+    let kinds = api_types::crds().into_iter();
+    kinds.map(|kind| serde_json::to_value(kind).unwrap()).collect()
+}
+
+fn is_called(kind: &Value, name: &str) -> bool {
+    kind["spec"]["names"]["kind"] == name
+}
+
+#[test]
+fn a_server_without_our_kinds_is_told_how_to_get_them() {
     assert_says(
-        &output,
+        &run_on(&[]),
         1,
         &["cluster.karmada.io", "kubectl apply -f charts/karmada-crds/kinds"],
     );
+}
+
+#[test]
+fn kinds_of_another_version_are_named() {
+    let mut kinds = our_kinds();
+    let policy = kinds.iter_mut().find(|kind| is_called(kind, "ClusterTaintPolicy"));
+    policy.unwrap()["spec"]["versions"][0]["name"] = json!("v1alpha9");
+    assert_says(
+        &run_on(&kinds),
+        1,
+        &[
+            "does not serve ClusterTaintPolicy (policy.karmada.io/v1alpha1)",
+            "kubectl apply -f charts/karmada-crds/kinds",
+        ],
+    );
+}
+
+/// The chart of a Karmada's own kinds is there, ours is not.
+#[test]
+fn half_of_the_kinds_is_not_enough() {
+    let mut kinds = our_kinds();
+    kinds.retain(|kind| kind["spec"]["group"] != "failover.karmada.io");
+    let output = run_on(&kinds);
+    assert_says(
+        &output,
+        1,
+        &["(failover.karmada.io/v1alpha1)", "-f charts/control-plane/kinds"],
+    );
+    assert!(!said(&output).contains("Cluster (cluster.karmada.io"), "that is there");
 }

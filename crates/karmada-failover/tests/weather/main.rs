@@ -14,6 +14,7 @@ mod common;
 mod clocks;
 mod control_plane;
 mod members;
+mod rights;
 mod scene;
 mod told;
 mod watches;
