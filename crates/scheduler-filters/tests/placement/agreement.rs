@@ -68,9 +68,10 @@ pub fn any_case() -> impl Strategy<Value = Case> {
 }
 
 pub fn objects(case: &Case) -> (Binding, Vec<Cluster>) {
-    let clusters = case.sites.iter().map(|site| {
+    let exist = case.sites.iter().filter(|site| site.fit != Fit::Gone);
+    let clusters = exist.map(|site| {
         let more = match site.fit {
-            Fit::Fine | Fit::NotNamed => Value::Null,
+            Fit::Fine | Fit::NotNamed | Fit::Gone => Value::Null,
             Fit::Tainted => tainted("k", "NoSchedule"),
             Fit::NotReady => not_ready(),
         };

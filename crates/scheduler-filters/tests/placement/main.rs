@@ -9,6 +9,8 @@
 
 mod agreement;
 mod cases;
+mod looks;
+mod looks_agreement;
 mod objects;
 mod overview;
 mod reference;

@@ -16,6 +16,8 @@ pub enum Fit {
     NotReady,
     /// The affinity does not name it.
     NotNamed,
+    /// The binding names it, but it does not exist.
+    Gone,
 }
 
 #[derive(Clone, Debug)]
@@ -82,7 +84,7 @@ pub fn place(case: &Case) -> Result<BTreeMap<String, i32>, &'static str> {
         .iter()
         .enumerate()
         .filter(|(_, site)| match site.fit {
-            Fit::NotNamed => false,
+            Fit::NotNamed | Fit::Gone => false,
             Fit::Tainted => site.assigned.is_some(),
             Fit::Fine | Fit::NotReady => true,
         })
@@ -134,7 +136,7 @@ fn free(case: &Case, site: &Site) -> i64 {
         return MOST;
     }
     let takes_new = match site.fit {
-        Fit::NotReady => false,
+        Fit::NotReady | Fit::Gone => false,
         Fit::Tainted | Fit::NotNamed => site.assigned.is_none(),
         Fit::Fine => true,
     };
