@@ -2,8 +2,9 @@
 //! names of bindings, Works and namespaces are made. They are Karmada's, byte by byte, where Karmada has them.
 
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Labels.
 pub mod label {
@@ -157,10 +158,9 @@ pub mod gate {
     pub const GRACEFUL_EVICTION: &str = "GracefulEviction";
 }
 
-/// Name of a member cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct ClusterName(String);
+/// Name of a member cluster. Clones share the text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClusterName(Arc<str>);
 
 impl ClusterName {
     /// The name as text.
@@ -172,13 +172,31 @@ impl ClusterName {
 
 impl From<&str> for ClusterName {
     fn from(name: &str) -> Self {
-        Self(name.to_owned())
+        Self(name.into())
     }
 }
 
 impl From<String> for ClusterName {
     fn from(name: String) -> Self {
+        Self(name.into())
+    }
+}
+
+impl From<Arc<str>> for ClusterName {
+    fn from(name: Arc<str>) -> Self {
         Self(name)
+    }
+}
+
+impl Serialize for ClusterName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for ClusterName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
     }
 }
 

@@ -34,10 +34,12 @@ pub mod tls;
 
 mod admin;
 mod answers;
+mod commons;
 mod echoes;
 mod troubles;
 
 pub use self::clock::Clock;
+pub use self::commons::Commons;
 pub use self::context::Context;
 pub use self::events::{EventRecorder, EventType};
 pub use self::gates::{FeatureGates, Gate, GateValue};

@@ -4,14 +4,14 @@
 use api_types::BindingKey;
 use api_types::policy::PurgeMode;
 use controller_kit::telemetry::TraceContext;
+use failover_core::eviction::CauseKind;
 use failover_core::eviction::queue::{
     BindingVersions, Entry, EntryKey, HoldReason, OperatorOrder, OrderKind, ProducerHold, Published, State,
     TemplateRef, WithdrawReason,
 };
-use failover_core::eviction::{Cause, CauseKind};
 use jiff::Timestamp;
 
-use crate::v1;
+use crate::{InCommon, v1};
 
 /// A message that says nothing that can be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,10 +110,10 @@ pub fn to_key(key: &EntryKey) -> v1::EntryKey {
     v1::EntryKey {
         cause: key.cause.identity(),
         cluster: key.cluster.to_string(),
-        cluster_uid: key.cluster_uid.clone(),
+        cluster_uid: key.cluster_uid.to_string(),
         namespace: key.binding.namespace.clone().unwrap_or_default(),
         name: key.binding.name.clone(),
-        uid: key.binding_uid.clone(),
+        uid: key.binding_uid.to_string(),
     }
 }
 
@@ -122,6 +122,11 @@ pub fn to_key(key: &EntryKey) -> v1::EntryKey {
 /// # Errors
 /// [`Malformed`] when a part is missing or the cause names none.
 pub fn from_key(key: Option<v1::EntryKey>) -> Result<EntryKey, Malformed> {
+    one_of(key, &mut InCommon::default())
+}
+
+/// A key that the API carried, one of many.
+fn one_of(key: Option<v1::EntryKey>, common: &mut InCommon) -> Result<EntryKey, Malformed> {
     let key = key.ok_or(Malformed::Missing { field: "key" })?;
     for (field, text) in [
         ("key.cluster", &key.cluster),
@@ -146,18 +151,17 @@ pub fn from_key(key: Option<v1::EntryKey>) -> Result<EntryKey, Malformed> {
             return Err(invalid(field, why));
         }
     }
-    let cause: Cause = key
-        .cause
-        .parse()
+    let cause = common
+        .cause(&key.cause)
         .map_err(|error| invalid("key.cause", format!("{error}")))?;
     Ok(EntryKey {
-        cluster: key.cluster.into(),
-        cluster_uid: key.cluster_uid,
+        cluster: common.text(&key.cluster).into(),
+        cluster_uid: common.text(&key.cluster_uid),
         binding: BindingKey {
             namespace: Some(key.namespace).filter(|name| !name.is_empty()),
             name: key.name,
         },
-        binding_uid: key.uid,
+        binding_uid: key.uid.into(),
         cause,
     })
 }
@@ -195,7 +199,7 @@ pub fn to_hold_reason(reason: HoldReason) -> v1::HoldReason {
     }
 }
 
-fn from_producer_hold(hold: v1::Hold) -> Result<ProducerHold, Malformed> {
+fn from_producer_hold(hold: v1::Hold, common: &mut InCommon) -> Result<Box<ProducerHold>, Malformed> {
     let reason = match known("hold.reason", hold.reason)? {
         v1::HoldReason::Stay => HoldReason::Stay,
         v1::HoldReason::Recovering => HoldReason::Recovering,
@@ -206,21 +210,21 @@ fn from_producer_hold(hold: v1::Hold) -> Result<ProducerHold, Malformed> {
             ));
         }
     };
-    Ok(ProducerHold {
+    Ok(Box::new(ProducerHold {
         by_drop: hold.dropped && reason == HoldReason::Stay,
         reason,
-        message: short_text(hold.message),
-    })
+        message: common.text(&short_text(hold.message)),
+    }))
 }
 
 /// The template as the API has it.
 #[must_use]
 pub fn to_template(template: &TemplateRef) -> v1::ResourceRef {
     v1::ResourceRef {
-        api_version: template.api_version.clone(),
-        kind: template.kind.clone(),
-        namespace: template.namespace.clone().unwrap_or_default(),
-        name: template.name.clone(),
+        api_version: template.api_version.to_string(),
+        kind: template.kind.to_string(),
+        namespace: template.namespace.as_deref().unwrap_or_default().to_owned(),
+        name: template.name.to_string(),
     }
 }
 
@@ -235,36 +239,38 @@ pub fn to_published(entry: &Published) -> v1::PublishedEntry {
         replicas: entry.replicas,
         purge_mode: to_purge_mode(&entry.purge_mode).into(),
         grace_period_seconds: entry.grace_period_seconds,
-        reason: entry.reason.clone(),
+        reason: entry.reason.to_string(),
         hold: entry.hold.as_ref().map(|hold| v1::Hold {
             reason: to_hold_reason(hold.reason).into(),
-            message: hold.message.clone(),
+            message: hold.message.to_string(),
             until: None,
             dropped: hold.by_drop,
         }),
         binding_generation: entry.versions.binding_generation,
-        binding_resource_version: entry.versions.binding.clone(),
-        cluster_resource_version: entry.versions.cluster.clone(),
+        binding_resource_version: entry.versions.binding.to_string(),
+        cluster_resource_version: entry.versions.cluster.to_string(),
         traceparent: entry.traceparent.as_deref().unwrap_or_default().to_owned(),
     }
 }
 
-/// An entry that a producer published.
+/// An entry that a producer published; what it has in common with others is taken from there.
 ///
 /// # Errors
 /// [`Malformed`] when a needed field is missing or makes no sense.
-pub fn from_published(entry: v1::PublishedEntry) -> Result<Published, Malformed> {
+pub fn from_published(entry: v1::PublishedEntry, common: &mut InCommon) -> Result<Published, Malformed> {
     let purge_mode = from_purge_mode(known("purge_mode", entry.purge_mode)?);
     let template = entry.resource.ok_or(Malformed::Missing { field: "resource" })?;
     Ok(Published {
-        key: from_key(entry.key)?.into(),
+        key: one_of(entry.key, common)?.into(),
         due_at: from_time("due_at", &entry.due_at.ok_or(Malformed::Missing { field: "due_at" })?)?,
         priority: entry.priority,
         template: TemplateRef {
-            api_version: short_name("resource.api_version", template.api_version)?,
-            kind: short_name("resource.kind", template.kind)?,
-            namespace: Some(short_name("resource.namespace", template.namespace)?).filter(|name| !name.is_empty()),
-            name: short_name("resource.name", template.name)?,
+            api_version: common.text(&short_name("resource.api_version", template.api_version)?),
+            kind: common.text(&short_name("resource.kind", template.kind)?),
+            namespace: Some(short_name("resource.namespace", template.namespace)?)
+                .filter(|name| !name.is_empty())
+                .map(|name| common.text(&name)),
+            name: short_name("resource.name", template.name)?.into(),
         },
         replicas: not_negative("replicas", entry.replicas)?,
         purge_mode,
@@ -272,12 +278,12 @@ pub fn from_published(entry: v1::PublishedEntry) -> Result<Published, Malformed>
             .grace_period_seconds
             .map(|seconds| not_negative("grace_period_seconds", seconds))
             .transpose()?,
-        reason: short_text(entry.reason),
-        hold: entry.hold.map(from_producer_hold).transpose()?,
+        reason: common.text(&short_text(entry.reason)),
+        hold: entry.hold.map(|hold| from_producer_hold(hold, common)).transpose()?,
         versions: BindingVersions {
             binding_generation: entry.binding_generation,
-            binding: short_name("binding_resource_version", entry.binding_resource_version)?,
-            cluster: short_name("cluster_resource_version", entry.cluster_resource_version)?,
+            binding: short_name("binding_resource_version", entry.binding_resource_version)?.into(),
+            cluster: common.text(&short_name("cluster_resource_version", entry.cluster_resource_version)?),
         },
         // What is none of this form joins nothing: nobody reads it.
         traceparent: Some(entry.traceparent)
@@ -359,9 +365,9 @@ pub fn to_entry(entry: &Entry) -> v1::Entry {
         since: Some(to_time(entry.since)),
         hold,
         queued_at: Some(to_time(entry.queued_at)),
-        not_before: entry.not_before.map(to_time),
-        failures: entry.failures,
-        last_outcome: entry.last_outcome.to_string(),
+        not_before: entry.past.not_before.map(to_time),
+        failures: entry.past.failures,
+        last_outcome: entry.past.last_outcome.to_string(),
         order: entry.order.as_deref().map(to_order),
     }
 }

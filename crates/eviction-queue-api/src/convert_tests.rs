@@ -1,4 +1,5 @@
 use super::*;
+use failover_core::eviction::Cause;
 use proptest::prelude::*;
 
 fn published() -> Published {
@@ -8,7 +9,7 @@ fn published() -> Published {
             cluster_uid: "cu".into(),
             binding: BindingKey::namespaced("default", "nginx-deployment"),
             binding_uid: "bu".into(),
-            cause: "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap(),
+            cause: "k:NoExecute@2026-01-01T00:00:00Z".parse::<Cause>().unwrap().into(),
         }
         .into(),
         due_at: "2026-01-01T00:05:00Z".parse().unwrap(),
@@ -23,11 +24,14 @@ fn published() -> Published {
         purge_mode: PurgeMode::Directly,
         grace_period_seconds: Some(60),
         reason: "because".into(),
-        hold: Some(ProducerHold {
-            reason: HoldReason::Stay,
-            message: "stays".into(),
-            by_drop: true,
-        }),
+        hold: Some(
+            ProducerHold {
+                reason: HoldReason::Stay,
+                message: "stays".into(),
+                by_drop: true,
+            }
+            .into(),
+        ),
         versions: BindingVersions {
             binding_generation: 4,
             binding: "10".into(),
@@ -40,7 +44,10 @@ fn published() -> Published {
 #[test]
 fn an_entry_arrives_as_it_was_sent() {
     let entry = published();
-    assert_eq!(from_published(to_published(&entry)), Ok(entry));
+    assert_eq!(
+        from_published(to_published(&entry), &mut InCommon::default()),
+        Ok(entry)
+    );
 }
 
 #[test]
@@ -48,7 +55,7 @@ fn what_is_missing_or_wrong_is_named() {
     let error = |change: fn(&mut v1::PublishedEntry)| {
         let mut entry = to_published(&published());
         change(&mut entry);
-        from_published(entry).unwrap_err().to_string()
+        from_published(entry, &mut InCommon::default()).unwrap_err().to_string()
     };
     assert_eq!(error(|entry| entry.key = None), "field key is missing");
     assert_eq!(
@@ -121,10 +128,10 @@ proptest! {
     // Whatever is in the fields: understood, and then the same on the way back, or refused.
     #[test]
     fn any_entry_is_understood_or_refused(entry in entry()) {
-        match from_published(entry) {
+        match from_published(entry, &mut InCommon::default()) {
             Ok(published) => {
                 prop_assert!(published.reason.len() <= MAX_TEXT_BYTES);
-                prop_assert_eq!(from_published(to_published(&published)), Ok(published));
+                prop_assert_eq!(from_published(to_published(&published), &mut InCommon::default()), Ok(published));
             }
             Err(malformed) => prop_assert!(malformed.to_string().starts_with("field "), "{}", malformed),
         }
@@ -134,9 +141,9 @@ proptest! {
     #[test]
     fn no_message_makes_the_reader_fail_badly(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(entry) = <v1::PublishedEntry as prost::Message>::decode(bytes.as_slice())
-            && let Ok(published) = from_published(entry)
+            && let Ok(published) = from_published(entry, &mut InCommon::default())
         {
-            prop_assert_eq!(from_published(to_published(&published)), Ok(published));
+            prop_assert_eq!(from_published(to_published(&published), &mut InCommon::default()), Ok(published));
         }
     }
 }

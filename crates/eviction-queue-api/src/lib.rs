@@ -7,6 +7,7 @@ mod channel;
 pub mod client;
 pub mod convert;
 mod dial;
+mod in_common;
 mod link;
 pub mod memory;
 mod problem;
@@ -18,6 +19,7 @@ pub mod wire;
 
 pub use channel::Channel;
 pub use client::{ClientError, QueueClient};
+pub use in_common::InCommon;
 pub use link::Link;
 pub use problem::ConnectionProblem;
 /// A time as the messages have it.

@@ -12,7 +12,7 @@ use controller_kit::metrics::{Buckets, Words};
 use controller_kit::telemetry::{Span, TraceContext, Traces};
 use controller_kit::{Clock, Context, Leadership, Metrics, Tasks};
 use eviction_queue_api::convert::{to_key, to_published, to_time};
-use eviction_queue_api::v1;
+use eviction_queue_api::{InCommon, v1};
 use failover_core::eviction::queue::{
     CompleteResult, Effect, EntryKey, Event, Leading, LeaseEnd, Moment, OrderPlan, OrderRefused, OrderRequest, Queue,
     QueueSettings, RecentOutcome, StreamId,
@@ -81,6 +81,7 @@ pub struct Shell {
     closed: CancellationToken,
     lease_duration: Duration,
     lists: Lists,
+    in_common: Mutex<InCommon>,
     streams: Streams,
 }
 
@@ -125,6 +126,7 @@ impl Shell {
             again: Notify::new(),
             closed: CancellationToken::new(),
             lists: Lists::default(),
+            in_common: Mutex::default(),
             streams: Streams::default(),
         })
     }
@@ -254,12 +256,17 @@ impl Shell {
             }
         }
         self.again.notify_one();
-        let revision = inner.queue.changes().revision();
+        let revision = inner.queue.revision();
         drop(inner);
         self.beat.send_modify(|count| *count += 1);
         self.revision
             .send_if_modified(|known| std::mem::replace(known, revision) != revision);
         answer
+    }
+
+    /// What its entries have in common.
+    pub(crate) fn in_common(&self) -> &Mutex<InCommon> {
+        &self.in_common
     }
 
     /// The lists that are being paged through.

@@ -14,10 +14,12 @@ fn binding(name: &str) -> BindingKey {
 fn key(cluster: &str, name: &str, second: u8) -> EntryKey {
     EntryKey {
         cluster: cluster.into(),
-        cluster_uid: format!("uid of {cluster}"),
+        cluster_uid: format!("uid of {cluster}").into(),
         binding: binding(name),
-        binding_uid: format!("uid of {name}"),
-        cause: Cause::from_str(&format!("k:NoExecute@2026-01-01T00:00:{second:02}Z")).unwrap(),
+        binding_uid: format!("uid of {name}").into(),
+        cause: Cause::from_str(&format!("k:NoExecute@2026-01-01T00:00:{second:02}Z"))
+            .unwrap()
+            .into(),
     }
 }
 

@@ -1,4 +1,5 @@
 use api_types::policy::PurgeMode;
+use failover_core::eviction::Cause;
 use failover_core::eviction::desired_entry::Nothing;
 use failover_core::eviction::queue::{BindingVersions, TemplateRef};
 
@@ -28,7 +29,7 @@ fn key(cause: &str) -> EntryKey {
         cluster_uid: "c".into(),
         binding: BindingKey::namespaced("n", "web"),
         binding_uid: "b".into(),
-        cause: cause.parse().unwrap(),
+        cause: cause.parse::<Cause>().unwrap().into(),
     }
 }
 

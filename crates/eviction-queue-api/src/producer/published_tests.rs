@@ -1,4 +1,5 @@
 use api_types::policy::PurgeMode;
+use failover_core::eviction::Cause;
 use failover_core::eviction::queue::{BindingVersions, TemplateRef};
 use proptest::prelude::*;
 
@@ -12,8 +13,9 @@ fn entry(cluster: &str, name: &str, cause_second: u32, priority: i32) -> Publish
             binding: BindingKey::namespaced("n", name),
             binding_uid: "b".into(),
             cause: format!("k:NoExecute@2026-01-01T00:00:{cause_second:02}Z")
-                .parse()
-                .unwrap(),
+                .parse::<Cause>()
+                .unwrap()
+                .into(),
         }
         .into(),
         due_at: "2026-01-01T00:00:00Z".parse().unwrap(),

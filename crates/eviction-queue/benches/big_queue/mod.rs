@@ -8,6 +8,7 @@ use controller_kit::Clock;
 use eviction_queue_api::convert::to_published;
 use eviction_queue_api::v1::publish_request::Message;
 use eviction_queue_api::{ENTRIES_PER_MESSAGE, QueueClient, v1};
+use failover_core::eviction::Cause;
 use failover_core::eviction::queue::{BindingVersions, EntryKey, Published, TemplateRef};
 use kube_sandbox::{Sandbox, SandboxOptions};
 use serde_json::json;
@@ -57,12 +58,13 @@ pub fn entries(plane: &Sandbox) -> Vec<Published> {
         Published {
             key: EntryKey {
                 cluster: cluster(number % CLUSTERS).as_str().into(),
-                cluster_uid: uids[number % CLUSTERS].clone(),
+                cluster_uid: uids[number % CLUSTERS].as_str().into(),
                 binding: BindingKey::namespaced(format!("team-{:03}", number % 317), format!("{name}-deployment")),
-                binding_uid: format!("6f1d2c1e-0000-4000-8000-{number:012}"),
+                binding_uid: format!("6f1d2c1e-0000-4000-8000-{number:012}").into(),
                 cause: "cluster.karmada.io/not-ready:NoExecute@2026-01-01T00:00:00Z"
-                    .parse()
-                    .unwrap(),
+                    .parse::<Cause>()
+                    .unwrap()
+                    .into(),
             }
             .into(),
             due_at: "2026-01-01T00:00:00Z".parse().unwrap(),
@@ -70,8 +72,8 @@ pub fn entries(plane: &Sandbox) -> Vec<Published> {
             template: TemplateRef {
                 api_version: "apps/v1".into(),
                 kind: "Deployment".into(),
-                namespace: Some(format!("team-{:03}", number % 317)),
-                name,
+                namespace: Some(format!("team-{:03}", number % 317).into()),
+                name: name.into(),
             },
             replicas: 3,
             purge_mode: PurgeMode::Gracefully,
@@ -81,7 +83,7 @@ pub fn entries(plane: &Sandbox) -> Vec<Published> {
             hold: None,
             versions: BindingVersions {
                 binding_generation: 2,
-                binding: (1_000_000 + number).to_string(),
+                binding: (1_000_000 + number).to_string().into(),
                 cluster: "1234".into(),
             },
             traceparent: None,

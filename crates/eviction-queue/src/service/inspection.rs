@@ -57,7 +57,7 @@ impl QueueInspection for Inspection {
                 .map(ClusterName::from);
             let (lanes, as_of, revision) = shell.look(|queue, now| {
                 let lanes = queue.lane_entries(cluster.as_ref(), now.wall);
-                (lanes, now.wall, queue.changes().revision())
+                (lanes, now.wall, queue.revision())
             });
             Snapshot::of(lanes, filter, as_of, revision)
         });
@@ -206,7 +206,7 @@ fn status(shell: &Shell, queue: &Queue, now: Moment) -> v1::GetStatusResponse {
                 held_entries: held.held_entries as u64,
             })
             .collect(),
-        revision: queue.changes().revision(),
+        revision: queue.revision(),
         notes: status.notes,
     }
 }
@@ -216,11 +216,11 @@ fn explain(entry: &Entry, place: Option<Place>, verdict: &RegimeVerdict, notes: 
         State::Waiting => format!("due at {}: {}", entry.published.due_at, entry.published.reason),
         State::Leased(_) => format!("released at {}; an evictor works on it", entry.since),
         State::Held { reason, message, .. } => format!("held, {}: {message}", reason.as_str()),
-        State::Ready => match (place, entry.not_before) {
+        State::Ready => match (place, entry.past.not_before) {
             (None, Some(not_before)) => {
                 format!(
                     "tried again at {not_before}, after {} failures: {}",
-                    entry.failures, entry.last_outcome
+                    entry.past.failures, entry.past.last_outcome
                 )
             }
             (Some(place), _) if notes.is_empty() => format!(

@@ -97,11 +97,12 @@ async fn follow(shell: &Shell, stream: StreamId, mut up: Streaming<v1::PublishRe
             Some(Message::Hello(_)) => return Err(Status::invalid_argument("hello was said already")),
             Some(Message::Upserts(upserts)) => {
                 few_enough("upserts.entries", upserts.entries.len())?;
-                let entries = upserts
-                    .entries
-                    .into_iter()
-                    .map(from_published)
-                    .collect::<Result<Vec<_>, _>>()?;
+                let entries = {
+                    let mut common = shell.in_common().lock();
+                    let entries = upserts.entries.into_iter();
+                    let read = entries.map(|entry| from_published(entry, &mut common));
+                    read.collect::<Result<Vec<_>, _>>()?
+                };
                 no_duplicates("upserts.entries", entries.iter().map(|entry| &*entry.key))?;
                 Event::Upsert { stream, entries }
             }

@@ -1,4 +1,5 @@
-//! `WatchEntries`: everything known, then every change; a watcher that reads slowly slows down only itself.
+//! `WatchEntries`: everything known, then what changes; a watcher that reads slowly slows down only itself, and is told of
+//! an entry that changed several times meanwhile what it came to.
 
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ async fn follow(shell: &Shell, request: &v1::WatchEntriesRequest, down: &DownSen
     let mut revisions = shell.revisions();
     let mut position = if request.after_revision == 0 {
         let (entries, revision) =
-            shell.look(|queue, _| (queue.entries().cloned().collect::<Vec<_>>(), queue.changes().revision()));
+            shell.look(|queue, _| (queue.entries().cloned().collect::<Vec<_>>(), queue.revision()));
         for entry in entries {
             down.send(Ok(changed(&entry, revision))).await.map_err(gone)?;
         }
@@ -75,16 +76,16 @@ async fn follow(shell: &Shell, request: &v1::WatchEntriesRequest, down: &DownSen
     down.send(Ok(synced)).await.map_err(gone)?;
     loop {
         revisions.borrow_and_update();
-        let changes = shell.look(|queue, _| queue.changes().after(position, AT_ONCE));
-        let changes = changes.map_err(|too_far| Status::out_of_range(format!("{too_far}: watch from the start")))?;
-        if changes.is_empty() {
+        let after = shell.look(|queue, _| queue.changes_after(position, AT_ONCE));
+        let after = after.map_err(|too_far| Status::out_of_range(format!("{too_far}: watch from the start")))?;
+        if after.up_to == position {
             if revisions.changed().await.is_err() {
                 return Ok(());
             }
             continue;
         }
-        for change in changes {
-            position = change.revision;
+        position = after.up_to;
+        for change in after.changes {
             down.send(Ok(step(&change))).await.map_err(gone)?;
         }
     }

@@ -86,11 +86,14 @@ fn a_drop_is_held_and_taken_back_and_told_to_watchers() {
         };
         assert_eq!(confirm.binding_resource_version, "11");
         entry.versions.binding = "11".into();
-        entry.hold = Some(ProducerHold {
-            reason: HoldReason::Stay,
-            message: "dropped by local: a test runs".into(),
-            by_drop: true,
-        });
+        entry.hold = Some(
+            ProducerHold {
+                reason: HoldReason::Stay,
+                message: "dropped by local: a test runs".into(),
+                by_drop: true,
+            }
+            .into(),
+        );
         producer.upsert(&[entry.clone()]);
         let stays = only(&world).await;
         assert_eq!((hold_of(&stays), stays.order), (v1::HoldReason::Stay, None));
@@ -161,11 +164,14 @@ fn what_cannot_be_ordered_says_why_and_is_counted() {
         );
         let status = drop_entry(&world, &key, &"x".repeat(257), false).await.unwrap_err();
         assert!(status.message().contains("at most 256"), "{}", status.message());
-        entry.hold = Some(ProducerHold {
-            reason: HoldReason::Stay,
-            message: "the annotation keeps it".into(),
-            by_drop: false,
-        });
+        entry.hold = Some(
+            ProducerHold {
+                reason: HoldReason::Stay,
+                message: "the annotation keeps it".into(),
+                by_drop: false,
+            }
+            .into(),
+        );
         let _producer = Producer::publish(&world, vec![entry]).await;
         let status = undrop_entry(&world, &key).await.unwrap_err();
         assert_eq!(status.code(), Code::FailedPrecondition);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use controller_kit::Running;
 use eviction_queue_api::convert::{to_key, to_published};
 use eviction_queue_api::v1::{self, publish_request};
+use failover_core::eviction::Cause;
 use failover_core::eviction::queue::Published;
 use rstest::rstest;
 use test_bench::paused;
@@ -155,7 +156,7 @@ fn a_text_that_is_too_long_is_cut() {
         let world = World::new();
         let _queue = world.queue("q", world.flags(0.0)).await;
         let mut entry = world.entry("m1", "a", 0);
-        entry.reason = "ä".repeat(2_000);
+        entry.reason = "ä".repeat(2_000).into();
         let _producer = Producer::publish(&world, vec![entry]).await;
         let entries = world.entries(v1::EntryFilter::default()).await;
         let reason = &entries[0].published.as_ref().unwrap().reason;
@@ -326,7 +327,7 @@ fn entries_for_what_is_gone_are_held() {
         let mut never_there = world.entry("m1", "never-there", 0);
         Arc::make_mut(&mut never_there.key).cluster = "m9".into();
         let mut healthy = world.entry("h1", "healthy", 0);
-        Arc::make_mut(&mut healthy.key).cause = "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap();
+        Arc::make_mut(&mut healthy.key).cause = "k:NoExecute@2026-01-01T00:00:00Z".parse::<Cause>().unwrap().into();
         let _producer = Producer::publish(&world, vec![other_uid, never_there, healthy]).await;
         let client = world.client();
         let mut consumer = Consumer::connect(&client, 9).await.unwrap();

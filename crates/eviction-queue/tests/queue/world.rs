@@ -13,6 +13,7 @@ use eviction_queue::{Flags, Transport, controllers};
 use eviction_queue_api::convert::{to_key, to_published, to_withdraw_reason};
 use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::{QueueClient, v1};
+use failover_core::eviction::Cause;
 use failover_core::eviction::queue::{BindingVersions, EntryKey, Published, TemplateRef, WithdrawReason};
 use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::Sandbox;
@@ -141,10 +142,10 @@ impl World {
         Published {
             key: EntryKey {
                 cluster: cluster.into(),
-                cluster_uid: text("uid"),
+                cluster_uid: text("uid").into(),
                 binding: BindingKey::namespaced("default", name),
-                binding_uid: format!("uid-{name}"),
-                cause: "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap(),
+                binding_uid: format!("uid-{name}").into(),
+                cause: "k:NoExecute@2026-01-01T00:00:00Z".parse::<Cause>().unwrap().into(),
             }
             .into(),
             due_at: self.started + SignedDuration::from_secs(due_seconds),
@@ -163,7 +164,7 @@ impl World {
             versions: BindingVersions {
                 binding_generation: 1,
                 binding: "10".into(),
-                cluster: text("resourceVersion"),
+                cluster: text("resourceVersion").into(),
             },
             traceparent: None,
         }

@@ -74,31 +74,31 @@ pub(crate) fn entry_of(
     let name = cluster.cluster_name();
     let spec = &binding.spec;
     Wanted::Entry(Box::new(Published {
-        hold,
-        reason: affected.reason(),
+        hold: hold.map(Box::new),
+        reason: affected.reason().into(),
         key: EntryKey {
-            cause: affected.cause,
-            cluster_uid,
+            cause: affected.cause.into(),
+            cluster_uid: cluster_uid.into(),
             binding: binding.key(),
-            binding_uid,
+            binding_uid: binding_uid.into(),
             cluster: name.clone(),
         }
         .into(),
         due_at: affected.due_at,
         priority: spec.schedule_priority.as_ref().map_or(0, |priority| priority.priority),
         template: TemplateRef {
-            api_version: spec.resource.api_version.clone(),
-            kind: spec.resource.kind.clone(),
-            namespace: spec.resource.namespace.clone(),
-            name: spec.resource.name.clone(),
+            api_version: spec.resource.api_version.as_str().into(),
+            kind: spec.resource.kind.as_str().into(),
+            namespace: spec.resource.namespace.as_deref().map(Into::into),
+            name: spec.resource.name.as_str().into(),
         },
         replicas: spec.target(&name).map_or(0, |target| target.replicas),
         purge_mode: affected.purge_mode,
         grace_period_seconds: affected.grace_period_seconds,
         versions: BindingVersions {
             binding_generation: binding.metadata.generation.unwrap_or_default(),
-            binding: binding.metadata.resource_version.clone().unwrap_or_default(),
-            cluster: cluster.metadata.resource_version.clone().unwrap_or_default(),
+            binding: binding.metadata.resource_version.as_deref().unwrap_or_default().into(),
+            cluster: cluster.metadata.resource_version.as_deref().unwrap_or_default().into(),
         },
         traceparent: None,
     }))
@@ -124,7 +124,7 @@ fn hold(
     by_stay(binding, cluster, cause).or_else(|| {
         Some(ProducerHold {
             reason: HoldReason::Recovering,
-            message: recovering.get(&cause.taint()?)?.to_string(),
+            message: recovering.get(&cause.taint()?)?.to_string().into(),
             by_drop: false,
         })
     })
@@ -135,7 +135,7 @@ pub(crate) fn by_stay(binding: &Binding, cluster: &Cluster, cause: &Cause) -> Op
     let stay = stay::stays(binding, &cluster.cluster_name(), cause);
     Some(ProducerHold {
         reason: HoldReason::Stay,
-        message: stay.reason()?,
+        message: stay.reason()?.into(),
         by_drop: stay.by_drop(),
     })
 }

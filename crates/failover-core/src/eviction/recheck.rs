@@ -73,7 +73,7 @@ pub fn recheck<'a>(live: &Live<'a>) -> Result<Standing<'a>, Completion> {
         return Err(not_needed("BindingReplaced", message));
     }
     let affected = verdict_of_kind(live, binding, cluster).map_err(|(word, message)| not_needed(word, message))?;
-    if affected.cause != key.cause {
+    if affected.cause != *key.cause {
         let message = format!("the cause is another one now: {}", affected.reason());
         return Err(not_needed("OtherCause", message));
     }
@@ -121,6 +121,7 @@ fn not_needed(live: &Live<'_>) -> OutcomeKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::eviction::Cause;
     use crate::eviction::desired_entry::{Wanted, wanted};
     use api_types::policy::PurgeMode;
     use rstest::rstest;
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn what_still_holds_stands() {
         let affected = judged(&key(), Some(&binding(|_| ())), Some(&tainted()), &BTreeMap::new()).unwrap();
-        assert_eq!(affected.cause, key().cause);
+        assert_eq!(affected.cause, *key().cause);
     }
 
     #[rstest]
@@ -313,7 +314,7 @@ mod tests {
 
     fn application_key() -> EntryKey {
         EntryKey {
-            cause: "application@2026-01-01T00:00:00Z".parse().unwrap(),
+            cause: "application@2026-01-01T00:00:00Z".parse::<Cause>().unwrap().into(),
             ..key()
         }
     }

@@ -323,10 +323,14 @@ fn places(targets: &[TargetCluster]) -> Vec<PlaceView> {
 
 fn resource(template: &TemplateRef) -> ResourceView {
     ResourceView {
-        api_version: template.api_version.clone(),
-        kind: template.kind.clone(),
-        namespace: template.namespace.clone().filter(|namespace| !namespace.is_empty()),
-        name: template.name.clone(),
+        api_version: template.api_version.to_string(),
+        kind: template.kind.to_string(),
+        namespace: template
+            .namespace
+            .as_deref()
+            .filter(|namespace| !namespace.is_empty())
+            .map(str::to_owned),
+        name: template.name.to_string(),
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn evicted(binding: &Binding, entry: &Published, now: Timestamp) -> B
         purge_mode: Some(entry.purge_mode.clone()),
         replicas: Some(entry.replicas).filter(|replicas| *replicas > 0),
         reason: task::TAINT_UNTOLERATED.to_owned(),
-        message: Some(entry.reason.clone()),
+        message: Some(entry.reason.to_string()),
         producer: task::TAINT_MANAGER.to_owned(),
         grace_period_seconds: entry.grace_period_seconds,
         creation_timestamp: Some(Time(to_the_second(now))),

@@ -105,7 +105,7 @@ fn an_application_that_fails_is_judged_like_a_cluster() {
     let m2 = [cluster("m2", &json!([]))];
     match judged(&failing(), &m2) {
         Decision::Evict(eviction) => {
-            assert_eq!(eviction.affected.cause, key.cause);
+            assert_eq!(eviction.affected.cause, *key.cause);
             assert_eq!(
                 (eviction.affected.purge_mode, eviction.affected.grace_period_seconds),
                 (PurgeMode::Gracefully, Some(600)),

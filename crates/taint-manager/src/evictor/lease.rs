@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use eviction_queue_api::convert::{self, Malformed};
-use eviction_queue_api::v1::LeaseGranted;
+use eviction_queue_api::{InCommon, v1::LeaseGranted};
 use failover_core::eviction::queue::Published;
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -48,7 +48,7 @@ impl Lease {
                 field: "duration",
                 why: error.to_string(),
             })?,
-            entry: convert::from_published(granted.entry.ok_or(missing("entry"))?)?,
+            entry: convert::from_published(granted.entry.ok_or(missing("entry"))?, &mut InCommon::default())?,
             producer: granted.producer,
             queued_at: convert::from_time("queued_at", &queued_at)?,
             released_at: convert::from_time("released_at", &released_at)?,

@@ -6,7 +6,7 @@
 //! an attached binding are kept, by which the evictor finds it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use api_types::BindingKey;
 use api_types::names::{annotation, label};
@@ -16,7 +16,7 @@ use api_types::work::condition::EVICTION_PENDING;
 use api_types::work::{
     Binding, BindingKind, GracefulEvictionTask, ObjectReference, ResourceBindingSpec, SchedulePriority, TargetCluster,
 };
-use controller_kit::{Context, Informer, Scope};
+use controller_kit::{Commons, Context, Informer, Scope};
 use failover_core::graceful::mirrors::owner_labels;
 use k8s_openapi::api::core::v1::Toleration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
@@ -229,7 +229,7 @@ impl Keeper {
         });
         let Binding { metadata, spec, .. } = binding;
         let mut texts = self.texts.lock();
-        let mut common = |text: &str| texts.get(text, || Arc::from(text));
+        let mut common = |text: &str| texts.text(text);
         let clusters = spec.clusters.iter();
         let tasks = spec.graceful_eviction_tasks.iter();
         let annotated = |name: &str| metadata.annotations.as_ref().and_then(|all| all.get(name));
@@ -276,38 +276,6 @@ impl Keeper {
         };
         let name = json!([rules.tolerations, rules.cluster_failover]).to_string();
         self.rules.lock().get(&name, || Arc::new(rules))
-    }
-}
-
-/// Values that many have in common, by name; forgotten some time after the last who had them.
-#[derive(Debug)]
-struct Commons<T: ?Sized> {
-    known: BTreeMap<Box<str>, Weak<T>>,
-    /// When to look for those that nobody has any more.
-    tidy_at: usize,
-}
-
-impl<T: ?Sized> Default for Commons<T> {
-    fn default() -> Self {
-        Self {
-            known: BTreeMap::new(),
-            tidy_at: 64,
-        }
-    }
-}
-
-impl<T: ?Sized> Commons<T> {
-    fn get(&mut self, name: &str, make: impl FnOnce() -> Arc<T>) -> Arc<T> {
-        if let Some(known) = self.known.get(name).and_then(Weak::upgrade) {
-            return known;
-        }
-        if self.known.len() >= self.tidy_at {
-            self.known.retain(|_, value| value.strong_count() > 0);
-            self.tidy_at = self.known.len() * 2 + 64;
-        }
-        let made = make();
-        self.known.insert(name.into(), Arc::downgrade(&made));
-        made
     }
 }
 

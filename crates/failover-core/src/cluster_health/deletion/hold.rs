@@ -148,10 +148,10 @@ pub fn hold<'fleet>(
     }
     let entry = EntryKey {
         cluster: name,
-        cluster_uid: cluster.metadata.uid.clone().unwrap_or_default(),
+        cluster_uid: cluster.metadata.uid.as_deref().unwrap_or_default().into(),
         binding: binding.key(),
-        binding_uid: binding.metadata.uid.clone().unwrap_or_default(),
-        cause,
+        binding_uid: binding.metadata.uid.as_deref().unwrap_or_default().into(),
+        cause: cause.into(),
     };
     if let Some(pause) = operations.pauses.iter().find(|pause| pause.covers(&entry)) {
         return Hold::new(

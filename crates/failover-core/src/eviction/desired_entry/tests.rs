@@ -49,10 +49,7 @@ fn entry(wanted: Wanted) -> Published {
 fn an_entry_has_all_that_the_queue_and_people_need() {
     let entry = entry(judged(&binding(|_| ()), &cluster("c1", &json!([taint("k")]))));
     assert_eq!(entry.key.to_string(), format!("default/web on m1 ({KEY})"));
-    assert_eq!(
-        (entry.key.cluster_uid.as_str(), entry.key.binding_uid.as_str()),
-        ("c1", "b1")
-    );
+    assert_eq!((&*entry.key.cluster_uid, &*entry.key.binding_uid), ("c1", "b1"));
     assert_eq!(
         (entry.priority, entry.replicas, entry.purge_mode),
         (7, 2, PurgeMode::Directly)
@@ -60,16 +57,12 @@ fn an_entry_has_all_that_the_queue_and_people_need() {
     assert_eq!(entry.template.kind_label(), "apps/v1/Deployment");
     assert_eq!(entry.hold, None);
     assert_eq!(
-        entry.reason,
+        &*entry.reason,
         "taint k:NoExecute, added at 2026-01-01T00:00:00Z, is not tolerated"
     );
     let versions = entry.versions;
     assert_eq!(
-        (
-            versions.binding_generation,
-            versions.binding.as_str(),
-            versions.cluster.as_str()
-        ),
+        (versions.binding_generation, &*versions.binding, &*versions.cluster),
         (4, "10", "20")
     );
 }

@@ -3,30 +3,30 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::time::Duration;
 
 use api_types::policy::PurgeMode;
 use api_types::{BindingKey, ClusterName};
 use jiff::Timestamp;
 
-use super::event::NoTargetRestsOn;
 use super::lease::LeaseId;
 use super::operator::OperatorOrder;
+use super::past::Past;
 use crate::eviction::Cause;
 
-/// Names an entry. Sorts by cluster, then binding, then cause.
+/// Names an entry. Sorts by cluster, then binding, then cause. Entries of one cluster have its name, its UID and the cause
+/// in common and may share them.
 #[derive(Clone, Debug, Eq, PartialOrd, Ord)]
 pub struct EntryKey {
     /// The cluster that is left.
     pub cluster: ClusterName,
     /// Its UID.
-    pub cluster_uid: String,
+    pub cluster_uid: Arc<str>,
     /// The binding.
     pub binding: BindingKey,
     /// Its UID.
-    pub binding_uid: String,
+    pub binding_uid: Box<str>,
     /// Why.
-    pub cause: Cause,
+    pub cause: Arc<Cause>,
 }
 
 impl PartialEq for EntryKey {
@@ -59,13 +59,13 @@ impl fmt::Display for EntryKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TemplateRef {
     /// API version, such as `apps/v1`.
-    pub api_version: String,
+    pub api_version: Arc<str>,
     /// Kind, such as `Deployment`.
-    pub kind: String,
+    pub kind: Arc<str>,
     /// Namespace; absent for cluster scope.
-    pub namespace: Option<String>,
+    pub namespace: Option<Arc<str>>,
     /// Name.
-    pub name: String,
+    pub name: Box<str>,
 }
 
 impl TemplateRef {
@@ -82,9 +82,9 @@ pub struct BindingVersions {
     /// metadata.generation of the binding.
     pub binding_generation: i64,
     /// metadata.resourceVersion of the binding.
-    pub binding: String,
+    pub binding: Box<str>,
     /// metadata.resourceVersion of the Cluster.
-    pub cluster: String,
+    pub cluster: Arc<str>,
 }
 
 impl BindingVersions {
@@ -122,7 +122,7 @@ pub struct ProducerHold {
     /// Stay, Recovering or Dropped.
     pub reason: HoldReason,
     /// The same as a sentence.
-    pub message: String,
+    pub message: Arc<str>,
     /// Whether a Drop keeps it, so that Undrop takes it back; a person's word otherwise.
     pub by_drop: bool,
 }
@@ -145,9 +145,9 @@ pub struct Published {
     /// Seconds after which the old copy goes although the new one is not healthy.
     pub grace_period_seconds: Option<i32>,
     /// The verdict as a sentence.
-    pub reason: String,
+    pub reason: Arc<str>,
     /// Not to be released.
-    pub hold: Option<ProducerHold>,
+    pub hold: Option<Box<ProducerHold>>,
     /// What was judged.
     pub versions: BindingVersions,
     /// What joins the trace of the move, in its own words; absent where nobody traces.
@@ -262,25 +262,6 @@ pub enum WithdrawReason {
     ClusterNotReady,
 }
 
-/// What the last lease left behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Aftermath {
-    NotNeeded {
-        binding_version: String,
-        cluster_version: String,
-        message: Arc<str>,
-    },
-    NoTarget {
-        until: Timestamp,
-        message: Arc<str>,
-        rests_on: NoTargetRestsOn,
-    },
-    Wait {
-        until: Timestamp,
-        message: Arc<str>,
-    },
-}
-
 /// An entry as the queue has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -294,20 +275,14 @@ pub struct Entry {
     pub state: State,
     /// Since when it has this state.
     pub since: Timestamp,
-    /// Ready, but not before this time, for people; the queue counts by elapsed time.
-    pub not_before: Option<Timestamp>,
-    /// Failures in a row.
-    pub failures: u32,
-    /// What the last lease came to, as a sentence.
-    pub last_outcome: Arc<str>,
+    /// What its leases came to.
+    pub past: Past,
     /// What an operator asked for and is not written down yet.
     pub order: Option<Arc<OperatorOrder>>,
     /// How many entries came before it. Indexes tell entries apart by it.
     pub(super) serial: u64,
-    pub(super) cooling_until: Option<Duration>,
-    pub(super) unneeded: u32,
-    pub(super) had_no_target: bool,
-    pub(super) aftermath: Option<Aftermath>,
+    /// The number of its last change.
+    pub(super) revision: u64,
     pub(super) lease: Option<LeaseId>,
     pub(super) withdrawn: Option<WithdrawReason>,
 }
@@ -320,15 +295,10 @@ impl Entry {
             queued_at: now,
             state: State::Waiting,
             since: now,
-            not_before: None,
-            failures: 0,
-            last_outcome: Arc::default(),
+            past: Past::default(),
             order: None,
             serial,
-            cooling_until: None,
-            unneeded: 0,
-            had_no_target: false,
-            aftermath: None,
+            revision: 0,
             lease: None,
             withdrawn: None,
         }
@@ -351,6 +321,6 @@ impl Entry {
     /// Whether it is ready and no back-off runs.
     #[must_use]
     pub(super) fn is_eligible(&self) -> bool {
-        self.state == State::Ready && self.cooling_until.is_none()
+        self.state == State::Ready && self.past.cooling_until.is_none()
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use api_types::{BindingKey, ClusterName};
 use jiff::{SignedDuration, Timestamp};
 
-use super::changes::Changes;
+use super::changes::{ChangesAfter, TooFarBack};
 use super::entry::{Entry, EntryKey, HoldReason, State};
 use super::event::{Leading, Moment};
 use super::lane::Lane;
@@ -143,10 +143,18 @@ impl Queue {
         &self.verdict
     }
 
-    /// The log of changes.
+    /// Number of the last change of an entry; 0: there was none.
     #[must_use]
-    pub fn changes(&self) -> &Changes {
-        &self.changes
+    pub fn revision(&self) -> u64 {
+        self.changes.revision()
+    }
+
+    /// What the next changes after a revision, at most `limit` of them, came to.
+    ///
+    /// # Errors
+    /// [`TooFarBack`] when some of them are not kept any more, or the revision is none of this queue's.
+    pub fn changes_after(&self, revision: u64, limit: usize) -> Result<ChangesAfter, TooFarBack> {
+        self.changes.after(revision, limit, &self.entries)
     }
 
     /// All entries, by cluster, then in the order in which they entered.

@@ -1,13 +1,14 @@
 //! How many entries of a lane each kind has.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::entry::TemplateRef;
 use super::lane::Step;
 
 /// Counts by API version and kind. None is 0.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KindCounts(BTreeMap<String, BTreeMap<String, usize>>);
+pub(super) struct KindCounts(BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>>);
 
 impl KindCounts {
     /// An entry of this template comes or goes. Nothing is allocated for a kind that is known.

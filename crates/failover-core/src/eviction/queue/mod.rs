@@ -26,13 +26,14 @@ mod model;
 mod operator;
 mod order;
 mod outcome;
+mod past;
 mod producer;
 mod rates;
 mod settings;
 mod timeline;
 mod view;
 
-pub use changes::{Change, Changes, Removed, TooFarBack};
+pub use changes::{Change, ChangesAfter, Removed, TooFarBack};
 pub use entry::{
     BindingVersions, Entry, EntryKey, HoldReason, ProducerHold, Published, State, TemplateRef, WithdrawReason,
     at_least_as_new,
@@ -47,6 +48,7 @@ pub use listing::LaneEntries;
 pub use model::Queue;
 pub use operator::{OperatorOrder, OrderKind, OrderPlan, OrderRefused, OrderRequest};
 pub use outcome::{ClusterStats, LeaseEnd, RecentOutcome};
+pub use past::{Leased, Past};
 pub use producer::{EpochCheck, ProducerEpoch};
 pub use rates::{RateProblem, RateSettings};
 pub use settings::{BackOff, QueueSettings};

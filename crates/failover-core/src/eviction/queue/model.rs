@@ -239,8 +239,8 @@ impl Queue {
 }
 
 fn cool(entry: &mut Entry, back_off: Duration, now: Moment) {
-    entry.cooling_until = Some(now.elapsed + back_off);
-    entry.not_before = Some(later(now.wall, back_off));
+    entry.past.cooling_until = Some(now.elapsed + back_off);
+    entry.past.not_before = Some(later(now.wall, back_off));
 }
 
 fn later(at: Timestamp, by: Duration) -> Timestamp {

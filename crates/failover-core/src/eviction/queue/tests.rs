@@ -1,5 +1,6 @@
 //! The queue under a simulated clock of whole milliseconds, without sockets.
 
+mod changes;
 mod leases;
 mod lifecycle;
 mod operator;
@@ -66,10 +67,10 @@ fn published(cluster: &str, name: &str, due_seconds: i64) -> Published {
     Published {
         key: EntryKey {
             cluster: cluster.into(),
-            cluster_uid: format!("uid-{cluster}"),
+            cluster_uid: format!("uid-{cluster}").into(),
             binding: api_types::BindingKey::namespaced("default", name),
-            binding_uid: format!("uid-{name}"),
-            cause: taint(0),
+            binding_uid: format!("uid-{name}").into(),
+            cause: taint(0).into(),
         }
         .into(),
         due_at: t0() + SignedDuration::from_secs(due_seconds),
@@ -83,7 +84,7 @@ fn published(cluster: &str, name: &str, due_seconds: i64) -> Published {
         replicas: 1,
         purge_mode: PurgeMode::Gracefully,
         grace_period_seconds: None,
-        reason: "taint".to_owned(),
+        reason: "taint".into(),
         hold: None,
         versions: BindingVersions {
             binding_generation: 1,
@@ -245,6 +246,11 @@ impl Sim {
     fn only(&self) -> &Entry {
         assert_eq!(self.queue.len(), 1);
         self.queue.entries().next().unwrap()
+    }
+
+    fn entry_of(&self, binding: &str) -> &Entry {
+        let mut entries = self.queue.entries();
+        entries.find(|entry| entry.key().binding.name == binding).unwrap()
     }
 
     fn lease(&self) -> LeaseId {

@@ -68,7 +68,8 @@ impl ClusterView {
     /// Whether the cause of an entry stands on this cluster. An application's failure stands as long as the cluster.
     #[must_use]
     pub fn shows(&self, key: &EntryKey) -> bool {
-        self.uid == key.cluster_uid && (key.cause.kind() == CauseKind::Application || self.causes.contains(&key.cause))
+        *self.uid == *key.cluster_uid
+            && (key.cause.kind() == CauseKind::Application || self.causes.contains(&key.cause))
     }
 }
 

@@ -62,10 +62,10 @@ impl Simulation<'_> {
         Some(Staying {
             binding: key.clone(),
             template: TemplateRef {
-                api_version: resource.api_version.clone(),
-                kind: resource.kind.clone(),
-                namespace: resource.namespace.clone(),
-                name: resource.name.clone(),
+                api_version: resource.api_version.as_str().into(),
+                kind: resource.kind.as_str().into(),
+                namespace: resource.namespace.as_deref().map(Into::into),
+                name: resource.name.as_str().into(),
             },
             cluster: name.clone(),
             replicas: replicas_on(binding, name),
@@ -97,8 +97,8 @@ fn remaining(published: &Published, state: &State, standstill: Option<&str>) -> 
         template: published.template.clone(),
         from: published.key.cluster.clone(),
         replicas: published.replicas,
-        cause: published.key.cause.clone(),
-        reason: published.reason.clone(),
+        cause: (*published.key.cause).clone(),
+        reason: published.reason.to_string(),
         due_at: published.due_at,
         why,
     }

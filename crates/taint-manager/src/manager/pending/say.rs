@@ -66,6 +66,7 @@ mod tests {
     use super::*;
     use crate::manager::pending::book::Held;
     use eviction_queue_api::v1::HoldReason;
+    use failover_core::eviction::Cause;
 
     fn key(cluster: &str) -> EntryKey {
         EntryKey {
@@ -73,7 +74,7 @@ mod tests {
             cluster_uid: "c".into(),
             binding: api_types::BindingKey::namespaced("n", "b"),
             binding_uid: "b".into(),
-            cause: "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap(),
+            cause: "k:NoExecute@2026-01-01T00:00:00Z".parse::<Cause>().unwrap().into(),
         }
     }
 

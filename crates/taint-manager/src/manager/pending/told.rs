@@ -2,6 +2,7 @@
 //! and that a release is told only when nothing follows from it for a while.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::ClusterName;
@@ -33,7 +34,7 @@ struct Released {
 }
 
 struct Queued {
-    cluster_uid: String,
+    cluster_uid: Arc<str>,
     count: u64,
     reason: String,
     tell_at: Instant,

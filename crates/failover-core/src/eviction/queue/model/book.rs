@@ -8,9 +8,10 @@ use jiff::Timestamp;
 
 use super::Queue;
 use crate::eviction::queue::changes::Removed;
-use crate::eviction::queue::entry::{Aftermath, Entry, EntryKey, HoldReason, State, WithdrawReason};
+use crate::eviction::queue::entry::{Entry, EntryKey, HoldReason, State, WithdrawReason};
 use crate::eviction::queue::event::{Effect, Moment};
 use crate::eviction::queue::lane::{Lane, Step};
+use crate::eviction::queue::past::Aftermath;
 use crate::eviction::queue::producer::Producer;
 use crate::eviction::queue::view::PauseScopeView;
 
@@ -56,10 +57,9 @@ impl Queue {
                 self.lanes.insert(key.cluster.clone(), lane);
             }
         }
-        let entry = Arc::new(entry);
+        entry.revision = self.changes.changed(&key);
         self.index(&key, &entry);
-        self.changes.push(entry.clone(), None);
-        self.entries.insert(key, entry);
+        self.entries.insert(key, Arc::new(entry));
     }
 
     /// An entry as it would be after a change.
@@ -85,7 +85,7 @@ impl Queue {
         let Some(before) = self.entries.get(key).cloned() else {
             return;
         };
-        let entry = self.changed(&before, now, how);
+        let mut entry = self.changed(&before, now, how);
         self.revoke_when_over(&entry, now);
         if entry == *before {
             return;
@@ -94,10 +94,9 @@ impl Queue {
         if let Some(lane) = self.lanes.get_mut(&key.cluster) {
             lane.recount(&before, &entry);
         }
-        let entry = Arc::new(entry);
+        entry.revision = self.changes.changed(key);
         self.index(key, &entry);
-        self.changes.push(entry.clone(), None);
-        self.entries.insert(key.clone(), entry);
+        self.entries.insert(key.clone(), Arc::new(entry));
     }
 
     pub(super) fn remove(&mut self, key: &Arc<EntryKey>, why: Removed) {
@@ -106,7 +105,7 @@ impl Queue {
         if let Some(lane) = self.lanes.get_mut(&key.cluster) {
             lane.count(&entry, Step::Out);
         }
-        self.changes.push(entry, Some(why));
+        self.changes.left(key.clone(), entry, why);
         self.close_lane(&key.cluster);
     }
 
@@ -145,9 +144,9 @@ impl Queue {
             return Some((order.holds_as(), order.to_string().into(), None));
         }
         if let Some(hold) = &entry.published.hold {
-            return Some((hold.reason, hold.message.as_str().into(), None));
+            return Some((hold.reason, hold.message.clone(), None));
         }
-        match &entry.aftermath {
+        match &entry.past.aftermath {
             Some(Aftermath::NotNeeded { message, .. }) => {
                 return Some((HoldReason::NotNeeded, message.clone(), None));
             }
@@ -222,7 +221,7 @@ impl Queue {
             State::Waiting => {
                 self.due.insert(entry.published.due_at, key, entry);
             }
-            State::Ready => match entry.cooling_until {
+            State::Ready => match entry.past.cooling_until {
                 Some(until) => {
                     self.cooling.insert(until, key, entry);
                 }
@@ -247,7 +246,7 @@ impl Queue {
                 self.due.remove(entry.published.due_at, entry);
             }
             State::Ready => {
-                if let Some(until) = entry.cooling_until {
+                if let Some(until) = entry.past.cooling_until {
                     self.cooling.remove(until, entry);
                 } else if let Some(lane) = self.lanes.get_mut(&key.cluster) {
                     lane.line.remove(key, entry);
@@ -265,7 +264,7 @@ impl Queue {
 
 /// When the aftermath of a lease is over by time, whatever else holds the entry.
 pub(super) fn look_again_at(entry: &Entry) -> Option<Timestamp> {
-    match entry.aftermath {
+    match entry.past.aftermath {
         Some(Aftermath::NoTarget { until, .. } | Aftermath::Wait { until, .. }) => Some(until),
         Some(Aftermath::NotNeeded { .. }) | None => None,
     }

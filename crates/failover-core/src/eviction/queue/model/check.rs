@@ -19,7 +19,7 @@ impl Queue {
             *counts.entry(&key.cluster).or_default() += 1;
             match &entry.state {
                 State::Waiting => due.insert(entry.published.due_at, key, entry),
-                State::Ready => match entry.cooling_until {
+                State::Ready => match entry.past.cooling_until {
                     Some(until) => cooling.insert(until, key, entry),
                     None => eligible.entry(&key.cluster).or_default().insert(key, entry),
                 },

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::{Queue, cool, later};
 use crate::eviction::queue::changes::Removed;
-use crate::eviction::queue::entry::{Aftermath, Entry, EntryKey};
+use crate::eviction::queue::entry::{Entry, EntryKey};
 use crate::eviction::queue::event::{CompleteResult, Completion, Effect, Moment, OutcomeKind, StreamId};
 use crate::eviction::queue::lease::{Lease, LeaseId};
 use crate::eviction::queue::outcome::{LeaseEnd, RecentOutcome};
+use crate::eviction::queue::past::Aftermath;
 
 impl Queue {
     /// Prolongs leases. They belong to the stream on which that was asked: a consumer whose stream broke renews on its
@@ -57,7 +58,7 @@ impl Queue {
             if let Some(lease) = self.end_lease(id) {
                 self.bucket.give_back(id);
                 self.after_lease(&lease.key, now, |entry| {
-                    entry.last_outcome = "the evictor went away before it began".into();
+                    entry.past.last_outcome = "the evictor went away before it began".into();
                 });
             }
         }
@@ -96,14 +97,14 @@ impl Queue {
         let message: Arc<str> = message.into();
         let mut first_without_target = false;
         self.after_lease(&lease.key, now, |entry| {
-            entry.last_outcome = message.clone();
+            entry.past.last_outcome = message.clone();
             if outcome == OutcomeKind::Failed {
-                entry.failures = entry.failures.saturating_add(1);
-                cool(entry, back_off.after(entry.failures), now);
+                entry.past.failures = entry.past.failures.saturating_add(1);
+                cool(entry, back_off.after(entry.past.failures), now);
             } else {
-                entry.failures = 0;
+                entry.past.failures = 0;
             }
-            entry.aftermath = match outcome {
+            entry.past.aftermath = match outcome {
                 OutcomeKind::Evicted | OutcomeKind::Failed => None,
                 OutcomeKind::NotNeeded {
                     binding_version,
@@ -114,7 +115,7 @@ impl Queue {
                     message,
                 }),
                 OutcomeKind::NoTarget { recheck_at, rests_on } => {
-                    first_without_target = !std::mem::replace(&mut entry.had_no_target, true);
+                    first_without_target = !std::mem::replace(&mut entry.past.had_no_target, true);
                     let latest = later(now.wall, recheck);
                     Some(Aftermath::NoTarget {
                         until: recheck_at.map_or(latest, |at| at.min(latest)),

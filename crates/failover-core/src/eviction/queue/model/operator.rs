@@ -83,7 +83,7 @@ fn is_done(entry: &Entry, kind: OrderKind) -> Result<bool, OrderRefused> {
             Some(hold) if hold.by_drop => Ok(false),
             Some(hold) => Err(OrderRefused::KeptByPerson {
                 key: Box::new(entry.key().clone()),
-                why: hold.message.clone(),
+                why: hold.message.to_string(),
             }),
         },
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Queue, Synced, cool};
-use crate::eviction::queue::entry::{Aftermath, Entry, EntryKey, Published, WithdrawReason};
+use crate::eviction::queue::entry::{Entry, EntryKey, Published, WithdrawReason};
 use crate::eviction::queue::event::{Effect, Moment, StreamId};
+use crate::eviction::queue::past::Aftermath;
 use crate::eviction::queue::producer::{Link, Producer, ProducerEpoch};
 
 impl Queue {
@@ -111,8 +112,11 @@ impl Queue {
         }
     }
 
-    pub(super) fn upsert_one(&mut self, producer: &Arc<str>, published: Published, now: Moment) -> Arc<EntryKey> {
+    pub(super) fn upsert_one(&mut self, producer: &Arc<str>, mut published: Published, now: Moment) -> Arc<EntryKey> {
         let Some((key, known)) = self.entries.get_key_value(&published.key) else {
+            if let Some(key) = self.changes.key_of_gone(&published.key) {
+                published.key = key.clone();
+            }
             let key = published.key.clone();
             self.next_serial += 1;
             let entry = Entry::new(published, producer.clone(), self.next_serial, now.wall);
@@ -120,11 +124,12 @@ impl Queue {
             return key;
         };
         let (key, known) = (key.clone(), known.clone());
+        published.key = key.clone();
         if known.withdrawn.is_none() && published.versions.older_than(&known.published.versions) {
             self.keep_the_newer(&key, producer, now);
             return key;
         }
-        let confirmed = known.aftermath.as_ref().is_some_and(|aftermath| match aftermath {
+        let confirmed = known.past.aftermath.as_ref().is_some_and(|aftermath| match aftermath {
             Aftermath::NotNeeded {
                 binding_version,
                 cluster_version,
@@ -135,7 +140,7 @@ impl Queue {
             }
             Aftermath::Wait { .. } => false,
         });
-        let was_unneeded = matches!(known.aftermath, Some(Aftermath::NotNeeded { .. }));
+        let was_unneeded = matches!(known.past.aftermath, Some(Aftermath::NotNeeded { .. }));
         let back_off = self.settings.back_off;
         let producer = producer.clone();
         self.change(&key, now, |entry| {
@@ -146,11 +151,11 @@ impl Queue {
             }
             entry.settle_order();
             if confirmed {
-                entry.aftermath = None;
+                entry.past.aftermath = None;
             }
             if confirmed && was_unneeded {
-                entry.unneeded = entry.unneeded.saturating_add(1);
-                cool(entry, back_off.after(entry.unneeded), now);
+                entry.past.unneeded = entry.past.unneeded.saturating_add(1);
+                cool(entry, back_off.after(entry.past.unneeded), now);
             }
         });
         key
@@ -165,8 +170,8 @@ impl Queue {
             self.effects.push(Effect::Confirm {
                 producer: stream,
                 key: key.clone(),
-                binding_version: entry.published.versions.binding.clone(),
-                cluster_version: entry.published.versions.cluster.clone(),
+                binding_version: entry.published.versions.binding.to_string(),
+                cluster_version: entry.published.versions.cluster.to_string(),
                 message: "it was published from an older state than the queue has".into(),
             });
         }
@@ -239,7 +244,7 @@ impl Queue {
         let Some(producer) = self.producers.get(&entry.producer).and_then(Producer::stream) else {
             return;
         };
-        let (binding_version, cluster_version, message) = match (&entry.aftermath, &entry.order) {
+        let (binding_version, cluster_version, message) = match (&entry.past.aftermath, &entry.order) {
             (
                 Some(Aftermath::NotNeeded {
                     binding_version,
@@ -251,7 +256,7 @@ impl Queue {
             (_, Some(order)) => match &order.written_in {
                 Some(version) => (
                     version.clone(),
-                    entry.published.versions.cluster.clone(),
+                    entry.published.versions.cluster.to_string(),
                     order.to_string().into(),
                 ),
                 None => return,

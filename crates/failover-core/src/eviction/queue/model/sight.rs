@@ -3,9 +3,10 @@
 use api_types::ClusterName;
 
 use super::{Queue, Synced, later};
-use crate::eviction::queue::entry::{Aftermath, Entry, WithdrawReason};
+use crate::eviction::queue::entry::{Entry, WithdrawReason};
 use crate::eviction::queue::event::{Moment, NoTargetRestsOn};
 use crate::eviction::queue::lane::Lane;
+use crate::eviction::queue::past::Aftermath;
 use crate::eviction::queue::rates::RateSettings;
 use crate::eviction::queue::view::ClusterView;
 
@@ -64,12 +65,12 @@ impl Queue {
             .filter(|key| {
                 self.entries
                     .get(key)
-                    .is_some_and(|e| matches!(e.aftermath, Some(Aftermath::NoTarget { .. })))
+                    .is_some_and(|e| matches!(e.past.aftermath, Some(Aftermath::NoTarget { .. })))
             })
             .cloned()
             .collect();
         for key in without_target {
-            self.change(&key, now, |entry| entry.aftermath = None);
+            self.change(&key, now, |entry| entry.past.aftermath = None);
         }
     }
 
@@ -77,7 +78,7 @@ impl Queue {
     /// [`QueueSettings::resources_settle`](super::QueueSettings), since somewhere they change all the time.
     fn look_for_room_soon(&mut self, now: Moment) {
         let soon = later(now.wall, self.settings.resources_settle);
-        let for_room = |entry: &Entry| match &entry.aftermath {
+        let for_room = |entry: &Entry| match &entry.past.aftermath {
             Some(Aftermath::NoTarget { until, rests_on, .. }) => {
                 *rests_on == NoTargetRestsOn::PlacesAndResources && *until > soon
             }
@@ -91,7 +92,7 @@ impl Queue {
             .collect();
         for key in short {
             self.change(&key, now, |entry| {
-                if let Some(Aftermath::NoTarget { until, .. }) = &mut entry.aftermath {
+                if let Some(Aftermath::NoTarget { until, .. }) = &mut entry.past.aftermath {
                     *until = soon;
                 }
             });

@@ -17,12 +17,12 @@ impl Queue {
             }
         }
         while let Some(key) = self.looks.due(now.wall) {
-            self.change(&key, now, |entry| entry.aftermath = None);
+            self.change(&key, now, |entry| entry.past.aftermath = None);
         }
         while let Some(key) = self.cooling.due(now.elapsed) {
             self.change(&key, now, |entry| {
-                entry.cooling_until = None;
-                entry.not_before = None;
+                entry.past.cooling_until = None;
+                entry.past.not_before = None;
             });
         }
         while let Some((_, lease)) = self.lease_ends.first().filter(|(at, _)| *at <= now.elapsed).copied() {
@@ -57,7 +57,9 @@ impl Queue {
             ),
             now,
         );
-        self.after_lease(&lease.key, now, |entry| entry.last_outcome = "the lease lapsed".into());
+        self.after_lease(&lease.key, now, |entry| {
+            entry.past.last_outcome = "the lease lapsed".into()
+        });
     }
 
     pub(super) fn producers_age(&mut self, now: Moment) {

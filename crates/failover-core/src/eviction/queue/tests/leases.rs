@@ -53,7 +53,7 @@ fn taken_back_while_leased_counts_as_evicted_when_it_was() {
     assert!(!sim.effects.iter().any(|effect| matches!(effect, Effect::Revoke { .. })));
     let lease = sim.lease();
     sim.complete(lease, OutcomeKind::Evicted);
-    let last = sim.queue.changes().after(0, 1_000).unwrap().pop().unwrap();
+    let last = sim.queue.changes_after(0, 1_000).unwrap().changes.pop().unwrap();
     assert_eq!(last.removed, Some(Removed::Evicted));
     assert!(sim.queue.is_empty());
 }

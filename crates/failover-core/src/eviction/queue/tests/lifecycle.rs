@@ -15,7 +15,7 @@ fn an_entry_waits_is_ready_leased_and_gone() {
     let lease = sim.lease();
     sim.complete(lease, OutcomeKind::Evicted);
     assert!(sim.queue.is_empty());
-    let changes = sim.queue.changes().after(0, 100).unwrap();
+    let changes = sim.queue.changes_after(0, 100).unwrap().changes;
     assert_eq!(changes.last().unwrap().removed, Some(Removed::Evicted));
 }
 
@@ -149,14 +149,14 @@ fn not_needed_is_held_until_confirmed_from_a_state_at_least_as_new() {
 
     let with_version = |version: &str| {
         let mut entry = published("m1", "a", 0);
-        entry.versions.binding = version.to_owned();
+        entry.versions.binding = version.into();
         entry
     };
     sim.publish(vec![with_version("11")]);
     assert_eq!(held(&sim), Some(HoldReason::NotNeeded), "an older state says nothing");
     sim.publish(vec![with_version("12")]);
     assert_eq!(
-        (&sim.only().state, sim.only().not_before),
+        (&sim.only().state, sim.only().past.not_before),
         (&State::Ready, Some(at(2_000))),
         "back-off of 1 s"
     );
@@ -271,7 +271,7 @@ fn a_producer_s_hold_keeps_an_entry_visible_and_unreleased() {
         by_drop: false,
     };
     sim.publish(vec![Published {
-        hold: Some(hold),
+        hold: Some(hold.into()),
         ..published("m1", "a", 0)
     }]);
     sim.run_until(60_000, Sim::evict_all);
@@ -302,7 +302,7 @@ fn entries_of_a_producer_that_stays_away_are_held_and_dropped_in_the_end() {
     assert_eq!(held(&sim), Some(HoldReason::ProducerGone));
     sim.run_until(30_000 + 3_600_000, |_| {});
     assert!(sim.queue.is_empty());
-    let last = sim.queue.changes().after(0, 1_000).unwrap().pop().unwrap();
+    let last = sim.queue.changes_after(0, 1_000).unwrap().changes.pop().unwrap();
     assert_eq!(last.removed, Some(Removed::ProducerGone));
 }
 
@@ -480,20 +480,4 @@ fn places_and_estimates() {
     sim.consumer(10, 1);
     sim.run_until(60_000, Sim::evict_all);
     assert_eq!(sim.names(), ["a", "x", "b", "c"]);
-}
-
-#[test]
-fn changes_can_be_followed_from_any_kept_revision() {
-    let mut sim = Sim::new(QueueSettings {
-        changes_kept: 3,
-        ..settings(1.0)
-    });
-    sim.publish((0..5).map(|n| published("m1", &format!("b{n}"), 0)).collect());
-    let changes = sim.queue.changes();
-    assert_eq!(changes.revision(), 5);
-    assert_eq!(changes.after(1, 10).unwrap_err(), TooFarBack { oldest: 3 });
-    assert_eq!(changes.after(2, 10).unwrap().len(), 3);
-    assert_eq!(changes.after(4, 10).unwrap()[0].entry.key().binding.name, "b4");
-    assert!(changes.after(5, 10).unwrap().is_empty());
-    assert!(changes.after(6, 10).is_err(), "of another queue");
 }

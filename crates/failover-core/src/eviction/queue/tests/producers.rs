@@ -25,11 +25,14 @@ fn an_entry_from_an_older_state_changes_nothing_and_is_asked_for_again() {
     let entry = published("m1", "web", 0);
     let mut newer = entry.clone();
     newer.versions.binding = "11".into();
-    newer.hold = Some(ProducerHold {
-        reason: HoldReason::Stay,
-        message: "stays".into(),
-        by_drop: false,
-    });
+    newer.hold = Some(
+        ProducerHold {
+            reason: HoldReason::Stay,
+            message: "stays".into(),
+            by_drop: false,
+        }
+        .into(),
+    );
     sim.publish(vec![newer.clone()]);
     upsert(&mut sim, PRODUCER, vec![entry]);
     assert_eq!(*sim.only().published, newer);

@@ -73,7 +73,7 @@ proptest! {
                 Step::Publish { cluster, name, due, priority, held } => {
                     let mut entry = published(CLUSTERS[cluster], &format!("b{name}"), due + i64::try_from(sim.millis / 1_000).unwrap());
                     entry.priority = priority;
-                    entry.hold = held.then(|| ProducerHold { reason: HoldReason::Stay, message: "s".into(), by_drop: false });
+                    entry.hold = held.then(|| ProducerHold { reason: HoldReason::Stay, message: "s".into(), by_drop: false }.into());
                     wanted.insert(EntryKey::clone(&entry.key), entry.clone());
                     sim.tell(Event::Upsert { stream, entries: vec![entry] });
                 }
