@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, SanType,
@@ -33,6 +34,21 @@ pub enum Counts {
     NotYet,
     /// From the year 2000 to the begin of this one.
     Until(i32),
+    /// From the year 2000 to this moment, to the second.
+    Before(SystemTime),
+}
+
+/// What a certificate is to say, all of it.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The subject's common name.
+    pub common_name: String,
+    /// Names that it is for.
+    pub dns_names: Vec<String>,
+    /// Addresses that it is for.
+    pub addresses: Vec<IpAddr>,
+    /// What it may be used for.
+    pub usages: Vec<Of>,
 }
 
 /// A certificate and its key, PEM.
@@ -72,10 +88,7 @@ impl Authority {
     pub fn issue_for(&self, name: &str, of: Of, counts: Counts, uris: &[&str]) -> Issued {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
-        params.extended_key_usages = vec![match of {
-            Of::Server => ExtendedKeyUsagePurpose::ServerAuth,
-            Of::Client => ExtendedKeyUsagePurpose::ClientAuth,
-        }];
+        params.extended_key_usages = vec![of.purpose()];
         let dns = |name: &str| SanType::DnsName(name.try_into().unwrap());
         if of == Of::Server {
             params.subject_alt_names = vec![
@@ -91,12 +104,40 @@ impl Authority {
             Counts::NoLonger => (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1)),
             Counts::NotYet => (date_time_ymd(2999, 1, 1), date_time_ymd(3000, 1, 1)),
             Counts::Until(year) => (date_time_ymd(2000, 1, 1), date_time_ymd(year, 1, 1)),
+            Counts::Before(end) => (date_time_ymd(2000, 1, 1), end.into()),
         };
+        self.sign(params)
+    }
+
+    /// A certificate that says exactly this, and counts now.
+    #[must_use]
+    pub fn issue_as(&self, wanted: &Wanted) -> Issued {
+        let mut params = CertificateParams::new(wanted.dns_names.clone()).unwrap();
+        params
+            .distinguished_name
+            .push(DnType::CommonName, wanted.common_name.as_str());
+        let addresses = wanted.addresses.iter().copied().map(SanType::IpAddress);
+        params.subject_alt_names.extend(addresses);
+        params.extended_key_usages = wanted.usages.iter().map(|of| of.purpose()).collect();
+        (params.not_before, params.not_after) = (date_time_ymd(2000, 1, 1), date_time_ymd(3000, 1, 1));
+        self.sign(params)
+    }
+
+    fn sign(&self, params: CertificateParams) -> Issued {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         Issued {
             certificate: certificate.pem(),
             key: key.serialize_pem(),
+        }
+    }
+}
+
+impl Of {
+    fn purpose(self) -> ExtendedKeyUsagePurpose {
+        match self {
+            Self::Server => ExtendedKeyUsagePurpose::ServerAuth,
+            Self::Client => ExtendedKeyUsagePurpose::ClientAuth,
         }
     }
 }

@@ -18,7 +18,7 @@ mod program;
 mod queue;
 pub mod stock;
 
-pub use authority::{Authority, Counts, Issued, Of};
+pub use authority::{Authority, Counts, Issued, Of, Wanted};
 pub use bench::{Bench, STARTED};
 pub use big_fleet::BigFleet;
 pub use footprint::Footprint;

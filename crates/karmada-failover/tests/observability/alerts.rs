@@ -1,13 +1,13 @@
 //! The alerts and the dashboard ask for metrics that there are, each alert is tested firing and silent, and has a
-//! runbook. What promtool and a real Prometheus say is in `e2e/scenarios/tests/alerts.rs`.
+//! runbook. What promtool and a real Prometheus say is in [`crate::prometheus`] and [`crate::faults`].
 
 use std::collections::BTreeSet;
 
 use regex::Regex;
 use serde_json::Value;
 
-use crate::catalogue;
 use crate::scan::root;
+use crate::{catalogue, faults, prometheus};
 
 fn yaml(path: &str) -> Value {
     serde_saphyr::from_str(&std::fs::read_to_string(root().join(path)).unwrap()).unwrap()
@@ -148,4 +148,24 @@ fn every_alert_is_whole_and_tested_firing_and_silent() {
         let name = page.strip_suffix(".md").unwrap();
         assert!(names.contains(name), "docs/runbooks/{page} is of no alert");
     }
+}
+
+/// Alerts that no scene lets fire, and why none can.
+const NEVER_FIRED: [(&str, &str); 0] = [];
+
+// The scenes fail when one of their alerts does not fire; here nobody may be forgotten.
+#[test]
+fn every_alert_fires_in_a_scene_that_a_real_prometheus_scrapes() {
+    let names = |alerts: &[(&str, &str)]| {
+        let names = alerts.iter().map(|(name, _)| (*name).to_owned());
+        names.collect::<BTreeSet<String>>()
+    };
+    let fired = &names(&prometheus::FIRE) | &names(&faults::FIRE);
+    let left_out = names(&NEVER_FIRED);
+    let alerts: BTreeSet<String> = alerts()
+        .iter()
+        .map(|alert| alert["alert"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(&fired & &left_out, BTreeSet::new(), "it fires, and is left out");
+    assert_eq!(&fired | &left_out, alerts);
 }

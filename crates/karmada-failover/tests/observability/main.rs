@@ -11,6 +11,7 @@ mod catalogue;
 mod collector;
 #[path = "../common/mod.rs"]
 mod common;
+mod faults;
 mod logs;
 mod metrics;
 mod prometheus;

@@ -1,5 +1,6 @@
 //! What promtool says of the rules, and a real Prometheus that scrapes fleets in trouble, in real time: alerts fire, others
-//! stay silent, and every query of the dashboard returns data.
+//! stay silent, and every query of the dashboard returns data. Troubles that go badly together with these are in
+//! [`crate::faults`].
 //!
 //! Time is short: the durations of the rules are divided by [`FASTER`], and so are some bounds ([`BOUNDS`]).
 
@@ -13,6 +14,7 @@ use e2e_control_plane::{Prometheus, in_ci, locate_prometheus};
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::objects::{deployment, divided, duplicated};
 use kube_sandbox::rules::Settings;
+use parking_lot::Mutex;
 use regex::Regex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -28,7 +30,7 @@ const FASTER: u32 = 300;
 const BOUNDS: [(&str, &str); 3] = [("> 4 * 3600", "> 3"), ("> 1800", "> 2"), (">= 4", ">= 2")];
 
 /// Alerts that fire in the scene, with a label of each.
-const FIRE: [(&str, &str); 12] = [
+pub const FIRE: [(&str, &str); 12] = [
     ("FailoverHalted", "north"),
     ("FailoverNoTarget", "north"),
     ("FailoverOldestReadyWaits", "north"),
@@ -53,7 +55,7 @@ const SILENT: [&str; 4] = [
 ];
 
 /// Prometheus, where it is; in CI it has to be.
-fn prometheus() -> Option<Prometheus> {
+pub fn prometheus() -> Option<Prometheus> {
     match locate_prometheus() {
         Ok(found) => Some(found),
         Err(missing) => {
@@ -86,10 +88,10 @@ fn promtool_takes_the_rules_and_their_tests_pass() {
     promtool(&prometheus, &["test", "rules", "tests/alerts.yaml"]);
 }
 
-/// The rules as they are shipped, only faster.
-fn fast_rules() -> String {
+/// The rules as they are shipped, only faster and with these bounds.
+fn fast_rules(bounds: &[(&str, &str)]) -> String {
     let mut rules = std::fs::read_to_string(root().join("charts/monitoring/rules/failover.yaml")).unwrap();
-    for (bound, here) in BOUNDS {
+    for (bound, here) in bounds {
         assert!(rules.contains(bound), "{bound}");
         rules = rules.replace(bound, here);
     }
@@ -104,7 +106,7 @@ fn fast_rules() -> String {
 }
 
 /// A Prometheus that scrapes these, each with the namespace of its control plane and the job that the charts would give it.
-struct Watching {
+pub struct Watching {
     child: Child,
     address: SocketAddr,
     _folder: tempfile::TempDir,
@@ -118,10 +120,10 @@ impl Drop for Watching {
 }
 
 impl Watching {
-    fn start(prometheus: &Prometheus, targets: &[(&str, &str, SocketAddr)]) -> Self {
+    pub fn start(prometheus: &Prometheus, bounds: &[(&str, &str)], targets: &[(&str, &str, SocketAddr)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-        file("rules.yaml", &fast_rules());
+        file("rules.yaml", &fast_rules(bounds));
         let scraped: Vec<Value> = targets
             .iter()
             .map(|(namespace, job, address)| {
@@ -166,7 +168,7 @@ impl Watching {
     }
 
     /// Whether a query returns any data now.
-    async fn has_data(&self, query: &str) -> bool {
+    pub async fn has_data(&self, query: &str) -> bool {
         let encoded: String = query
             .bytes()
             .map(|byte| match byte {
@@ -184,7 +186,7 @@ impl Watching {
     }
 
     /// The alerts that fire now: name and labels.
-    async fn firing(&self) -> Vec<(String, String)> {
+    pub async fn firing(&self) -> Vec<(String, String)> {
         let answer = self.ask("/api/v1/alerts").await.unwrap_or_default();
         let alerts = answer["data"]["alerts"].as_array().cloned().unwrap_or_default();
         let firing = alerts.into_iter().filter(|alert| alert["state"] == "firing");
@@ -199,15 +201,22 @@ impl Watching {
 }
 
 /// An address that nobody listens on.
-fn free_address() -> SocketAddr {
+pub fn free_address() -> SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap()
 }
 
+/// So that it is soon seen that a leader is gone.
+const SHORT_LEASES: [&str; 3] = [
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=500ms",
+];
+
 /// Windows and thresholds of a second.
-const PACE: Pace = Pace {
+pub const PACE: Pace = Pace {
     probe_seconds: 1,
     threshold_seconds: 1,
     add_on_match_seconds: 1,
@@ -215,18 +224,17 @@ const PACE: Pace = Pace {
     evictions_per_second: 0.3,
 };
 
-async fn run(world: &World, identity: &str, controllers: &str) -> Running {
+pub async fn run(world: &World, identity: &str, controllers: &str, more: &[&str]) -> Running {
     let mut flags = PACE.health_flags();
     flags.extend([
         format!("--controllers={controllers}"),
-        "--admin-bind-address=127.0.0.1:0".to_owned(),
         "--leader-grace=1s".to_owned(),
         "--cluster-monitor-grace-period=4s".to_owned(),
-        "--leader-elect-lease-duration=3s".to_owned(),
-        "--leader-elect-renew-deadline=2s".to_owned(),
-        "--leader-elect-retry-period=500ms".to_owned(),
     ]);
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    if !more.iter().any(|flag| flag.starts_with("--admin-bind-address")) {
+        flags.push("--admin-bind-address=127.0.0.1:0".to_owned());
+    }
+    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
     world.run(identity, &flags).await
 }
 
@@ -246,15 +254,16 @@ fn taint_policy(name: &str, value: &str) -> Value {
 
 /// What has fired and what has returned data so far.
 #[derive(Default)]
-struct Seen {
-    fired: BTreeSet<(String, String)>,
+pub struct Seen {
+    /// Alerts, with their labels.
+    pub fired: BTreeSet<(String, String)>,
     answered: BTreeSet<String>,
 }
 
 impl Seen {
-    /// Looks until all of these alerts have fired; fails after some seconds.
-    async fn until(&mut self, watching: &Watching, alerts: &[(&str, &str)]) {
-        let limit = tokio::time::Instant::now() + Duration::from_secs(40);
+    /// Looks until all of these alerts have fired; fails after two minutes.
+    pub async fn until(&mut self, watching: &Watching, alerts: &[(&str, &str)]) {
+        let limit = tokio::time::Instant::now() + Duration::from_secs(120);
         loop {
             self.look(watching).await;
             let missing: Vec<_> = alerts
@@ -283,7 +292,7 @@ impl Seen {
         }
     }
 
-    fn has_fired(&self, name: &str, label: &str) -> bool {
+    pub fn has_fired(&self, name: &str, label: &str) -> bool {
         self.fired
             .iter()
             .any(|(fired, labels)| fired == name && labels.contains(&format!("\"{label}\"")))
@@ -307,16 +316,22 @@ async fn scene(prometheus: &Prometheus) {
             "acquireTime": "2026-01-01T00:00:00.000000Z", "renewTime": "2026-01-01T00:00:00.000000Z",
         },
     }));
-    let all = run(&north, "all", "*,-clusterStatus,-applicationFailover").await;
-    let reporter = run(&north, "reporter", "clusterStatus").await;
-    let lonely = run(&south, "lonely", "taintManager,evictor,applicationFailover").await;
+    let all = run(&north, "all", "*,-clusterStatus,-applicationFailover", &SHORT_LEASES).await;
+    let reporter = run(&north, "reporter", "clusterStatus", &SHORT_LEASES).await;
+    let lonely = run(
+        &south,
+        "lonely",
+        "taintManager,evictor,applicationFailover",
+        &SHORT_LEASES,
+    )
+    .await;
     let targets = [
         ("north", "taint-manager", &all),
         ("north", "cluster-health-controller", &reporter),
         ("south", "taint-manager", &lonely),
     ];
     let targets = targets.map(|(namespace, job, process)| (namespace, job, process.admin_address().unwrap()));
-    let watching = Watching::start(prometheus, &targets);
+    let watching = Watching::start(prometheus, &BOUNDS, &targets);
     let mut seen = Seen::default();
 
     // member3 comes and goes, each time for longer than the thresholds, and stays away in the end.
@@ -388,13 +403,22 @@ async fn scene(prometheus: &Prometheus) {
     drop(reporter);
 }
 
-#[test]
-fn alerts_fire_and_the_dashboard_shows() {
-    let Some(prometheus) = prometheus() else { return };
+/// Scenes in real time take all of a small machine, so one is played after the other.
+static STAGE: Mutex<()> = Mutex::new(());
+
+/// Plays a scene in real time.
+pub fn play(scene: impl Future<Output = ()>) {
+    let _alone = STAGE.lock();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(scene(&prometheus));
+    runtime.block_on(scene);
+}
+
+#[test]
+fn alerts_fire_and_the_dashboard_shows() {
+    let Some(prometheus) = prometheus() else { return };
+    play(scene(&prometheus));
 }
