@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use xshell::cmd;
+use xshell::{Cmd, cmd};
 
 use crate::run;
 use crate::workspace::Workspace;
@@ -34,7 +34,12 @@ const WITHIN: Duration = Duration::from_mins(10);
 
 /// Runs a scenario. The programs must have been built, ours ([`Workspace::build`]) and those of the control plane.
 pub fn run(workspace: &Workspace, name: &str) -> Result<()> {
+    run::run(command(workspace, name)?, WITHIN).map(drop)
+}
+
+/// What runs it.
+pub fn command<'a>(workspace: &'a Workspace, name: &str) -> Result<Cmd<'a>> {
     let program = workspace.program("e2e-scenarios")?;
-    let command = cmd!(workspace.shell(), "{program} {name}").env("KARMADA_FAILOVER_BIN_DIR", workspace.programs()?);
-    run::run(command, WITHIN).map(drop)
+    let command = cmd!(workspace.shell(), "{program} {name}");
+    Ok(command.env("KARMADA_FAILOVER_BIN_DIR", workspace.programs()?))
 }

@@ -69,7 +69,7 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<bool> {
             report.stage(stage, || scenario(name));
         }
         report.stage("images", || images::stage(workspace));
-        report.stage("benchmarks", || bench::stage(workspace));
+        report.stage("benchmarks", || bench::stage(workspace, real_servers));
         report.stage("advisories", || deny::advisories_stage(workspace));
     }
     Ok(report.close())

@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: what the project promises about its speed, measured, a line for each promise.
 //!
-//! A row is a file in `rows/` and a line in [`rows::all`]. It says what is measured and the bar, and how the number is
-//! had: by a benchmark of a package that criterion measures ([`criterion::Criterion`]), or by one that prints its number
-//! itself ([`program::Programs`]).
+//! A row is a file in `rows/` and a line in [`rows::all`] or [`rows::on_real_servers`]. It says what is measured and the
+//! bar, and how the number is had: by a benchmark of a package that criterion measures ([`criterion::Criterion`]), or by
+//! one, or a story on real API servers, that prints its number itself ([`program::Programs`]).
 
 mod criterion;
 mod machine;
@@ -63,6 +63,8 @@ pub struct Tools<'a> {
     pub criterion: Criterion<'a>,
     /// Benchmarks that print their number.
     pub programs: Programs<'a>,
+    /// Stories on real API servers that do.
+    pub stories: Programs<'a>,
 }
 
 /// Which of the two ways to print.
@@ -74,9 +76,14 @@ pub enum Output {
     Json,
 }
 
-/// All rows, as a stage of the test run.
-pub fn stage(workspace: &Workspace) -> Outcome {
-    match run(workspace, "", Output::Text) {
+/// All rows, as a stage of the test run; without those that need real API servers where there are none, which a stage of its
+/// own says.
+pub fn stage(workspace: &Workspace, on_real_servers: bool) -> Outcome {
+    let mut rows = rows::all();
+    if on_real_servers {
+        rows.extend(rows::on_real_servers());
+    }
+    match measure(workspace, &rows, Output::Text) {
         Ok(true) => Outcome::Passed,
         Ok(false) => Outcome::Failed("a row falls short".to_owned()),
         Err(error) => Outcome::Failed(format!("{error:#}")),
@@ -85,11 +92,17 @@ pub fn stage(workspace: &Workspace) -> Outcome {
 
 /// Measures the rows whose name contains `only` and prints them. Whether all hold.
 pub fn run(workspace: &Workspace, only: &str, output: Output) -> Result<bool> {
-    let rows: Vec<Row> = rows::all().into_iter().filter(|row| row.name.contains(only)).collect();
+    let all = rows::all().into_iter().chain(rows::on_real_servers());
+    let rows: Vec<Row> = all.filter(|row| row.name.contains(only)).collect();
     ensure!(!rows.is_empty(), "no row has {only:?} in its name");
+    measure(workspace, &rows, output)
+}
+
+fn measure(workspace: &Workspace, rows: &[Row], output: Output) -> Result<bool> {
     let tools = Tools {
         criterion: Criterion::new(workspace),
-        programs: Programs::new(workspace),
+        programs: Programs::benchmarks(workspace),
+        stories: Programs::stories(workspace),
     };
     let measured: Vec<Measured> = rows
         .iter()

@@ -1,5 +1,5 @@
-//! Benchmarks that print their numbers themselves: the last line says them, as `{"value": 0.25}` or, where one run
-//! measures several, each by its name, as `{"memory": 12.5, "start": 0.25}`.
+//! Benchmarks, and stories on real API servers, that print their numbers themselves: the last line says them, as
+//! `{"value": 0.25}` or, where one run measures several, each by its name, as `{"memory": 12.5, "start": 0.25}`.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,62 +10,78 @@ use xshell::cmd;
 
 use crate::run::without_own_package;
 use crate::workspace::Workspace;
+use crate::{control_plane, e2e};
 
-/// The name of the only number of a benchmark.
+/// The name of the only number of a program.
 const ONLY: &str = "value";
 
-/// What a benchmark said last, or why it said nothing.
+/// What a program said last, or why it said nothing.
 type Said = std::result::Result<Value, String>;
 
-/// Runs benchmarks that are programs of their own, each once. Their names are of one workspace: no two are the same. The
-/// whole workspace is named to cargo, so that all are built with the same features of what they share, and once.
+/// Runs programs, each once.
 pub struct Programs<'a> {
     workspace: &'a Workspace,
+    /// Runs the one of this name; what it printed.
+    run: fn(&Workspace, &str) -> Result<String>,
     said: RefCell<BTreeMap<String, Said>>,
 }
 
 impl<'a> Programs<'a> {
-    /// In this checkout.
-    pub fn new(workspace: &'a Workspace) -> Self {
+    /// Benchmarks that are programs of their own. Their names are of one workspace: no two are the same. The whole workspace
+    /// is named to cargo, so that all are built with the same features of what they share, and once.
+    pub fn benchmarks(workspace: &'a Workspace) -> Self {
+        Self::run_by(workspace, |workspace, name| {
+            let shell = workspace.shell();
+            let command = cmd!(shell, "cargo bench --locked --workspace --bench {name}");
+            // Read, not shown: it must not mix with our own report.
+            Ok(without_own_package(command).quiet().read()?)
+        })
+    }
+
+    /// Scenarios of `cargo xtask e2e`, with the programs that it runs.
+    pub fn stories(workspace: &'a Workspace) -> Self {
+        Self::run_by(workspace, |workspace, name| {
+            control_plane::build()?;
+            workspace.build()?;
+            let story = e2e::command(workspace, name)?;
+            Ok(without_own_package(story).quiet().read()?)
+        })
+    }
+
+    fn run_by(workspace: &'a Workspace, run: fn(&Workspace, &str) -> Result<String>) -> Self {
         Self {
             workspace,
+            run,
             said: RefCell::default(),
         }
     }
 
-    /// What the benchmark says last.
-    pub fn value(&self, bench: &str) -> Result<f64> {
-        self.named(bench, ONLY)
+    /// What the program says last.
+    pub fn value(&self, program: &str) -> Result<f64> {
+        self.named(program, ONLY)
     }
 
-    /// One of the numbers that the benchmark says last.
-    pub fn named(&self, bench: &str, name: &str) -> Result<f64> {
+    /// One of the numbers that the program says last.
+    pub fn named(&self, program: &str, name: &str) -> Result<f64> {
         let mut said = self.said.borrow_mut();
-        let said = said
-            .entry(bench.to_owned())
-            .or_insert_with(|| self.run(bench).map_err(|error| format!("{error:#}")));
+        let said = said.entry(program.to_owned()).or_insert_with(|| {
+            let printed = (self.run)(self.workspace, program);
+            let last = printed.and_then(|printed| last_line(&printed));
+            last.map_err(|error| format!("{error:#}"))
+        });
         number(said.as_ref().map_err(|error| anyhow!(error.clone()))?, name)
-    }
-
-    fn run(&self, bench: &str) -> Result<Value> {
-        let shell = self.workspace.shell();
-        // Read, not shown: it must not mix with our own report.
-        let printed = without_own_package(cmd!(shell, "cargo bench --locked --workspace --bench {bench}"))
-            .quiet()
-            .read()?;
-        last_line(&printed)
     }
 }
 
 fn last_line(printed: &str) -> Result<Value> {
-    let last = printed.lines().last().context("the benchmark printed nothing")?;
+    let last = printed.lines().last().context("it printed nothing")?;
     serde_json::from_str(last).with_context(|| format!("the last line is no JSON: {last}"))
 }
 
 fn number(said: &Value, name: &str) -> Result<f64> {
     said[name]
         .as_f64()
-        .with_context(|| format!("the benchmark came to no number {name:?}: {said}"))
+        .with_context(|| format!("it came to no number {name:?}: {said}"))
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use test_bench::stock::in_stocks_form;
 
-use super::charts::{self, OnControlPlane, OnHost, WAIT, components};
+use super::charts::{self, OnControlPlane, OnHost, WAIT};
+use super::component_names::hosted;
 use super::stand_in::Stock;
 use super::{nothing_was_forbidden, people_at_the_queue, running};
 use crate::components::stop_components;
@@ -59,7 +60,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     }
     let queue = people_at_the_queue(&control_plane, &on_host_cluster).await?;
     let operator = Failoverctl::of(&control_plane, ways(&host, Some((&queue, on_host.ports().queue))))?;
-    let watching = running::start(&control_plane, &host, components(MODE)).await?;
+    let watching = running::start(&control_plane, &host, hosted(MODE)).await?.processes;
     all_is_well(&operator).await?;
 
     say("ours are let act");
@@ -70,7 +71,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     ];
     on_host.change("upgrade", &[&act[..], &WAIT].concat())?;
     stop_components(watching).await?;
-    let processes = running::start(&control_plane, &host, components(MODE)).await?;
+    let processes = running::start(&control_plane, &host, hosted(MODE)).await?.processes;
     let mut fleet = Fleet::of(control_plane, members, processes).calling_the_queue(queue);
     let telling = Telling::begin(&fleet, pace).await?;
     let came_out_right = telling.play(&mut fleet).await?;

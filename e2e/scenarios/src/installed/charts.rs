@@ -12,36 +12,13 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use super::component_names::hosted;
 use crate::failoverctl::Failoverctl;
 
 /// The namespace of everything.
 pub const NAMESPACE: &str = "karmada-system";
 /// How long helm waits for what it installed: all charts are there within a minute.
 pub const WAIT: [&str; 3] = ["--wait", "--timeout", "60s"];
-
-/// Every component that runs on the host cluster, by name.
-pub fn components(mode: Mode) -> &'static [&'static str] {
-    match mode {
-        Mode::Standalone => &[
-            "application-failover-controller",
-            "cluster-health-controller",
-            "eviction-queue",
-            "graceful-eviction-controller",
-            "propagation-controllers",
-            "scheduler",
-            "taint-manager",
-            "taint-policy-controller",
-            "webhook",
-        ],
-        Mode::Beside => &[
-            "application-failover-controller",
-            "eviction-queue",
-            "graceful-eviction-controller",
-            "taint-manager",
-            "taint-policy-controller",
-        ],
-    }
-}
 
 /// Where a chart is.
 pub fn chart(name: &str) -> PathBuf {
@@ -110,7 +87,7 @@ pub fn namespace() -> Value {
 pub async fn hand_over_kubeconfigs(control_plane: &ControlPlane, host: &Client, mode: Mode) -> anyhow::Result<()> {
     let failoverctl = Failoverctl::of(control_plane, Vec::new())?;
     let secrets: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
-    for component in components(mode) {
+    for component in hosted(mode) {
         let kubeconfig = tokio::task::block_in_place(|| failoverctl.succeed(&["kubeconfig", component]))?;
         let secret = Secret {
             metadata: named(format!("{component}-kubeconfig")),
@@ -205,7 +182,7 @@ const UMBRELLA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../charts/karmad
 
 fn values_of(mode: Mode, pace: &Pace, ports: Ports) -> anyhow::Result<Value> {
     let mut values = json!({});
-    for component in components(mode) {
+    for component in hosted(mode) {
         values[component] = json!({"replicas": 1, "ports": {"admin": free_port()?}});
     }
     let queue = &mut values["eviction-queue"];

@@ -4,10 +4,14 @@
 //! one member joins by its agent. A flag that does not exist, a right that is missing or a path that is wrong ends it. Then
 //! the charts are upgraded, rolled back and taken away.
 //!
+//! Its last line says how long helm took to install all charts, and how long after their start all processes were ready, as
+//! JSON, in seconds: `cargo xtask bench` holds that against what is promised.
+//!
 //! Beside a stock Karmada it is told by [`beside`].
 
 pub mod beside;
 mod charts;
+mod component_names;
 mod own_cluster;
 mod pods;
 mod pull;
@@ -17,6 +21,8 @@ mod stand_in;
 mod typed;
 mod webhook;
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context as _, ensure};
 use controller_kit::Mode;
 use e2e_harness::{ControlPlane, Identity, Tool, available_with};
@@ -25,11 +31,13 @@ use k8s_openapi::api::core::v1::Secret;
 use karmada_failover::story::example::{self, Pace};
 use karmada_failover::story::objects;
 use kube::{Api, Client};
+use serde_json::json;
 
 use crate::fleet::{Fleet, entry};
 use crate::telling::say;
 use crate::worked_example::Telling;
-use charts::{NAMESPACE, OnControlPlane, OnHost, WAIT, components};
+use charts::{NAMESPACE, OnControlPlane, OnHost, WAIT};
+use component_names::hosted;
 use pull::Agent;
 
 /// Tells the story; whether it came out right.
@@ -47,12 +55,17 @@ pub async fn tell() -> anyhow::Result<bool> {
     )?;
     let on_host_cluster = host.client().await?;
     say("helm installs kinds, rights and accounts on the control plane");
+    let mut took = Took::default();
+    let begun = Instant::now();
     let on_control_plane = OnControlPlane::install(&binaries, &control_plane, mode)?;
+    took.installing += begun.elapsed();
     objects::create(&on_host_cluster, charts::namespace()).await?;
     charts::hand_over_kubeconfigs(&control_plane, &on_host_cluster, mode).await?;
     say("helm installs the components on the host cluster");
     let on_host = OnHost::of(&binaries, &host, mode, &pace, control_plane.folder().path())?;
+    let begun = Instant::now();
     on_host.change("install", &WAIT)?;
+    took.installing += begun.elapsed();
 
     let client = control_plane.client().await?;
     let given = [&first, &second].map(entry).into_iter();
@@ -61,7 +74,9 @@ pub async fn tell() -> anyhow::Result<bool> {
         objects::create(&client, object).await?;
     }
     say("their Pods run as processes, each with its own account");
-    let mut processes = running::start(&control_plane, &host, components(mode)).await?;
+    let ready = running::start(&control_plane, &host, hosted(mode)).await?;
+    took.until_ready = ready.after;
+    let mut processes = ready.processes;
     say("the API server asks the webhook");
     webhook::is_asked(
         &control_plane,
@@ -71,8 +86,10 @@ pub async fn tell() -> anyhow::Result<bool> {
     )
     .await?;
     say("a member joins by its agent");
-    let (agent, its_processes) = Agent::join(&binaries, &control_plane, &third, &pace).await?;
-    processes.extend(its_processes);
+    let (agent, installing, ready) = Agent::join(&binaries, &control_plane, &third, &pace).await?;
+    took.installing += installing;
+    took.until_ready = took.until_ready.max(ready.after);
+    processes.extend(ready.processes);
     pull::has_joined(&client).await?;
 
     let on_pull_member = third.client().await?;
@@ -89,7 +106,24 @@ pub async fn tell() -> anyhow::Result<bool> {
     agent.uninstall()?;
     on_control_plane.uninstall()?;
     release::kinds_stay(&client).await?;
+    took.say();
     Ok(came_out_right)
+}
+
+/// What is promised of an installation.
+#[derive(Default)]
+struct Took {
+    /// All charts together.
+    installing: Duration,
+    /// From the start of processes until the last of them is ready, on the host cluster or on the member.
+    until_ready: Duration,
+}
+
+impl Took {
+    fn say(&self) {
+        let told = json!({"install": self.installing.as_secs_f64(), "ready": self.until_ready.as_secs_f64()});
+        say(&told.to_string());
+    }
 }
 
 /// By no API server, in the words of all of them.

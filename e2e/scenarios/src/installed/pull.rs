@@ -1,11 +1,11 @@
 //! A Pull member, as docs/install.md makes one: rights and a token on the control plane, the agent's chart on the member.
 
 use std::ffi::OsString;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use api_types::cluster::Cluster;
-use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Member, Process, eventually, free_port};
+use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Member, eventually, free_port};
 use k8s_openapi::api::core::v1::ConfigMap;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::objects;
@@ -13,7 +13,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use super::charts::{NAMESPACE, WAIT, chart, probing};
-use super::running;
+use super::running::{self, Ready};
 use super::typed::{Terminal, commands};
 
 /// Its name in the document.
@@ -28,13 +28,14 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Types in what the document says. Then what its Pod would run runs, at this pace, on a port of this machine.
+    /// Types in what the document says, and says how long that took. Then what its Pod would run runs, at this pace, on a port
+    /// of this machine.
     pub async fn join(
         binaries: &Binaries,
         control_plane: &ControlPlane,
         member: &Member,
         pace: &Pace,
-    ) -> anyhow::Result<(Self, Vec<Process>)> {
+    ) -> anyhow::Result<(Self, Duration, Ready)> {
         let kubeconfig = member.kubeconfig(Identity::Admin);
         let helm = Helm::new(binaries, kubeconfig.clone())?;
         let variables = [
@@ -43,7 +44,9 @@ impl Agent {
         ];
         let terminal = Terminal::new(binaries, control_plane.folder().path(), variables)?;
         let typed = commands("Pull members")?.replace(&format!("{MEMBER}.config"), &kubeconfig.display().to_string());
+        let begun = Instant::now();
         tokio::task::block_in_place(|| terminal.type_in(&typed))?;
+        let installing = begun.elapsed();
         let values = control_plane.folder().path().join("agent.json");
         let own = json!({"ports": {"admin": free_port()?}, "settings": probing(pace)});
         std::fs::write(&values, own.to_string())?;
@@ -51,8 +54,8 @@ impl Agent {
         let upgrade = ["upgrade", "agent", &chart, "--namespace", NAMESPACE];
         let kept = ["--reset-then-reuse-values", "--values", &values];
         helm.run(&[&upgrade[..], &kept, &WAIT].concat())?;
-        let processes = running::start(control_plane, member, &["agent"]).await?;
-        Ok((Self { helm }, processes))
+        let ready = running::start(control_plane, member, &["agent"]).await?;
+        Ok((Self { helm }, installing, ready))
     }
 
     pub fn uninstall(&self) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! From Pods to processes that are ready.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use e2e_harness::{ControlPlane, Member, Process, eventually};
@@ -11,16 +11,20 @@ use super::pods::{Rendered, rendered};
 /// From the start of the processes to `/readyz`.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
+/// Processes that are ready.
+pub struct Ready {
+    pub processes: Vec<Process>,
+    /// How long after their start the last one was.
+    pub after: Duration,
+}
+
 /// Starts what the Pods of this cluster would run, which have to be of these components, and waits until all are ready.
-pub async fn start(
-    control_plane: &ControlPlane,
-    cluster: &Member,
-    components: &[&str],
-) -> anyhow::Result<Vec<Process>> {
+pub async fn start(control_plane: &ControlPlane, cluster: &Member, components: &[&str]) -> anyhow::Result<Ready> {
     let pods = rendered(cluster, NAMESPACE, control_plane.folder().path()).await?;
     let mut found: Vec<&str> = pods.iter().map(|pod| pod.component.as_str()).collect();
     found.sort_unstable();
     ensure!(found == components, "the charts run {found:?} on {}", cluster.name());
+    let started = Instant::now();
     let mut processes = Vec::new();
     let mut addresses = Vec::new();
     for Rendered { pod, launch, admin, .. } in pods {
@@ -43,7 +47,8 @@ pub async fn start(
         Ok(())
     })
     .await?;
-    Ok(processes)
+    let after = started.elapsed();
+    Ok(Ready { processes, after })
 }
 
 /// As a kubelet asks.

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use api_types::taint_policy::ClusterTaintPolicy;
+use controller_kit::Mode;
 use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Tool, available_with, eventually};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
@@ -14,6 +15,7 @@ use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
+use crate::component_names::hosted;
 use crate::objects::objects;
 use crate::{COMPONENTS, chart, least, renderer};
 
@@ -74,8 +76,8 @@ fn each_value_installs_the_policy_that_stands_for_it() {
 fn accounts_and_rights_are_those_of_the_mode() {
     let Some(helm) = renderer() else { return };
     let all = names("rbac");
-    for component in COMPONENTS.into_iter().filter(|component| *component != "agent") {
-        assert!(all.contains(component), "{component} has no rights");
+    for component in hosted(Mode::Standalone) {
+        assert!(all.contains(*component), "{component} has no rights");
     }
     for (mode, without) in [
         ("standalone", &[][..]),

@@ -6,6 +6,9 @@
     reason = "clippy does not see that the helpers of a test are test code"
 )]
 
+mod cert_manager;
+#[path = "../../src/installed/component_names.rs"]
+mod component_names;
 mod control_plane;
 mod documents;
 mod flags;
@@ -16,21 +19,8 @@ mod refusals;
 
 use std::path::{Path, PathBuf};
 
+use component_names::COMPONENTS;
 use e2e_harness::{Helm, Tool, available_with};
-
-/// Charts of components, each a Deployment with the name of its chart and program.
-const COMPONENTS: [&str; 10] = [
-    "agent",
-    "application-failover-controller",
-    "cluster-health-controller",
-    "eviction-queue",
-    "graceful-eviction-controller",
-    "propagation-controllers",
-    "scheduler",
-    "taint-manager",
-    "taint-policy-controller",
-    "webhook",
-];
 
 /// What has to be said for a chart to render at all.
 fn least(chart: &str) -> &'static [&'static str] {

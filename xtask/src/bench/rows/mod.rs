@@ -1,6 +1,7 @@
 //! The rows, one file for each matter.
 
 mod cluster_change;
+mod installed;
 mod memory;
 mod open_tasks;
 mod policy_change;
@@ -19,7 +20,7 @@ mod writes;
 
 use super::Row;
 
-/// All of them, in the order in which they are measured and printed.
+/// All but [`on_real_servers`], in the order in which they are measured and printed.
 pub fn all() -> Vec<Row> {
     vec![
         rate_exactness::DEVIATION,
@@ -63,4 +64,9 @@ pub fn all() -> Vec<Row> {
         reading::EXPLAIN,
         reading::CLUSTER,
     ]
+}
+
+/// Those that are measured by stories on real API servers.
+pub fn on_real_servers() -> Vec<Row> {
+    vec![installed::INSTALL, installed::READY]
 }
