@@ -88,6 +88,8 @@ pub enum Until {
     NoTasks,
     /// The control plane knows that so many CPUs are free on a cluster: what its nodes have, less what its pods ask for.
     FreeCpus(&'static str, i32),
+    /// The condition `EvictionPending` of a binding is True for this reason, and says these words.
+    Pending(&'static str, &'static str, &'static str),
     /// `failoverctl explain binding` says these words of a binding, where somebody has it.
     Explained(&'static str, &'static str),
     /// So much time has passed.
@@ -104,6 +106,7 @@ impl fmt::Display for Until {
             Self::NoTaints => f.write_str("no taint on any cluster"),
             Self::NoTasks => f.write_str("no eviction task on any binding"),
             Self::FreeCpus(cluster, cpus) => write!(f, "{cpus} free CPUs reported by {cluster}"),
+            Self::Pending(binding, reason, words) => write!(f, "EvictionPending={reason} of {binding} with {words:?}"),
             Self::Explained(binding, words) => write!(f, "{words:?} as the explanation of {binding}"),
             Self::Passed(time) => write!(f, "{} s", time.as_secs()),
         }

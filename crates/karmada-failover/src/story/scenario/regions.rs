@@ -83,10 +83,11 @@ fn with_another_member() -> Chapter {
                 .until(Until::FreeCpus("member2", 0)),
             Act::new("member1's API server comes back", vec![Action::start("member1")])
                 .until_told(Step::OldCopyRemoved)
-                .until(Until::NoTaints)
+                .until(Until::NoTaints),
+            // A real member's own controllers try again ever more rarely while its API server is away, and the pods go
+            // when they are back.
+            Act::new("and the pods of the old copy go", Vec::new())
                 .until(Until::FreeCpus("member1", 4))
-                // A real member's own controllers try again ever more rarely while its API server is away, and pods go
-                // when they are back.
                 .within(120),
         ],
         expectations: vec![
@@ -122,6 +123,7 @@ fn without_another_member(pace: &Pace) -> Chapter {
         acts: vec![
             Act::new("member3's API server is stopped", vec![Action::stop("member3")])
                 .until_told(Step::EvictionHeld)
+                .until(Until::Pending(BINDING, "NoTarget", NO_OTHER_REGION))
                 .until(Until::Explained(BINDING, NO_OTHER_REGION))
                 .then_wait(u64::from(3 * pace.threshold_seconds)),
             Act::new("member3's API server comes back", vec![Action::start("member3")])

@@ -65,6 +65,7 @@ fn acts() -> Vec<Act> {
         .until(Until::FreeCpus("member1", 0)),
         Act::new("member1's API server is stopped", vec![Action::stop("member1")])
             .until_told(Step::EvictionHeld)
+            .until(Until::Pending(BINDING, "NoTarget", NO_ROOM))
             .until(Until::Explained(BINDING, NO_ROOM)),
         Act::new(
             "cache is scaled down by one: room for one replica of db",
