@@ -10,13 +10,13 @@ use mlua::{Function, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, Table, V
 
 use super::budget::{Budget, LOOK_EVERY, MEMORY};
 use super::convert::{self, Tree};
-use super::{CHUNK, ScriptError, library};
+use super::{CHUNK, ScriptError, jumps, library};
 
 /// Memory that a machine may keep between calls, in bytes; one that has more is not used again.
 const KEPT_MEMORY: usize = 1 << 20;
 
-/// What is said where a script of stock jumps.
-const NO_GOTO: &str = "; goto and its labels are not there: Lua 5.1 has none";
+/// What is said where a script of stock jumps in another way.
+const NO_GOTO: &str = "; of goto there is only that to a label at the end of the loop's body";
 
 /// What a script is called with.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,13 @@ impl Machine {
     /// Loads the script; does not run it yet.
     pub fn load(script: &str) -> Result<Self, ScriptError> {
         let budget = Arc::new(Budget::new());
-        Self::build(script, budget.clone()).map_err(|error| {
+        let built = match Self::build(script, budget.clone()) {
+            Err(error @ mlua::Error::SyntaxError { .. }) => jumps::without_jumps(script)
+                .and_then(|without| Self::build(&without, budget.clone()).ok())
+                .ok_or(error),
+            other => other,
+        };
+        built.map_err(|error| {
             let mut told = ScriptError::of(&error, &budget);
             if matches!(error, mlua::Error::SyntaxError { .. }) && has_goto(script, told.line) {
                 told.problem.push_str(NO_GOTO);

@@ -5,6 +5,7 @@
 
 mod budget;
 mod convert;
+mod jumps;
 mod library;
 mod machine;
 mod overruns;

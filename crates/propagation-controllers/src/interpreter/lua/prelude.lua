@@ -45,7 +45,7 @@ function seen.tonumber(value, base)
   return tonumber(value, base)
 end
 
--- Numbers as stock's machine writes them: whole ones in full, others with all digits that tell them from their neighbours.
+-- Whole numbers in full, as stock's machine has them, and others with all digits that tell them from their neighbours.
 -- Lua's own has 1e+14 and fourteen digits.
 local function shown(value)
   if type(value) ~= "number" then
