@@ -114,6 +114,37 @@ async fn a_client_that_does_not_fit_is_told_why() {
     queue.stop().await;
 }
 
+// Files that were put where others belong: a certificate says what it is for, and a key which certificate it is of.
+#[tokio::test]
+async fn swapped_files_are_told() {
+    let scene = Scene::new();
+    let flags = scene.tls();
+    let of_the_client = scene.authority.issue("taint-manager", Of::Client);
+    of_the_client.write(scene.folder(), "server");
+    let queue = scene.queue("q", flags).await;
+    scene.address().await;
+    let client = said(&scene.client("reader")).await;
+    assert!(
+        client.contains("is not made for this purpose: extended key usage serverAuth for a server"),
+        "{client}"
+    );
+    queue.stop().await;
+
+    let flags = eviction_queue::Flags {
+        access: scene.tls(),
+        ..eviction_queue::Flags::default()
+    };
+    scene.write("server.key", &of_the_client.key);
+    let problems = flags.problems();
+    let [problem] = problems.as_slice() else {
+        panic!("{problems:#?}");
+    };
+    assert!(
+        problem.starts_with("--queue-tls-key-file=") && problem.ends_with("write both files from the same issue"),
+        "{problem}"
+    );
+}
+
 #[tokio::test]
 async fn certificates_out_of_their_time_are_refused_on_both_sides() {
     let scene = Scene::new();

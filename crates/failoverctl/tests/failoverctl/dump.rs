@@ -1,8 +1,9 @@
 //! `dump` and `--from`: what is in it, what is not, and that the reading commands say the same on it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use failoverctl::Cli;
 use failoverctl::failure::{ExitStatus, Failure};
 use failoverctl::run::{Answer, run};
@@ -23,6 +24,96 @@ fn without_as_of(text: &str) -> Value {
     value
 }
 
+/// Commands that say the same on a dump.
+const ON_A_DUMP: &[&[&str]] = &[
+    &["status"],
+    &["status", "member1"],
+    &["plan", "--fail", "member2"],
+    &["plan", "--drain", "member1"],
+    &["history"],
+    &["explain", "binding", "default/nginx-deployment"],
+    &["explain", "cluster", "member1"],
+    &["explain", "policy", crate::taints::NO_EXECUTE],
+    &["queue", "list"],
+    &["queue", "show", "default/nginx-deployment"],
+    &["queue", "recent"],
+    &["pause", "list"],
+];
+/// It looks at much that a dump does not hold, and says so.
+const SAYS_WHAT_IT_CANNOT_SEE: &[&[&str]] = &[&["check"]];
+/// Commands that change something, follow it, or read no control plane.
+const NOT_ON_A_DUMP: &[&[&str]] = &[
+    &["queue", "watch"],
+    &["queue", "drop", "default/nginx-deployment", "--reason", "r", "--yes"],
+    &["queue", "undrop", "default/nginx-deployment", "--yes"],
+    &["pause", "--scope", "all", "--reason", "r", "--yes"],
+    &["resume", "p", "--yes"],
+    &["drain", "member1", "--yes"],
+    &["undrain", "member1", "--yes"],
+    &["dump", "-f", "other"],
+    &["lint", "file"],
+    &["kubeconfig", "taint-manager"],
+    &["handback", "--yes"],
+    &["completion", "bash"],
+    &["man-pages", "folder"],
+];
+
+/// The commands that do something, each by its words.
+fn commands() -> BTreeSet<Vec<String>> {
+    fn under(command: &clap::Command, words: &[String], into: &mut BTreeSet<Vec<String>>) {
+        let mut below = command
+            .get_subcommands()
+            .filter(|below| below.get_name() != "help")
+            .peekable();
+        let does_something = below.peek().is_none() || !command.is_subcommand_required_set();
+        if does_something && !words.is_empty() {
+            into.insert(words.to_vec());
+        }
+        for below in below {
+            under(below, &[words, &[below.get_name().to_owned()]].concat(), into);
+        }
+    }
+    let mut all = BTreeSet::new();
+    under(&Cli::command(), &[], &mut all);
+    all
+}
+
+// "Everything that reads works on a dump": no command is forgotten here, and what does not read is refused.
+#[tokio::test(start_paused = true)]
+async fn every_command_reads_a_dump_or_refuses_it() {
+    let of = |lists: &[&[&[&str]]]| -> BTreeSet<Vec<String>> {
+        let all = commands();
+        let words = lists.iter().flat_map(|list| list.iter());
+        let named = words.map(|words| {
+            let is_of = |command: &&Vec<String>| {
+                words.len() >= command.len() && words.iter().zip(command.iter()).all(|(word, name)| word == name)
+            };
+            let longest = all.iter().filter(is_of).max_by_key(|command| command.len());
+            longest.unwrap_or_else(|| panic!("no command {words:?}")).clone()
+        });
+        named.collect()
+    };
+    assert_eq!(of(&[ON_A_DUMP, SAYS_WHAT_IT_CANNOT_SEE, NOT_ON_A_DUMP]), commands());
+    let world = World::new(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("dump.jsonl");
+    world.ask(&["dump", "-f", file.to_str().unwrap()]).await;
+    for args in NOT_ON_A_DUMP {
+        let refused = from(&world, &file, args).await.unwrap_err();
+        assert_eq!(refused.status(), ExitStatus::Usage, "{args:?}");
+        let words = "a dump can be looked at, and neither changed nor followed";
+        assert!(refused.to_string().contains(words), "{args:?}: {refused}");
+    }
+    for args in SAYS_WHAT_IT_CANNOT_SEE {
+        let looked = from(&world, &file, args).await.unwrap();
+        assert!(
+            looked.text.contains("a dump does not tell"),
+            "{args:?}: {}",
+            looked.text
+        );
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_reading_commands_say_the_same_on_a_dump() {
     tokio::time::timeout(LIMIT, async {
@@ -34,18 +125,8 @@ async fn the_reading_commands_say_the_same_on_a_dump() {
         let path = file.to_str().unwrap();
         let written = world.ask(&["dump", "-f", path]).await;
         assert_eq!(written.status, ExitStatus::Fine, "{}", written.text);
-        for args in [
-            &["status", "-o", "json"][..],
-            &["plan", "--fail", "member2", "-o", "json"],
-            &["plan", "--drain", "member1", "-o", "json"],
-            &["history", "-o", "json"],
-            &["explain", "binding", "default/nginx-deployment", "-o", "json"],
-            &["explain", "cluster", "member1", "-o", "json"],
-            &["explain", "policy", crate::taints::NO_EXECUTE, "-o", "json"],
-            &["queue", "list", "-o", "json"],
-            &["queue", "show", "default/nginx-deployment", "-o", "json"],
-            &["pause", "list", "-o", "json"],
-        ] {
+        for args in ON_A_DUMP {
+            let args = &[*args, &["-o", "json"]].concat()[..];
             let living = world.ask(args).await;
             let dumped = from(&world, &file, args).await.unwrap();
             assert_eq!(without_as_of(&dumped.text), without_as_of(&living.text), "{args:?}");
