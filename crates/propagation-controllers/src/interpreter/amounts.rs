@@ -15,8 +15,10 @@ const SINGLE: [&str; 2] = ["divisor", "sizeLimit"];
 /// # Errors
 /// When a number is too large for an amount.
 pub(super) fn as_texts(amounts: &mut Value) -> Result<(), String> {
-    let amounts = amounts.as_object_mut().into_iter();
-    amounts.flat_map(|amounts| amounts.values_mut()).try_for_each(as_text)
+    match amounts {
+        Value::Object(amounts) => amounts.values_mut().try_for_each(as_text),
+        _ => Ok(()),
+    }
 }
 
 /// The same with every amount in a pod template.

@@ -3,13 +3,20 @@
 //! The body becomes a loop of one turn, and the jump leaves that; a `break` of the loop itself leaves both. Everything
 //! stays on its line. Other jumps (out of a loop in the body, backwards, out of a `repeat`) stay as they are, and do not load.
 
+/// Blocks in each other, as many as Lua itself reads.
+const MAX_DEPTH: usize = 200;
+/// Underscores in a row in a script that jumps: the name that is made for it has one more.
+const MAX_UNDERSCORES: usize = 32;
+
 /// The script without jumps, in Lua 5.1; nothing where it has none, or one that is no such jump.
 pub fn without_jumps(script: &str) -> Option<String> {
     let tokens = tokens(script);
-    let mut leaves = "leaves_the_loop".to_owned();
-    while script.contains(&leaves) {
-        leaves.push('_');
+    let in_a_row = script.split(|letter| letter != '_').map(str::len).max().unwrap_or(0);
+    if in_a_row > MAX_UNDERSCORES {
+        return None;
     }
+    // No name of the script.
+    let leaves = format!("leaves{}", "_".repeat(in_a_row + 1));
     let mut blocks: Vec<Block> = Vec::new();
     let mut edits: Vec<Edit> = Vec::new();
     let mut at = 0;
@@ -45,6 +52,9 @@ pub fn without_jumps(script: &str) -> Option<String> {
                 at += 2;
             }
             _ => {}
+        }
+        if blocks.len() > MAX_DEPTH {
+            return None;
         }
         at += 1;
     }

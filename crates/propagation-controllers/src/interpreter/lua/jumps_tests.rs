@@ -10,7 +10,7 @@ use super::*;
 )]
 #[case::beside_a_break(
     "while x do if y then break end if z then goto next end f() ::next:: end",
-    "while x do local leaves_the_loop repeat if y then do leaves_the_loop = true break end end if z then do break end end f() until true if leaves_the_loop then break end end"
+    "while x do local leaves_ repeat if y then do leaves_ = true break end end if z then do break end end f() until true if leaves_ then break end end"
 )]
 #[case::over_lines(
     "for i = 1, 2 do goto\n\nc f() ::\nc\n:: ; end",
@@ -44,8 +44,17 @@ fn other_scripts_stay(#[case] script: &str) {
 
 #[test]
 fn a_name_of_the_script_is_not_taken() {
-    let script = "leaves_the_loop = 1 for i = 1, 2 do if x then goto c end break ::c:: end";
-    assert!(without_jumps(script).unwrap().contains("local leaves_the_loop_ repeat"));
+    let script = "leaves_, leaves__ = 1, 2 for i = 1, 2 do if x then goto c end break ::c:: end";
+    assert!(without_jumps(script).unwrap().contains("local leaves___ repeat"));
+}
+
+// What is made of a script must not be many times its size, and must be made in one go.
+#[test]
+fn what_would_grow_or_take_long_is_left() {
+    let jumps = "for i = 1, 2 do break ::c:: end ".repeat(20_000);
+    assert_eq!(without_jumps(&format!("{} {jumps}", "_".repeat(100_000))), None);
+    let (opened, left) = ("if x then ".repeat(100_000), "break ".repeat(100_000));
+    assert_eq!(without_jumps(&format!("while x do {opened}{left}")), None);
 }
 
 proptest! {
