@@ -36,6 +36,7 @@ mod admin;
 mod answers;
 mod commons;
 mod echoes;
+mod room;
 mod troubles;
 
 pub use self::clock::Clock;
@@ -43,7 +44,7 @@ pub use self::commons::Commons;
 pub use self::context::Context;
 pub use self::events::{EventRecorder, EventType};
 pub use self::gates::{FeatureGates, Gate, GateValue};
-pub use self::informer::{Change, Changes, Informer, Informers, ObjectKey, Scope, Store};
+pub use self::informer::{Change, Changes, Identity, Informer, Informers, ObjectKey, Scope, Store};
 pub use self::kinds::{RequireError, RequiredKind, require_kinds};
 pub use self::leader::{Epoch, Leadership};
 pub use self::members::{ConnectMember, MemberError, MemberTarget, OwnMember};

@@ -31,20 +31,41 @@ struct Entry<S> {
     kept: Arc<S>,
 }
 
-/// Which object of its name, and which version of it.
+impl<S> Entry<S> {
+    fn of(identity: Identity, keep: impl FnOnce(&Identity) -> S) -> Self {
+        let kept = Arc::new(keep(&identity));
+        Self { identity, kept }
+    }
+}
+
+/// Which object of its name, and which version of it. Clones share the texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Identity {
-    uid: Option<Box<str>>,
-    version: Option<Box<str>>,
+pub struct Identity {
+    uid: Option<Arc<str>>,
+    version: Option<Arc<str>>,
 }
 
 impl Identity {
-    pub(crate) fn of(meta: &ObjectMeta) -> Self {
-        let boxed = |text: &Option<String>| text.as_deref().map(Box::from);
+    /// Of an object with this metadata.
+    #[must_use]
+    pub fn of(meta: &ObjectMeta) -> Self {
+        let shared = |text: &Option<String>| text.as_deref().map(Arc::from);
         Self {
-            uid: boxed(&meta.uid),
-            version: boxed(&meta.resource_version),
+            uid: shared(&meta.uid),
+            version: shared(&meta.resource_version),
         }
+    }
+
+    /// metadata.uid.
+    #[must_use]
+    pub fn uid(&self) -> Option<&str> {
+        self.uid.as_deref()
+    }
+
+    /// metadata.resourceVersion.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
     }
 }
 
@@ -90,19 +111,12 @@ impl<S> Cache<S> {
         key: ObjectKey,
         identity: Identity,
         versions: Versions,
-        keep: impl FnOnce() -> S,
+        keep: impl FnOnce(&Identity) -> S,
     ) -> (Applied, Arc<ObjectKey>) {
         let mut state = self.state.write();
         let Some((known, entry)) = state.objects.get_key_value(&key) else {
             let key = Arc::new(key);
-            state.replace(
-                &key,
-                None,
-                Some(Entry {
-                    identity,
-                    kept: Arc::new(keep()),
-                }),
-            );
+            state.replace(&key, None, Some(Entry::of(identity, keep)));
             return (Applied::Changed, key);
         };
         let (key, before) = (known.clone(), entry.kept.clone());
@@ -114,24 +128,10 @@ impl<S> Cache<S> {
             if versions == Versions::Ordered && is_older(new, old) {
                 return (Applied::Older, key);
             }
-            state.replace(
-                &key,
-                Some(&before),
-                Some(Entry {
-                    identity,
-                    kept: Arc::new(keep()),
-                }),
-            );
+            state.replace(&key, Some(&before), Some(Entry::of(identity, keep)));
         } else {
             state.replace(&key, Some(&before), None);
-            state.replace(
-                &key,
-                None,
-                Some(Entry {
-                    identity,
-                    kept: Arc::new(keep()),
-                }),
-            );
+            state.replace(&key, None, Some(Entry::of(identity, keep)));
         }
         (Applied::Changed, key)
     }
@@ -309,7 +309,7 @@ mod tests {
     }
 
     fn put(cache: &Cache<String>, name: &str, uid: &str, version: &str, versions: Versions) -> Applied {
-        let keep = || format!("{uid}@{version}");
+        let keep = |_: &Identity| format!("{uid}@{version}");
         cache
             .apply(ObjectKey::cluster_scoped(name), identity(uid, version), versions, keep)
             .0

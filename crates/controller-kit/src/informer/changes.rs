@@ -15,6 +15,7 @@ use futures::task::AtomicWaker;
 use parking_lot::Mutex;
 
 use super::key::ObjectKey;
+use crate::room;
 
 /// One object that appeared, changed or went away.
 pub struct Change<K> {
@@ -147,7 +148,7 @@ impl<K> Waiting<K> {
     }
 
     fn pop(&mut self) -> Option<Change<K>> {
-        let key = self.order.pop_front()?;
+        let key = room::pop_front(&mut self.order)?;
         let waiting = self.by_key.get_mut(&key)?;
         let versions = waiting.pop_front();
         if waiting.is_empty() {

@@ -13,6 +13,7 @@ use k8s_openapi::serde::de::DeserializeOwned;
 use kube::Resource;
 use tokio_util::sync::CancellationToken;
 
+use super::cache::Identity;
 use super::changes::Changes;
 use super::key::{ObjectKey, Scope};
 use super::status::ReadFailure;
@@ -141,7 +142,7 @@ impl Informers {
                 stop: stop.clone(),
                 waits: Waits::Nobody,
             };
-            let shared = self.start(scope, url, &reflected, life, |object: K| object);
+            let shared = self.start(scope, url, &reflected, life, |object: K, _: &Identity| object);
             let loan = Arc::new(Loan {
                 of: Arc::downgrade(&self.inner),
                 id: id.clone(),

@@ -22,7 +22,7 @@ use kube::{Client, Resource};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-pub use self::cache::is_older;
+pub use self::cache::{Identity, is_older};
 pub use self::changes::{Change, Changes};
 pub use self::followed::{Followed, NotRead};
 pub use self::key::{ObjectKey, Scope};
@@ -317,6 +317,21 @@ impl Informers {
         K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
         S: Send + Sync + 'static,
     {
+        self.keeping_identified(scope, dyntype, move |object, _: &Identity| keep(object))
+    }
+
+    /// The same for a part that has the object's identity: it is given the one that the informer keeps anyhow.
+    #[must_use]
+    pub fn keeping_identified<K, S>(
+        &self,
+        scope: Scope,
+        dyntype: &K::DynamicType,
+        keep: impl Fn(K, &Identity) -> S + Send + Sync + 'static,
+    ) -> Informer<S>
+    where
+        K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
+        S: Send + Sync + 'static,
+    {
         let url = K::url_path(dyntype, scope.namespace.as_deref());
         let id = format!(
             "{url}?{}&{}",
@@ -378,7 +393,7 @@ impl Informers {
         url: String,
         reflected: &Reflected,
         life: Life,
-        keep: impl Fn(K) -> S + Send + Sync + 'static,
+        keep: impl Fn(K, &Identity) -> S + Send + Sync + 'static,
     ) -> Arc<Shared<S>>
     where
         K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,

@@ -54,7 +54,7 @@ pub(crate) struct Reflector<K, S> {
     pub(crate) scope: Scope,
     pub(crate) request: Request,
     pub(crate) cache: Arc<Cache<S>>,
-    pub(crate) keep: Box<dyn Fn(K) -> S + Send + Sync>,
+    pub(crate) keep: Box<dyn Fn(K, &Identity) -> S + Send + Sync>,
     pub(crate) status: Arc<Status>,
     pub(crate) options: InformerOptions,
     pub(crate) counts: Arc<Counts>,
@@ -332,7 +332,8 @@ where
         let (key, identity) = (ObjectKey::of(&object), Identity::of(object.meta()));
         // Nobody here reads them, and they are half of many objects.
         object.meta_mut().managed_fields = None;
-        self.cache.apply(key, identity, versions, || (self.keep)(object))
+        self.cache
+            .apply(key, identity, versions, |identity| (self.keep)(object, identity))
     }
 
     fn advance(&mut self, version: &mut String, to: Option<String>) {

@@ -12,8 +12,7 @@ use std::hash::Hash;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-/// For so many keys the room is kept, although none may be known.
-const ROOM_KEPT: usize = 1_024;
+use crate::room::{self, smaller_room};
 
 /// The state of all keys. `K` is cheap to clone.
 #[derive(Debug)]
@@ -120,7 +119,7 @@ impl<K: Ord + Hash + Clone> State<K> {
 
     /// Gives the next key to a worker, with the moment since which it was ready.
     pub(crate) fn take(&mut self) -> Option<(K, Instant)> {
-        let (key, since) = self.ready.pop_front()?;
+        let (key, since) = room::pop_front(&mut self.ready)?;
         if let Some(entry) = self.keys.get_mut(&key) {
             entry.queued = false;
             entry.working = true;
@@ -158,9 +157,8 @@ impl<K: Ord + Hash + Clone> State<K> {
     /// Takes out a key with nothing to come. After a storm the room of many keys is given back, each time half of it.
     fn remove(&mut self, key: &K) {
         self.keys.remove(key);
-        let room = self.keys.capacity();
-        if room > ROOM_KEPT && self.keys.len() < room / 4 {
-            self.keys.shrink_to(room / 2);
+        if let Some(room) = smaller_room(self.keys.len(), self.keys.capacity()) {
+            self.keys.shrink_to(room);
         }
     }
 
@@ -336,6 +334,10 @@ mod tests {
             state.succeeded(&key, now);
         }
         assert_eq!((state.keys.len(), state.delayed_len(), state.ready_len()), (0, 0, 0));
-        assert!(state.keys.capacity() <= 4 * ROOM_KEPT, "{}", state.keys.capacity());
+        assert!(
+            state.keys.capacity() <= 4 * room::ROOM_KEPT,
+            "{}",
+            state.keys.capacity()
+        );
     }
 }

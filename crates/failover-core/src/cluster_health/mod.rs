@@ -6,9 +6,11 @@
 //!
 //! Who watches those who report, in three: [`silence`] knows how long one of them has been silent, by the watcher's own
 //! time; [`watch`] whom to give up, and when it is the watcher that hears nothing; [`standing`] what that means for a
-//! cluster, and [`saying`] what its conditions say. [`deletion`] counts what the end of a Cluster waits for.
+//! cluster, and [`saying`] what its conditions say. [`freshness`] knows for how long its last reports count, [`deletion`]
+//! what the end of a Cluster waits for.
 
 pub mod deletion;
+pub mod freshness;
 pub mod on_leases;
 mod probe;
 pub mod saying;

@@ -4,7 +4,6 @@
 //! Guarantees: what is written was worked out from the newest Works at the very try that wrote it; status of a cluster
 //! that is not Ready is never called Healthy; nothing is written when nothing changes.
 
-mod freshness;
 mod reconcile;
 mod writer;
 
@@ -15,8 +14,8 @@ use api_types::work::{AggregatedStatusItem, Binding, Work};
 use api_types::{BindingKey, ClusterName};
 use binding_writer::binding_key;
 use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
+use failover_core::cluster_health::freshness::freshness;
 
-use self::freshness::freshness;
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};

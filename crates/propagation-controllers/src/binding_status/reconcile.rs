@@ -12,11 +12,11 @@ use api_types::work::{
     AggregatedStatusItem, Binding, ResourceBindingStatus, ResourceHealth, Work, condition, work_condition,
 };
 use controller_kit::Next;
+use failover_core::cluster_health::freshness::Freshness;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::binding::reconcile::{cluster_of, kept_by_tasks, targets};
-use crate::binding_status::freshness::Freshness;
 
 /// The status of `binding`, with the parts of other writers as they are.
 #[must_use]

@@ -16,7 +16,7 @@ use api_types::work::condition::EVICTION_PENDING;
 use api_types::work::{
     Binding, BindingKind, GracefulEvictionTask, ObjectReference, ResourceBindingSpec, SchedulePriority, TargetCluster,
 };
-use controller_kit::{Commons, Context, Informer, Scope};
+use controller_kit::{Commons, Context, Identity, Informer, Scope};
 use failover_core::graceful::mirrors::owner_labels;
 use k8s_openapi::api::core::v1::Toleration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
@@ -26,8 +26,7 @@ use serde_json::json;
 /// The kept part of a binding, whose name the informer keeps.
 #[derive(Debug)]
 pub(crate) struct JudgedPart {
-    uid: Option<Box<str>>,
-    version: Option<Box<str>>,
+    identity: Identity,
     generation: Option<i64>,
     deleted_at: Option<Time>,
     stay: Option<Box<str>>,
@@ -119,8 +118,8 @@ pub(crate) fn informers(ctx: &Context) -> [Informer<JudgedPart>; 2] {
     let keeper = Arc::new(Keeper::default());
     BindingKind::ALL.map(|kind| {
         let keeper = keeper.clone();
-        let keep = move |binding: Binding| keeper.keep(binding);
-        ctx.informers.keeping(Scope::all(), &kind, keep)
+        let keep = move |binding: Binding, identity: &Identity| keeper.keep(binding, identity);
+        ctx.informers.keeping_identified(Scope::all(), &kind, keep)
     })
 }
 
@@ -172,8 +171,8 @@ impl JudgedPart {
             metadata: ObjectMeta {
                 namespace: key.namespace.clone(),
                 name: Some(key.name.clone()),
-                uid: text(&self.uid),
-                resource_version: text(&self.version),
+                uid: self.identity.uid().map(str::to_owned),
+                resource_version: self.identity.version().map(str::to_owned),
                 generation: self.generation,
                 deletion_timestamp: self.deleted_at.clone(),
                 annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
@@ -220,7 +219,7 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// The kept part.
-    pub fn keep(&self, binding: Binding) -> JudgedPart {
+    pub fn keep(&self, binding: Binding, identity: &Identity) -> JudgedPart {
         let pending = PendingSaid::of(&binding).map(Box::new);
         let owners = owner_labels(&binding);
         let claim = Claim::of(&binding.metadata).map(|claim| {
@@ -236,8 +235,7 @@ impl Keeper {
         let stay = annotated(annotation::STAY);
         let clock = annotated(annotation::HEALTH_CLOCK).filter(|_| stay.is_some_and(|text| may_have_drops(text)));
         JudgedPart {
-            uid: metadata.uid.map(Into::into),
-            version: metadata.resource_version.map(Into::into),
+            identity: identity.clone(),
             generation: metadata.generation,
             deleted_at: metadata.deletion_timestamp,
             stay: stay.map(|text| text.as_str().into()),

@@ -89,7 +89,7 @@ proptest! {
         let whole: Binding = serde_json::from_value(binding).unwrap();
         let (cluster, nothing) = (cluster(effect), BTreeMap::new());
         let judge = |binding: &Binding| wanted(Some(binding), Some(&cluster), &nothing, &switches());
-        let kept = Keeper::default().keep(whole.clone());
+        let kept = Keeper::default().keep(whole.clone(), &Identity::of(&whole.metadata));
         prop_assert_eq!(judge(&kept.judged(&whole.key())), judge(&whole));
         let over = |binding: &Binding| {
             let items = stay::read(binding).unwrap_or_default();
@@ -109,7 +109,7 @@ fn what_many_have_in_common_is_kept_once_and_forgotten_after_the_last() {
             "metadata": {"name": "b"},
             "spec": {"resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "w"}, "clusters": [{"name": cluster}]},
         });
-        keeper.keep(serde_json::from_value(binding).unwrap())
+        keeper.keep(serde_json::from_value(binding).unwrap(), &Identity::default())
     };
     let (one, other) = (keep("m1"), keep("m1"));
     assert!(Arc::ptr_eq(&one.clusters[0].0, &other.clusters[0].0));

@@ -371,14 +371,9 @@ impl Queue {
     /// Where an entry stands in the order; `None` when it cannot go now.
     #[must_use]
     pub fn place(&self, key: &EntryKey, now: Moment) -> Option<Place> {
-        if !self.entries.get(key)?.is_eligible() {
-            return None;
-        }
+        let entry = self.entries.get(key).filter(|entry| entry.is_eligible())?;
         let lane = self.lanes.get(&key.cluster)?;
-        let rank = lane
-            .line
-            .in_order(now.wall, self.settings.starvation_limit)
-            .position(|candidate| **candidate == *key)?;
+        let rank = lane.line.before(entry, now.wall, self.settings.starvation_limit);
         let ahead = order::ahead(&self.lanes, self.served_last.as_ref(), &key.cluster, rank);
         let rate = self.verdict.evictions_per_second;
         #[allow(clippy::cast_precision_loss, reason = "a count of entries")]

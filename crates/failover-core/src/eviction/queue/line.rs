@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::entry::{Entry, EntryKey};
 
 /// Since when an entry is ready, and its priority, higher first: of one age the more important goes first.
-type Group = (Timestamp, Reverse<i32>);
+pub(super) type Group = (Timestamp, Reverse<i32>);
 
 /// Entries that may go now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,41 +59,50 @@ impl Line {
         self.groups.first_key_value().map(|((ready_since, _), _)| *ready_since)
     }
 
-    /// The entry whose turn it is: the oldest, when it is ready longer than the limit, else the first by priority.
+    /// The entry whose turn it is: of the oldest and the most important that which goes first.
     pub fn first(&self, now: Timestamp, starvation_limit: Duration) -> Option<&Arc<EntryKey>> {
-        let ((ready_since, _), oldest) = self.groups.first_key_value()?;
-        let entries = if is_starving(*ready_since, now, starvation_limit) {
-            oldest
-        } else {
-            let (priority, ready_since) = *self.by_priority.first()?;
-            self.groups.get(&(ready_since, priority))?
-        };
-        entries.first().map(|InLane(key)| key)
+        let oldest = self.groups.first_key_value().map(|(group, _)| *group);
+        let most_important = self
+            .by_priority
+            .first()
+            .map(|(priority, ready_since)| (*ready_since, *priority));
+        let group = [oldest, most_important]
+            .into_iter()
+            .flatten()
+            .min_by(|a, b| in_turn(*a, *b, now, starvation_limit))?;
+        self.groups.get(&group)?.first().map(|InLane(key)| key)
     }
 
-    /// All, in the order in which they go.
-    pub fn in_order(&self, now: Timestamp, starvation_limit: Duration) -> impl Iterator<Item = &Arc<EntryKey>> {
-        let starving = move |ready_since: Timestamp| is_starving(ready_since, now, starvation_limit);
-        let first = self
-            .groups
-            .iter()
-            .take_while(move |((ready_since, _), _)| starving(*ready_since))
-            .map(|(_, entries)| entries);
-        let then = self
-            .by_priority
-            .iter()
-            .filter(move |(_, ready_since)| !starving(*ready_since))
-            .filter_map(|(priority, ready_since)| self.groups.get(&(*ready_since, *priority)));
-        first.chain(then).flatten().map(|InLane(key)| key)
+    /// How many go before this one of them.
+    pub fn before(&self, entry: &Entry, now: Timestamp, starvation_limit: Duration) -> usize {
+        let own = group_of(entry);
+        let earlier = |group: Group| in_turn(group, own, now, starvation_limit).is_lt();
+        let earlier_groups = self.groups.iter().filter(|(group, _)| earlier(**group));
+        let within = self.groups.get(&own).into_iter().flatten();
+        earlier_groups.map(|(_, entries)| entries.len()).sum::<usize>()
+            + within
+                .take_while(|InLane(key)| in_lane(key, entry.key()).is_lt())
+                .count()
     }
 }
 
-fn group_of(entry: &Entry) -> Group {
+/// Since when an entry is ready, and how important it is.
+pub(super) fn group_of(entry: &Entry) -> Group {
     (entry.published.due_at, Reverse(entry.published.priority))
 }
 
-pub(super) fn is_starving(ready_since: Timestamp, now: Timestamp, limit: Duration) -> bool {
-    Duration::try_from(now.duration_since(ready_since)).is_ok_and(|ready_for| ready_for > limit)
+/// The order in which those go that may: the ones that are ready for longer than the limit, the oldest first; then by
+/// priority, and of one priority the oldest first.
+pub(super) fn in_turn(a: Group, b: Group, now: Timestamp, starvation_limit: Duration) -> Ordering {
+    let starves = |(ready_since, _): Group| {
+        Duration::try_from(now.duration_since(ready_since)).is_ok_and(|ready_for| ready_for > starvation_limit)
+    };
+    match (starves(a), starves(b)) {
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+        (true, true) => a.cmp(&b),
+        (false, false) => (a.1, a.0).cmp(&(b.1, b.0)),
+    }
 }
 
 /// The order of two keys of one lane: what tells them apart is compared first.

@@ -1,6 +1,5 @@
 //! The entries of a lane in the order in which people see them: that of the lane itself, by which the queue releases.
 
-use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use api_types::ClusterName;
 use jiff::Timestamp;
 
 use super::entry::{Entry, State};
-use super::line::{in_lane, is_starving};
+use super::line::{group_of, in_lane, in_turn};
 use super::model::Queue;
 
 /// The entries of one lane, as they stood in it at one moment; not sorted before somebody asks for them in order.
@@ -41,20 +40,14 @@ impl LaneEntries {
     /// due later, what is held; each by due time, then by binding.
     #[must_use]
     pub fn into_order(mut self) -> Vec<Arc<Entry>> {
-        let starving = |entry: &Entry| is_starving(entry.published.due_at, self.now, self.starvation_limit);
+        let within = |rank: Rank, a: &Entry, b: &Entry| match rank {
+            Rank::Ready => in_turn(group_of(a), group_of(b), self.now, self.starvation_limit),
+            _ => a.published.due_at.cmp(&b.published.due_at),
+        };
         self.entries.sort_unstable_by(|a, b| {
-            let (of_a, of_b) = (Rank::of(a), Rank::of(b));
-            let by_time = || a.published.due_at.cmp(&b.published.due_at);
-            let by_priority = || Reverse(a.published.priority).cmp(&Reverse(b.published.priority));
-            let within = || match (of_a, starving(a), starving(b)) {
-                (Rank::Ready, true, false) => Ordering::Less,
-                (Rank::Ready, false, true) => Ordering::Greater,
-                (Rank::Ready, true, true) => by_time().then_with(by_priority),
-                (Rank::Ready, false, false) => by_priority().then_with(by_time),
-                _ => by_time(),
-            };
-            of_a.cmp(&of_b)
-                .then_with(within)
+            let rank = Rank::of(a);
+            rank.cmp(&Rank::of(b))
+                .then_with(|| within(rank, a, b))
                 .then_with(|| in_lane(a.key(), b.key()))
         });
         self.entries

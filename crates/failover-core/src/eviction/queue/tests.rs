@@ -178,7 +178,7 @@ impl Sim {
     fn tell(&mut self, event: Event) {
         let now = self.now();
         let effects = self.queue.apply(event, now);
-        self.queue.check();
+        self.queue.check(at(self.millis));
         for effect in &effects {
             if let Effect::Grant { lease, .. } = effect {
                 self.held.insert(lease.id, (self.millis, lease.clone()));
