@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use api_types::work::condition::EVICTION_PENDING;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use tokio::time::{Instant, timeout};
 
 use super::example::Pace;
@@ -186,17 +184,9 @@ impl<T: Theatre> Play<'_, T> {
                     let is_reported = |teller: &Teller, _| teller.free_cpu(cluster) == Some(1000 * i128::from(cpus));
                     self.tell(patience, is_reported).await?
                 }
-                Until::Pending(binding, reason, words) => {
-                    let says = |condition: &Condition| {
-                        condition.status == "True" && condition.reason == reason && condition.message.contains(words)
-                    };
-                    let is_pending = |teller: &Teller, _| {
-                        let binding = teller.bindings().get(binding);
-                        binding
-                            .and_then(|binding| binding.condition(EVICTION_PENDING))
-                            .is_some_and(says)
-                    };
-                    self.tell(patience, is_pending).await?
+                Until::Condition(binding, saying) => {
+                    let says = |teller: &Teller, _| teller.bindings().get(binding).is_some_and(|it| saying.is_of(it));
+                    self.tell(patience, says).await?
                 }
                 Until::Explained(binding, words) => self.explained(binding, words, patience).await?,
             };

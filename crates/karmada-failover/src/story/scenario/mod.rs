@@ -15,6 +15,7 @@ pub mod objects;
 pub mod opt_in;
 pub mod regions;
 pub mod room;
+mod saying;
 pub mod worked_example;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 pub use action::{Action, Ending, Fare, MemberState, Network, ObjectName};
 pub use expectation::{Check, Expectation, Seen};
+pub use saying::Saying;
 
 use super::example::{self, Pace};
 use super::line::Step;
@@ -86,10 +88,10 @@ pub enum Until {
     NoTaints,
     /// No binding has an eviction task.
     NoTasks,
-    /// The control plane knows that so many CPUs are free on a cluster: what its nodes have, less what its pods ask for.
+    /// The control plane knows that so many CPUs are free on a cluster: what its nodes have less what its pods ask for.
     FreeCpus(&'static str, i32),
-    /// The condition `EvictionPending` of a binding is True for this reason, and says these words.
-    Pending(&'static str, &'static str, &'static str),
+    /// A condition of a binding says this.
+    Condition(&'static str, Saying),
     /// `failoverctl explain binding` says these words of a binding, where somebody has it.
     Explained(&'static str, &'static str),
     /// So much time has passed.
@@ -106,7 +108,7 @@ impl fmt::Display for Until {
             Self::NoTaints => f.write_str("no taint on any cluster"),
             Self::NoTasks => f.write_str("no eviction task on any binding"),
             Self::FreeCpus(cluster, cpus) => write!(f, "{cpus} free CPUs reported by {cluster}"),
-            Self::Pending(binding, reason, words) => write!(f, "EvictionPending={reason} of {binding} with {words:?}"),
+            Self::Condition(binding, saying) => write!(f, "{saying} of {binding}"),
             Self::Explained(binding, words) => write!(f, "{words:?} as the explanation of {binding}"),
             Self::Passed(time) => write!(f, "{} s", time.as_secs()),
         }

@@ -9,7 +9,7 @@
 use serde_json::json;
 
 use super::objects::{asking_for, binding_of, deployment, placed_by};
-use super::{Act, Action, Chapter, Check, Expectation, ObjectName, Scenario, Until};
+use super::{Act, Action, Chapter, Check, Expectation, ObjectName, Saying, Scenario, Until};
 use crate::story::example::Pace;
 use crate::story::line::Step;
 
@@ -23,10 +23,10 @@ const NO_OTHER_REGION: &str =
 pub fn scenario(pace: Pace) -> Scenario {
     let mut scenario = Scenario::of_three(
         "regions",
-        "member1 and member2 are in the north with 4 CPUs each, member3 is in the south with one. web wants two regions \
-                      and is divided by room. member1 fails: its replicas go to the other member of the north, and none \
-                      to member3, which is full. member3 fails: the south has no other member, so web stays, although \
-                      member1 has room again.",
+        "member1 and member2 are in the north with 4 CPUs each, member3 is in the south with one. web wants two \
+                      regions and is divided by room. member1 fails: its replicas go to the other member of the north, \
+                      and none to member3, which is full. member3 fails: the south has no other member, so web stays, \
+                      although member1 has room again.",
         pace,
         Vec::new(),
         Vec::new(),
@@ -93,8 +93,8 @@ fn with_another_member() -> Chapter {
         expectations: vec![
             Expectation::new(
                 Check::ran("web", &[("member1", 4), ("member3", 1)]),
-                "of each region one member is taken, of two with the same room the first by name, and five replicas are \
-                 divided by the room of the two, 4:1",
+                "of each region one member is taken, of two with the same room the first by name, and five replicas \
+                 are divided by the room of the two, 4:1",
             ),
             Expectation::new(
                 Check::InOrder(vec![
@@ -123,7 +123,7 @@ fn without_another_member(pace: &Pace) -> Chapter {
         acts: vec![
             Act::new("member3's API server is stopped", vec![Action::stop("member3")])
                 .until_told(Step::EvictionHeld)
-                .until(Until::Pending(BINDING, "NoTarget", NO_OTHER_REGION))
+                .until(Until::Condition(BINDING, Saying::no_target(NO_OTHER_REGION)))
                 .until(Until::Explained(BINDING, NO_OTHER_REGION))
                 .then_wait(u64::from(3 * pace.threshold_seconds)),
             Act::new("member3's API server comes back", vec![Action::start("member3")])
