@@ -283,7 +283,7 @@ pub fn from_published(entry: v1::PublishedEntry, common: &mut InCommon) -> Resul
         versions: BindingVersions {
             binding_generation: entry.binding_generation,
             binding: short_name("binding_resource_version", entry.binding_resource_version)?.into(),
-            cluster: common.text(&short_name("cluster_resource_version", entry.cluster_resource_version)?),
+            cluster: short_name("cluster_resource_version", entry.cluster_resource_version)?.into(),
         },
         // What is none of this form joins nothing: nobody reads it.
         traceparent: Some(entry.traceparent)

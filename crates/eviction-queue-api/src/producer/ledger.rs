@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use api_types::{BindingKey, ClusterName};
 use failover_core::eviction::desired_entry::Wanted;
-use failover_core::eviction::queue::{EntryKey, Published, WithdrawReason, at_least_as_new};
+use failover_core::eviction::queue::{EntryKey, ObjectVersion, Published, Uid, WithdrawReason};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::confirmations::{Confirmation, Confirmations};
@@ -110,7 +110,11 @@ impl Ledger {
             .of(pair.cluster, pair.binding)
             .filter(|(asked, confirmation)| {
                 is_new_enough(pair.binding_metadata, &asked.binding_uid, &confirmation.binding_version)
-                    && is_new_enough(pair.cluster_metadata, &asked.cluster_uid, &confirmation.cluster_version)
+                    && is_new_enough(
+                        pair.cluster_metadata,
+                        &(*asked.cluster_uid).into(),
+                        &confirmation.cluster_version,
+                    )
             })
             .map(|(asked, _)| asked.clone())
             .collect()
@@ -119,10 +123,10 @@ impl Ledger {
 
 /// Whether what is known of an object is at least as new as the version asked for. One of another UID has come after
 /// the one that the entry was published for.
-fn is_new_enough(known: Option<&ObjectMeta>, uid: &str, asked: &str) -> bool {
+fn is_new_enough(known: Option<&ObjectMeta>, uid: &Uid, asked: &str) -> bool {
     known.is_none_or(|known| {
-        known.uid.as_deref() != Some(uid)
-            || at_least_as_new(known.resource_version.as_deref().unwrap_or_default(), asked)
+        let version = ObjectVersion::from(known.resource_version.as_deref().unwrap_or_default());
+        !uid.is(known.uid.as_deref()) || version.is_at_least_as_new_as(&asked.into())
     })
 }
 

@@ -1,5 +1,6 @@
-//! Pages of one consistent snapshot: the first page keeps the entries that match, later ones read from it. What nobody
-//! pages through any more is forgotten, asked or not.
+//! Pages of one consistent snapshot: the first page keeps the entries that match, later ones read from it. What was read
+//! is let go, except the page before, for who did not receive it; what nobody pages through any more is forgotten, asked
+//! or not.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -44,6 +45,8 @@ struct Lane {
 enum Sorting {
     Due(LaneEntries),
     Done(Vec<Arc<Entry>>),
+    /// Read, and let go.
+    Over,
 }
 
 impl Snapshot {
@@ -69,8 +72,10 @@ impl Snapshot {
         }
     }
 
-    /// So many entries from a place on, by lane and there in its order.
-    fn entries(&self, offset: usize, size: usize) -> Vec<Arc<Entry>> {
+    /// So many entries from a place on, by lane and there in its order; `None` when they were let go. Lets go of the lanes
+    /// that end more than a page before.
+    fn entries(&self, offset: usize, size: usize) -> Option<Vec<Arc<Entry>>> {
+        self.let_go(offset.saturating_sub(size));
         let (mut skip, mut page) = (offset, Vec::with_capacity(size.min(self.total)));
         for lane in self.lanes.iter() {
             if page.len() == size {
@@ -80,23 +85,35 @@ impl Snapshot {
                 skip -= lane.len;
                 continue;
             }
-            page.extend(lane.in_order(skip, size - page.len()));
+            page.extend(lane.in_order(skip, size - page.len())?);
             skip = 0;
         }
-        page
+        Some(page)
+    }
+
+    fn let_go(&self, before: usize) {
+        let mut end = 0;
+        for lane in self.lanes.iter() {
+            end += lane.len;
+            if end > before {
+                break;
+            }
+            *lane.entries.lock() = Sorting::Over;
+        }
     }
 }
 
 impl Lane {
-    fn in_order(&self, offset: usize, size: usize) -> Vec<Arc<Entry>> {
+    fn in_order(&self, offset: usize, size: usize) -> Option<Vec<Arc<Entry>>> {
         let mut sorting = self.entries.lock();
-        let sorted = match std::mem::replace(&mut *sorting, Sorting::Done(Vec::new())) {
+        let sorted = match std::mem::replace(&mut *sorting, Sorting::Over) {
             Sorting::Due(entries) => entries.into_order(),
             Sorting::Done(entries) => entries,
+            Sorting::Over => return None,
         };
         let page = sorted.iter().skip(offset).take(size).cloned().collect();
         *sorting = Sorting::Done(sorted);
-        page
+        Some(page)
     }
 }
 
@@ -156,8 +173,9 @@ impl Lists {
             next_page_token,
         } = self.snapshots.lock().place(request, epoch, &filter, first)?;
         self.kept_one.notify_one();
+        let entries = snapshot.entries(offset, size);
         Ok(Page {
-            entries: snapshot.entries(offset, size),
+            entries: entries.ok_or_else(not_kept)?,
             snapshot,
             next_page_token,
         })
@@ -207,8 +225,7 @@ impl Snapshots {
                 return Err(Status::invalid_argument("page_token was given for another filter"));
             }
             let kept = self.kept.get(&token.snapshot).filter(|_| token.term == term);
-            let (snapshot, ..) =
-                kept.ok_or_else(|| Status::out_of_range("this list is not kept any more: start with the first page"))?;
+            let (snapshot, ..) = kept.ok_or_else(not_kept)?;
             (token.snapshot, snapshot.clone(), token.offset)
         };
         let end = offset.saturating_add(size).min(snapshot.total);
@@ -257,6 +274,10 @@ impl Snapshots {
             self.kept.remove(&oldest);
         }
     }
+}
+
+fn not_kept() -> Status {
+    Status::out_of_range("this part of the list is not kept any more: start with the first page")
 }
 
 fn matches(entry: &Entry, filter: &v1::EntryFilter) -> bool {

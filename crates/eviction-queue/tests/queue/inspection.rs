@@ -71,6 +71,36 @@ fn pages_are_of_one_snapshot() {
     });
 }
 
+// A large list is not kept whole for who has read most of it.
+#[test]
+fn a_page_can_be_asked_for_again_until_the_one_after_the_next_was() {
+    paused(async {
+        let world = World::new();
+        let _queue = world.queue("q", world.flags(0.0)).await;
+        let entries = ["m1", "m2", "m3", "m4"]
+            .map(|cluster| world.entries_of(cluster, 10))
+            .concat();
+        let _producer = Producer::publish(&world, entries).await;
+        let mut service = world.client().inspection().await.unwrap();
+        let mut request = v1::ListEntriesRequest {
+            page_size: 10,
+            ..v1::ListEntriesRequest::default()
+        };
+        let mut asked = Vec::new();
+        for _ in 0..4 {
+            asked.push(request.clone());
+            let page = service.list_entries(request.clone()).await.unwrap().into_inner();
+            assert_eq!(page.entries.len(), 10);
+            request.page_token = page.next_page_token;
+        }
+        let again = service.list_entries(asked.remove(2)).await.unwrap().into_inner();
+        assert_eq!(again.entries.len(), 10, "the page before the last");
+        let refused = service.list_entries(asked.remove(1)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::OutOfRange);
+        assert!(refused.message().contains("start with the first page"), "{refused}");
+    });
+}
+
 #[test]
 fn filters_lanes_and_one_entry() {
     paused(async {

@@ -23,10 +23,16 @@ fn published(binding: &Binding) -> Published {
 fn an_entry_has_all_that_the_queue_and_people_need() {
     let entry = published(&failing(|b| b["spec"]["schedulePriority"] = json!({"priority": 7})));
     assert_eq!(entry.key.to_string(), format!("n/web on m1 (application@{T0})"));
-    assert_eq!((&*entry.key.cluster_uid, &*entry.key.binding_uid), ("c1", "b1"));
+    assert_eq!(
+        (&*entry.key.cluster_uid, entry.key.binding_uid.to_string().as_str()),
+        ("c1", "b1")
+    );
     assert_eq!((entry.priority, entry.replicas, entry.due_at), (7, 2, after(60)));
     assert_eq!(entry.grace_period_seconds, Some(600));
-    assert_eq!((&*entry.versions.binding, &*entry.versions.cluster), ("10", "20"));
+    assert_eq!(
+        (entry.versions.binding, entry.versions.cluster),
+        ("10".into(), "20".into())
+    );
     assert_eq!(entry.hold, None);
 }
 

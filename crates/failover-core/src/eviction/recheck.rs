@@ -68,7 +68,7 @@ pub fn recheck<'a>(live: &Live<'a>) -> Result<Standing<'a>, Completion> {
     let Some(binding) = live.binding else {
         return Err(not_needed("BindingGone", format!("binding {} is gone", key.binding)));
     };
-    if binding.metadata.uid.as_deref() != Some(&key.binding_uid) {
+    if !key.binding_uid.is(binding.metadata.uid.as_deref()) {
         let message = format!("binding {} is another one of this name", key.binding);
         return Err(not_needed("BindingReplaced", message));
     }

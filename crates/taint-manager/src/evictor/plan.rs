@@ -108,7 +108,7 @@ pub(crate) fn record(
         evicted_at,
         traceparent: lease.entry.traceparent.as_deref(),
     };
-    let name = failover_record_name(&key.binding_uid, &key.cluster, evicted_at);
+    let name = failover_record_name(&key.binding_uid.to_string(), &key.cluster, evicted_at);
     let mut record = FailoverRecord::new(&name, of_move(binding, task, &about));
     let namespace = key.binding.namespace.clone();
     record.metadata.namespace = Some(namespace.unwrap_or_else(|| system_namespace.to_owned()));

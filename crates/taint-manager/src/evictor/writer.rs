@@ -172,7 +172,7 @@ impl Writer {
         let Some(lost) = state.in_words() else { return };
         let note = format!("leaves {}, and {lost}", key.cluster);
         warn!(binding = %key.binding, cluster = %key.cluster, "{lost}");
-        for object in [binding_reference(&key.binding, &key.binding_uid), template] {
+        for object in [binding_reference(&key.binding, &key.binding_uid.to_string()), template] {
             self.ctx
                 .events
                 .publish(&object, EventType::Warning, "StateNotPreserved", note.clone());

@@ -49,7 +49,10 @@ fn entry(wanted: Wanted) -> Published {
 fn an_entry_has_all_that_the_queue_and_people_need() {
     let entry = entry(judged(&binding(|_| ()), &cluster("c1", &json!([taint("k")]))));
     assert_eq!(entry.key.to_string(), format!("default/web on m1 ({KEY})"));
-    assert_eq!((&*entry.key.cluster_uid, &*entry.key.binding_uid), ("c1", "b1"));
+    assert_eq!(
+        (&*entry.key.cluster_uid, entry.key.binding_uid.to_string().as_str()),
+        ("c1", "b1")
+    );
     assert_eq!(
         (entry.priority, entry.replicas, entry.purge_mode),
         (7, 2, PurgeMode::Directly)
@@ -62,8 +65,8 @@ fn an_entry_has_all_that_the_queue_and_people_need() {
     );
     let versions = entry.versions;
     assert_eq!(
-        (versions.binding_generation, &*versions.binding, &*versions.cluster),
-        (4, "10", "20")
+        (versions.binding_generation, versions.binding, versions.cluster),
+        (4, "10".into(), "20".into())
     );
 }
 

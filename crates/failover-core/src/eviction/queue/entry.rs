@@ -8,6 +8,7 @@ use api_types::policy::PurgeMode;
 use api_types::{BindingKey, ClusterName};
 use jiff::Timestamp;
 
+use super::identity::{ObjectVersion, Uid};
 use super::lease::LeaseId;
 use super::operator::OperatorOrder;
 use super::past::Past;
@@ -24,7 +25,7 @@ pub struct EntryKey {
     /// The binding.
     pub binding: BindingKey,
     /// Its UID.
-    pub binding_uid: Box<str>,
+    pub binding_uid: Uid,
     /// Why.
     pub cause: Arc<Cause>,
 }
@@ -82,37 +83,22 @@ pub struct BindingVersions {
     /// metadata.generation of the binding.
     pub binding_generation: i64,
     /// metadata.resourceVersion of the binding.
-    pub binding: Box<str>,
+    pub binding: ObjectVersion,
     /// metadata.resourceVersion of the Cluster.
-    pub cluster: Arc<str>,
+    pub cluster: ObjectVersion,
 }
 
 impl BindingVersions {
     /// Whether this was judged from an older state than the other, of either object.
     #[must_use]
     pub(super) fn older_than(&self, other: &Self) -> bool {
-        is_older(&self.binding, &other.binding) || is_older(&self.cluster, &other.cluster)
+        self.binding.is_older_than(&other.binding) || self.cluster.is_older_than(&other.cluster)
     }
 
     /// Whether this was judged from a state at least as new as these versions, as somebody read them.
     #[must_use]
     pub fn at_least_as_new(&self, binding: &str, cluster: &str) -> bool {
-        at_least_as_new(&self.binding, binding) && at_least_as_new(&self.cluster, cluster)
-    }
-}
-
-/// Whether version `a` of an object is older than `b`, as far as that can be told: both are numbers.
-fn is_older(a: &str, b: &str) -> bool {
-    matches!((a.parse::<u64>(), b.parse::<u64>()), (Ok(a), Ok(b)) if a < b)
-}
-
-/// Whether version `known` of an object is at least as new as `read`. Versions are numbers that grow; of what is none
-/// only equality tells. An empty one means that the object was gone: nothing that still speaks of it is as new.
-#[must_use]
-pub fn at_least_as_new(known: &str, read: &str) -> bool {
-    match (known.parse::<u64>(), read.parse::<u64>()) {
-        (Ok(known), Ok(read)) => known >= read,
-        _ => !read.is_empty() && known == read,
+        self.binding.is_at_least_as_new_as(&binding.into()) && self.cluster.is_at_least_as_new_as(&cluster.into())
     }
 }
 
@@ -313,7 +299,7 @@ impl Entry {
     /// An order is over when the producer speaks from a state that has it.
     pub(super) fn settle_order(&mut self) {
         let version = self.order.as_ref().and_then(|order| order.written_in.as_deref());
-        if version.is_some_and(|version| at_least_as_new(&self.published.versions.binding, version)) {
+        if version.is_some_and(|version| self.published.versions.binding.is_at_least_as_new_as(&version.into())) {
             self.order = None;
         }
     }

@@ -16,6 +16,7 @@ mod changes;
 mod entries;
 mod entry;
 mod event;
+mod identity;
 mod inspect;
 mod kinds;
 mod lane;
@@ -36,12 +37,12 @@ mod view;
 pub use changes::{Change, ChangesAfter, Removed, TooFarBack};
 pub use entry::{
     BindingVersions, Entry, EntryKey, HoldReason, ProducerHold, Published, State, TemplateRef, WithdrawReason,
-    at_least_as_new,
 };
 pub use event::{
     CompleteResult, Completion, Effect, Event, GrantedLease, Leading, Moment, NoTargetRestsOn, OutcomeKind, StreamId,
     Wake,
 };
+pub use identity::{ObjectVersion, Uid};
 pub use inspect::{LaneView, PauseHeld, Place, ProducerView, StatusView, Totals};
 pub use lease::LeaseId;
 pub use listing::LaneEntries;

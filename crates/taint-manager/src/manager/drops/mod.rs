@@ -162,7 +162,7 @@ impl Drops {
         for (entry, order) in &orders {
             // What has left the cluster meanwhile, or is another binding, has nothing to be kept.
             let is_there = live.spec.target(&entry.cluster).is_some();
-            if !is_there || live.metadata.uid.as_deref() != Some(&entry.binding_uid) {
+            if !is_there || !entry.binding_uid.is(live.metadata.uid.as_deref()) {
                 self.over(entry, order);
                 continue;
             }
@@ -291,7 +291,7 @@ impl Drops {
             }
         };
         info!(binding = %entry.binding, cluster = %entry.cluster, cause = %entry.cause, caller, reason, "{word}");
-        let about = binding_reference(&entry.binding, &entry.binding_uid);
+        let about = binding_reference(&entry.binding, &entry.binding_uid.to_string());
         self.ctx.events.publish(&about, EventType::Normal, word, note);
     }
 
@@ -311,7 +311,7 @@ impl Drops {
             "the {what} by {} is not written, so only the eviction queue keeps the workload on {}, until it restarts: {why}",
             order.caller, entry.cluster
         );
-        let about = binding_reference(&entry.binding, &entry.binding_uid);
+        let about = binding_reference(&entry.binding, &entry.binding_uid.to_string());
         self.ctx.events.publish(&about, EventType::Warning, word, note);
     }
 }

@@ -83,7 +83,7 @@ impl Teller {
                 format!("stays on {} ({word}): {message}", key.cluster),
             ),
         };
-        let about = binding_reference(&key.binding, &key.binding_uid);
+        let about = binding_reference(&key.binding, &key.binding_uid.to_string());
         ctx.events.publish(&about, event_type, reason, note);
     }
 
@@ -123,7 +123,7 @@ impl Teller {
         let now = Instant::now();
         let is_due = |_: &EntryKey, released: &mut Released| released.tell_at <= now;
         for (key, released) in self.released.extract_if(.., is_due) {
-            let about = binding_reference(&key.binding, &key.binding_uid);
+            let about = binding_reference(&key.binding, &key.binding_uid.to_string());
             ctx.events
                 .publish(&about, EventType::Normal, "EvictionReleased", released.note);
         }
