@@ -9,13 +9,12 @@ COPY . .
 # The context has no .git: --build-arg KARMADA_FAILOVER_VERSION="0.1.0+$(git rev-parse --short HEAD)" says which commit
 # this is. Without it --version shows the package's version alone.
 ARG KARMADA_FAILOVER_VERSION=""
-# One command for all: the programs share nearly all they are made of. Of these packages only karmada-failover has
-# default features, and only the demo among them.
+# Two commands for all: the programs of each share nearly all they are made of. The services are built for speed; the
+# program with everything in it and the one that people call are built for size. Of these packages only karmada-failover
+# has default features, and only the demo among them.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
-    cargo build --release --locked --no-default-features --bins \
-        --package karmada-failover \
-        --package failoverctl \
+    cargo build --release --locked --bins \
         --package agent \
         --package taint-policy-controller \
         --package cluster-health-controller \
@@ -26,13 +25,14 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
         --package scheduler \
         --package propagation-controllers \
         --package webhook \
+    && cargo build --profile compact --locked --no-default-features --bins \
+        --package karmada-failover \
+        --package failoverctl \
     && OUT="${OUT:-/out}" \
     && mkdir -p "$OUT" \
     && cargo run --release --locked --package xtask -- sbom --output "$OUT/sbom.cdx.json" \
     && cargo run --release --locked --package xtask -- third-party --output "$OUT/THIRD-PARTY.txt" \
-    && for program in karmada-failover \
-        failoverctl \
-        agent \
+    && for program in agent \
         taint-policy-controller \
         cluster-health-controller \
         taint-manager \
@@ -42,7 +42,9 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
         scheduler \
         propagation-controllers \
         webhook; \
-    do cp "${CARGO_TARGET_DIR:-target}/release/$program" "$OUT/" || exit 1; done
+    do cp "${CARGO_TARGET_DIR:-target}/release/$program" "$OUT/" || exit 1; done \
+    && for program in karmada-failover failoverctl; \
+    do cp "${CARGO_TARGET_DIR:-target}/compact/$program" "$OUT/" || exit 1; done
 
 # glibc and nothing else: no shell, no package manager, a user without rights.
 FROM gcr.io/distroless/cc-debian12:nonroot AS runtime

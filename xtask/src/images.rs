@@ -59,8 +59,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 /// The programs that the Dockerfile builds.
 pub fn programs(workspace: &Workspace) -> Result<Vec<String>> {
     let step = build_step(&workspace.shell().read_file("Dockerfile")?)?;
-    // What comes after it builds no program of an image.
-    let mut words = step.split("&&").next().unwrap_or_default().split_ascii_whitespace();
+    let builds = step.split("&&").filter(|command| command.trim_start().starts_with("cargo build "));
+    let mut words = builds.flat_map(str::split_ascii_whitespace);
     let mut programs = Vec::new();
     while let Some(word) = words.next() {
         if word == "--package" {
