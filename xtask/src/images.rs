@@ -59,7 +59,9 @@ pub fn run(workspace: &Workspace) -> Result<()> {
 /// The programs that the Dockerfile builds.
 pub fn programs(workspace: &Workspace) -> Result<Vec<String>> {
     let step = build_step(&workspace.shell().read_file("Dockerfile")?)?;
-    let builds = step.split("&&").filter(|command| command.trim_start().starts_with("cargo build "));
+    let builds = step
+        .split("&&")
+        .filter(|command| command.trim_start().starts_with("cargo build "));
     let mut words = builds.flat_map(str::split_ascii_whitespace);
     let mut programs = Vec::new();
     while let Some(word) = words.next() {
