@@ -36,12 +36,14 @@ pub enum Unfit {
     NoSchedule,
     NoExecute,
     Deleted,
+    /// The application failed there, not long ago.
+    Blocked,
 }
 
 /// A cluster, as far as placing in one group does not ask.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
-    /// Of [`Fit::Tainted`].
+    /// Of [`Fit::Tainted`]. ([`Unfit::Blocked`] of others: that was long ago, and means nothing.)
     pub unfit: Unfit,
     pub report: Option<Report>,
     pub task: Option<Task>,

@@ -30,7 +30,12 @@ fn any_report() -> impl Strategy<Value = Option<Report>> {
 }
 
 fn any_around() -> impl Strategy<Value = (Option<Report>, Option<Task>, Option<bool>, Unfit)> {
-    let unfit = prop::sample::select(vec![Unfit::NoSchedule, Unfit::NoExecute, Unfit::Deleted]);
+    let unfit = prop::sample::select(vec![
+        Unfit::NoSchedule,
+        Unfit::NoExecute,
+        Unfit::Deleted,
+        Unfit::Blocked,
+    ]);
     let task = (prop::option::of(0_i32..5), any::<bool>()).prop_map(|(replicas, waits)| Task { replicas, waits });
     let noted = prop::option::weighted(0.2, prop::bool::weighted(0.8));
     (any_report(), prop::option::weighted(0.15, task), noted, unfit)
@@ -83,6 +88,7 @@ fn takes_nothing_new(cluster: &mut Cluster, why: Unfit) {
             object["spec"]["taints"] = json!([]);
             object["metadata"]["deletionTimestamp"] = json!("2026-01-01T11:00:00Z");
         }
+        Unfit::Blocked => object["spec"]["taints"] = json!([]),
     }
     *cluster = serde_json::from_value(object).unwrap();
 }
@@ -94,6 +100,14 @@ fn scene(look: &Look) -> (Binding, Vec<Cluster>) {
         let is_it = |cluster: &&mut Cluster| cluster.cluster_name().as_str() == site.name;
         takes_nothing_new(clusters.iter_mut().find(is_it).unwrap(), look.around[at].unfit);
     }
+    let failed = sites().filter(|(at, _)| look.around[*at].unfit == Unfit::Blocked);
+    let history = failed.map(|(_, site)| {
+        let minute = if site.fit == Fit::Tainted { 55 } else { 40 };
+        json!({"clusterName": site.name, "creationTimestamp": format!("2026-01-01T11:{minute}:00Z")})
+    });
+    binding.spec.active_eviction_history = serde_json::from_value(history.collect()).unwrap();
+    let block = json!({"application": {"decisionConditions": {}, "blockPredecessorSeconds": 600}});
+    binding.spec.failover = serde_json::from_value(block).unwrap();
     if !look.groups.is_empty() {
         let groups = look.groups.iter().enumerate().map(|(number, group)| {
             let named = sites().filter(|(at, site)| group[*at] && site.fit != Fit::NotNamed);
@@ -165,6 +179,7 @@ fn turned(binding: &Binding) -> Binding {
     let mut turned = binding.clone();
     turned.spec.clusters.reverse();
     turned.spec.graceful_eviction_tasks.reverse();
+    turned.spec.active_eviction_history.reverse();
     turned.status.as_mut().unwrap().aggregated_status.reverse();
     for note in turned.metadata.annotations.iter_mut().flat_map(BTreeMap::values_mut) {
         *note = note.split(',').rev().collect::<Vec<_>>().join(",");
