@@ -1,12 +1,11 @@
 //! Faults that are made, each in a control plane of its own, and the alert that a real Prometheus raises for each: there, and
 //! nowhere else.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use controller_kit::{Mode, Running};
+use controller_kit::{Clock, Mode, Running};
 use e2e_control_plane::Prometheus;
 use karmada_failover::story::example;
 use karmada_failover::story::scenario::Fare;
@@ -123,9 +122,10 @@ async fn beside() -> (World, Running) {
 /// A webhook whose certificate ends tomorrow, and whose key is then overwritten with something else.
 async fn files(folder: &Path) -> (World, Running) {
     let world = world(1.0);
-    let tomorrow = SystemTime::now() + Duration::from_secs(24 * 3600);
+    // Of Prometheus, which knows no simulated time.
+    let tomorrow = Clock::system().now() + Duration::from_secs(24 * 3600);
     let (certificate, key) = Authority::new("webhooks")
-        .issue_for("webhook", Of::Server, Counts::Before(tomorrow), &[])
+        .issue_for("webhook", Of::Server, Counts::Before(tomorrow.into()), &[])
         .write(folder, "webhook");
     let flags = [
         format!("--tls-cert-file={}", certificate.display()),
@@ -228,24 +228,16 @@ async fn kept() -> (World, Running) {
     (world, process)
 }
 
-async fn labelled<F: Future<Output = (World, Running)>>(
-    namespace: &'static str,
-    job: &'static str,
-    scene: F,
-) -> (&'static str, &'static str, (World, Running)) {
-    (namespace, job, scene.await)
-}
-
 async fn scene(prometheus: &Prometheus) {
     let folder = tempfile::tempdir().unwrap();
     let ill = [
-        labelled("isolated", "cluster-health-controller", isolated()).await,
-        labelled("deaf", "taint-policy-controller", deaf()).await,
-        labelled("beside", "taint-policy-controller", beside()).await,
-        labelled("files", "webhook", files(folder.path())).await,
-        labelled("growing", "eviction-queue", growing()).await,
-        labelled("kept", "graceful-eviction-controller", kept()).await,
-        labelled("doubled", "eviction-queue", one_queue()).await,
+        ("isolated", "cluster-health-controller", isolated().await),
+        ("deaf", "taint-policy-controller", deaf().await),
+        ("beside", "taint-policy-controller", beside().await),
+        ("files", "webhook", files(folder.path()).await),
+        ("growing", "eviction-queue", growing().await),
+        ("kept", "graceful-eviction-controller", kept().await),
+        ("doubled", "eviction-queue", one_queue().await),
     ];
     // Known before it leads, so that Prometheus needs no other settings then.
     let second = free_address();

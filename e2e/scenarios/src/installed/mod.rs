@@ -21,7 +21,7 @@ mod stand_in;
 mod typed;
 mod webhook;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use controller_kit::Mode;
@@ -32,6 +32,7 @@ use karmada_failover::story::example::{self, Pace};
 use karmada_failover::story::objects;
 use kube::{Api, Client};
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::fleet::{Fleet, entry};
 use crate::telling::say;

@@ -1,7 +1,7 @@
 //! A Pull member, as docs/install.md makes one: rights and a token on the control plane, the agent's chart on the member.
 
 use std::ffi::OsString;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use api_types::cluster::Cluster;
@@ -11,6 +11,7 @@ use karmada_failover::story::example::Pace;
 use karmada_failover::story::objects;
 use kube::{Api, Client};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::charts::{NAMESPACE, WAIT, chart, probing};
 use super::running::{self, Ready};

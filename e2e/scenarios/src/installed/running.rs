@@ -1,9 +1,10 @@
 //! From Pods to processes that are ready.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::ensure;
 use e2e_harness::{ControlPlane, Member, Process, eventually};
+use tokio::time::Instant;
 
 use super::charts::NAMESPACE;
 use super::pods::{Rendered, rendered};
