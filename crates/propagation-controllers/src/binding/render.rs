@@ -39,7 +39,8 @@ pub fn work(
     let uid = json::text(template, "/metadata/uid").to_owned();
     let generation = json::count(template, "/metadata/generation").to_string();
     manifest::prune(&mut object);
-    if target.replicas > 0 || binding.spec.is_workload() {
+    // Also of a workload that is scaled to nothing: the template may say more than the result, which follows it.
+    if target.replicas > 0 || binding.spec.replicas.is_some() || binding.spec.is_workload() {
         interpreter.revise(&mut object, target.replicas)?;
         revise_completions(binding, &mut object, target);
     }

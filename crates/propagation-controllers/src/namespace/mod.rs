@@ -1,24 +1,25 @@
 //! `namespace`: makes the control plane's namespaces in the members.
 //!
 //! Guarantees: reserved namespaces and those whose owner says so stay here; a namespace that a member has already is
-//! neither changed nor deleted.
+//! neither changed nor deleted; a cluster that cannot be written for keeps no other one without it.
 
 mod reconcile;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::names::execution_namespace;
 use api_types::work::Work;
-use controller_kit::{Context, Next, ObjectKey, RequiredKind, Store, WorkQueue};
+use controller_kit::{Context, EventType, Next, ObjectKey, RequiredKind, Store, WorkQueue, api_errors};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 
 use self::reconcile::{carried, is_kept_here, name_of_work};
 use crate::Flags;
 use crate::binding::index::works;
-use crate::binding::reconcile::differs;
+use crate::binding::reconcile::{cluster_of, differs};
 use crate::binding::writer::{self, Outcome};
 use crate::reserved::Reserved;
 
@@ -110,7 +111,7 @@ impl NamespaceController {
     }
 
     async fn carry(&self, namespace: &Namespace) -> Result<Next, kube::Error> {
-        let mut next = Next::Done;
+        let mut round = Round::default();
         let name = name_of_work(namespace.metadata.name.as_deref().unwrap_or_default());
         for cluster in self
             .clusters
@@ -123,30 +124,60 @@ impl NamespaceController {
             let present = self
                 .works
                 .get(&ObjectKey::namespaced(execution_namespace(&cluster), name.clone()));
-            let outcome = match present {
-                None => writer::create(&self.ctx, &wanted).await?,
+            let written = match present {
+                None => writer::create(&self.ctx, &wanted).await,
                 Some(present) if present.metadata.deletion_timestamp.is_some() || !differs(&present, &wanted) => {
-                    Outcome::Done
+                    Ok(Outcome::Done)
                 }
-                Some(present) => writer::update(&self.ctx, &present, &wanted).await?,
+                Some(present) => writer::update(&self.ctx, &present, &wanted).await,
             };
-            if outcome == Outcome::Outdated {
-                next = Next::After(AGAIN_WHEN_OUTDATED);
-            }
+            round.note(&cluster, written);
         }
-        Ok(next)
+        if let Some((cluster, error)) = &round.failed {
+            let note = format!(
+                "the Work that makes this namespace in cluster {cluster} was not written: {}",
+                api_errors::one_line(error)
+            );
+            let events = &self.ctx.events;
+            events.publish_for(namespace, EventType::Warning, "SyncWorkFailed", note);
+        }
+        round.ends()
     }
 
     async fn remove(&self, name: &str) -> Result<Next, kube::Error> {
-        let mut next = Next::Done;
+        let mut round = Round::default();
         for work in self.works.by_index(BY_CARRIED, name) {
-            // The version that got in between may differ in status only, which would not bring us back.
             if work.metadata.deletion_timestamp.is_none()
-                && writer::delete(&self.ctx, &work).await? == Outcome::Outdated
+                && let Some(cluster) = cluster_of(&work)
             {
-                next = Next::After(AGAIN_WHEN_OUTDATED);
+                round.note(&cluster, writer::delete(&self.ctx, &work).await);
             }
         }
-        Ok(next)
+        round.ends()
+    }
+}
+
+/// The writes for all clusters: one cluster's trouble does not keep the others' Works.
+#[derive(Default)]
+struct Round {
+    outdated: bool,
+    failed: Option<(ClusterName, kube::Error)>,
+}
+
+impl Round {
+    fn note(&mut self, cluster: &ClusterName, written: Result<Outcome, kube::Error>) {
+        match written {
+            Ok(outcome) => self.outdated |= outcome == Outcome::Outdated,
+            Err(error) => drop(self.failed.get_or_insert((cluster.clone(), error))),
+        }
+    }
+
+    fn ends(self) -> Result<Next, kube::Error> {
+        match self.failed {
+            Some((_, error)) => Err(error),
+            // The version that got in between may differ in status only, which would not bring us back.
+            None if self.outdated => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
+            None => Ok(Next::Done),
+        }
     }
 }

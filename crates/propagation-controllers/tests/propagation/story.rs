@@ -210,6 +210,76 @@ async fn an_object_that_karmada_did_not_make_is_left_alone_until_the_owner_says_
     .await;
 }
 
+// One cluster whose execution namespace is missing or terminating keeps a new namespace from no other.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_takes_no_work_keeps_no_namespace_from_the_others() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2", "m3"]);
+        world.start().await;
+        let refusal = kube_sandbox::Effect::Error {
+            code: 403,
+            reason: "Forbidden".into(),
+            message: "namespace karmada-es-m1 is being terminated".into(),
+        };
+        let creates = kube_sandbox::Match::any().verb(kube_sandbox::Verb::Create).resource("works");
+        world.control_plane().faults().inject(creates.namespace("karmada-es-m1"), refusal);
+        world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bank"}}));
+        world.settle().await;
+        let has = |name: &str| world.member(name).sandbox().get("v1", "Namespace", None, "bank").is_some();
+        assert_eq!((has("m1"), has("m2"), has("m3")), (false, true, true));
+        let told = world.events_from("namespace-sync-controller");
+        let words = "Namespace bank SyncWorkFailed: the Work that makes this namespace in cluster m1 was not written: \
+            HTTP 403: namespace karmada-es-m1 is being terminated";
+        assert!(told.iter().any(|said| said == words), "{told:?}");
+        world.control_plane().faults().clear();
+        world.pass(1_000_000).await;
+        assert!(has("m1"));
+    })
+    .await;
+}
+
+// Without requests it is no workload while it has no replicas, and it is everywhere. Scaled up, its template says more
+// before its binding and its result do.
+#[tokio::test(start_paused = true)]
+async fn what_is_scaled_up_from_nothing_runs_nowhere_more_than_it_should() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2", "m3"]);
+        world.start().await;
+        world.propagate("apps/v1", "Deployment", json!({}));
+        world.deployment("web", 1);
+        world.settle().await;
+        world.schedule("web-deployment", &[("m1", 1)]);
+        world.settle().await;
+        let scale = |replicas: i32| {
+            world.edit("apps/v1", "Deployment", Some("shop"), "web", |web| web["spec"]["replicas"] = json!(replicas));
+        };
+        let asked = || -> i64 {
+            let works = world.works();
+            let manifests = works.iter().map(|work| &work["spec"]["workload"]["manifests"][0]);
+            manifests.filter_map(|manifest| manifest["spec"]["replicas"].as_i64()).sum()
+        };
+        scale(0);
+        world.settle().await;
+        world.schedule("web-deployment", &[("m1", 0), ("m2", 0), ("m3", 0)]);
+        world.settle().await;
+        assert_eq!((world.works().iter().filter(|work| work["spec"]["workload"]["manifests"][0]["kind"] == "Deployment").count(), asked()), (3, 0));
+        // The binding follows its template late.
+        let slow = kube_sandbox::Effect::Latency(std::time::Duration::from_secs(3));
+        let bindings = kube_sandbox::Match::writes().resource("resourcebindings");
+        world.control_plane().faults().inject(bindings, slow);
+        scale(5);
+        for step in 0..100 {
+            if step == 50 {
+                world.schedule("web-deployment", &[("m2", 5)]);
+            }
+            world.pass(100).await;
+            assert!(asked() <= 5, "{} replicas", asked());
+        }
+        assert_eq!(world.deployment_on("m2", "web").unwrap()["spec"]["replicas"], 5);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn namespaces_are_made_in_the_members() {
     limited(async {
