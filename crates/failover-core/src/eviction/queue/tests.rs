@@ -8,6 +8,7 @@ mod pauses;
 mod producers;
 mod properties;
 mod rate;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,6 +1,9 @@
 //! What consumers say: renewals and outcomes.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::{Queue, cool, later};
 use crate::eviction::queue::changes::Removed;
@@ -92,8 +95,12 @@ impl Queue {
             }
             return;
         }
-        let (back_off, recheck) = (self.settings.back_off, self.settings.no_target_recheck);
-        let longest_wait = self.settings.longest_wait;
+        let back_off = self.settings.back_off;
+        // Whoever says when may have a clock that is behind: what is over already would be leased again at once, and
+        // again.
+        let soonest = later(now.wall, back_off.first);
+        let in_bounds = |at: Timestamp, latest: Duration| at.min(later(now.wall, latest)).max(soonest);
+        let (recheck, longest_wait) = (self.settings.no_target_recheck, self.settings.longest_wait);
         let message: Arc<str> = message.into();
         let mut first_without_target = false;
         self.after_lease(&lease.key, now, |entry| {
@@ -116,17 +123,16 @@ impl Queue {
                 }),
                 OutcomeKind::NoTarget { recheck_at, rests_on } => {
                     first_without_target = !std::mem::replace(&mut entry.past.had_no_target, true);
-                    let latest = later(now.wall, recheck);
                     Some(Aftermath::NoTarget {
-                        until: recheck_at.map_or(latest, |at| at.min(latest)),
+                        until: in_bounds(recheck_at.unwrap_or(Timestamp::MAX), recheck),
                         message,
                         rests_on,
                     })
                 }
-                OutcomeKind::Wait { until } => {
-                    let until = until.min(later(now.wall, longest_wait));
-                    Some(Aftermath::Wait { until, message })
-                }
+                OutcomeKind::Wait { until } => Some(Aftermath::Wait {
+                    until: in_bounds(until, longest_wait),
+                    message,
+                }),
             };
         });
         if first_without_target {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Queue, Synced, cool};
+use crate::eviction::desired_entry::same;
 use crate::eviction::queue::entry::{Entry, EntryKey, Published, WithdrawReason};
 use crate::eviction::queue::event::{Effect, Moment, StreamId};
 use crate::eviction::queue::past::Aftermath;
@@ -138,7 +139,9 @@ impl Queue {
             Aftermath::NoTarget { .. } => {
                 published.versions.binding_generation != known.published.versions.binding_generation
             }
-            Aftermath::Wait { .. } => false,
+            // Until when to wait follows from what is wanted. A newer version of the binding alone is no news: the queue's
+            // own word is written there as a condition, so that an entry held anew would release itself for ever.
+            Aftermath::Wait { .. } => !same(&known.published, &published),
         });
         let was_unneeded = matches!(known.past.aftermath, Some(Aftermath::NotNeeded { .. }));
         let back_off = self.settings.back_off;
