@@ -51,7 +51,15 @@ pub struct TooFarBack {
     pub oldest: u64,
 }
 
+/// How many changes an event forgets of what is more than the ring keeps: as many as a watcher reads at a time, twice.
+const FORGOTTEN_BY_EVENT: usize = 1_000;
+
 /// A ring of changes.
+///
+/// What one event does to many entries throws out nobody who was up to date before it, however many they are: kept are the
+/// changes of the event under way, and of those before it as many as there are entries and `kept` more, of which at most
+/// `kept` may be of entries that left. What is more than that goes little by little with the events that follow, so that
+/// watchers can read it.
 #[derive(Clone, Debug)]
 pub(super) struct Changes {
     /// Which entry each of the last changes is of; the last has the number `revision`.
@@ -60,6 +68,9 @@ pub(super) struct Changes {
     kept: usize,
     /// What left and has not come back, as long as its change is in the ring.
     gone: HashMap<Arc<EntryKey>, Gone, FxBuildHasher>,
+    /// When the event under way began: the revision then, and how many entries there were.
+    began_at: u64,
+    entries: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +87,20 @@ impl Changes {
             revision: 0,
             kept: kept.max(1),
             gone: HashMap::default(),
+            began_at: 0,
+            entries: 0,
+        }
+    }
+
+    /// An event begins, with so many entries.
+    pub fn begin(&mut self, entries: usize) {
+        self.began_at = self.revision;
+        self.entries = entries;
+        for _ in 0..FORGOTTEN_BY_EVENT {
+            if !self.is_too_long() {
+                break;
+            }
+            self.forget_oldest();
         }
     }
 
@@ -104,17 +129,52 @@ impl Changes {
     }
 
     fn advance(&mut self, key: Arc<EntryKey>) -> u64 {
-        if self.ring.len() == self.kept {
-            let oldest = self.oldest();
-            if let Some(key) = self.ring.pop_front()
-                && self.gone.get(&key).is_some_and(|gone| gone.revision == oldest)
-            {
-                self.gone.remove(&key);
-            }
-        }
         self.ring.push_back(key);
         self.revision += 1;
+        // Two for one: what an event left over becomes less with each further change.
+        for _ in 0..2 {
+            if self.is_too_long() {
+                self.forget_oldest();
+            }
+        }
         self.revision
+    }
+
+    /// Whether more is kept of what was before the event under way than is to be.
+    fn is_too_long(&self) -> bool {
+        let of_event = usize::try_from(self.revision - self.began_at).unwrap_or(usize::MAX);
+        let before = |all: usize| all.saturating_sub(of_event);
+        before(self.ring.len()) > self.kept.saturating_add(self.entries) || before(self.gone.len()) > self.kept
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.oldest();
+        if let Some(key) = self.ring.pop_front()
+            && self.gone.get(&key).is_some_and(|gone| gone.revision == oldest)
+        {
+            self.gone.remove(&key);
+        }
+        let much = |len: usize, room: usize| room > FORGOTTEN_BY_EVENT && len < room / 4;
+        if much(self.ring.len(), self.ring.capacity()) {
+            self.ring.shrink_to(self.ring.capacity() / 2);
+        }
+        if much(self.gone.len(), self.gone.capacity()) {
+            self.gone.shrink_to(self.gone.capacity() / 2);
+        }
+    }
+
+    /// Each is gone, and its change is in the ring; of what is there the last change is no later than the last of all.
+    #[cfg(test)]
+    pub fn check(&self, entries: &Entries) {
+        for (key, gone) in &self.gone {
+            assert!(!entries.contains_key(key), "{key} is there and gone");
+            assert!((self.oldest()..=self.revision).contains(&gone.revision), "{key}");
+            let at = usize::try_from(gone.revision - self.oldest()).unwrap();
+            assert_eq!(self.ring[at], *key);
+        }
+        for entry in entries.values() {
+            assert!(entry.revision > 0 && entry.revision <= self.revision, "{}", entry.key());
+        }
     }
 
     fn oldest(&self) -> u64 {

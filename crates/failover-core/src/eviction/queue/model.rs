@@ -137,6 +137,7 @@ impl Queue {
 
     /// Takes an event and everything that time brought until `now`; returns what is to be done, in order.
     pub fn apply(&mut self, event: Event, now: Moment) -> Vec<Effect> {
+        self.changes.begin(self.entries.len());
         self.pass(now);
         match event {
             Event::Tick => {}

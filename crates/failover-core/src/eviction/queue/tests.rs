@@ -177,7 +177,11 @@ impl Sim {
     }
 
     fn tell(&mut self, event: Event) {
-        let now = self.now();
+        let (now, before) = (self.now(), self.queue.revision());
+        assert!(
+            self.queue.changes_after(before, 1).is_ok(),
+            "who was up to date can read on"
+        );
         let effects = self.queue.apply(event, now);
         self.queue.check(at(self.millis));
         for effect in &effects {

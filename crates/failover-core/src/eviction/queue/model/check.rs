@@ -33,6 +33,7 @@ impl Queue {
                 State::Leased(id) => assert_eq!(self.leases[id].key, *key),
             }
         }
+        self.changes.check(&self.entries);
         assert_eq!((&self.due, &self.looks, &self.cooling), (&due, &looks, &cooling));
         for (name, lane) in &self.lanes {
             let mut held = BTreeMap::<_, usize>::new();

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -31,6 +32,8 @@ enum Step {
     Leave,
     ConsumerGone,
     Pause(bool),
+    /// A watcher reads so many changes.
+    Read(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -46,19 +49,56 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Leave),
         1 => Just(Step::ConsumerGone),
         1 => any::<bool>().prop_map(Step::Pause),
+        2 => (1..20_usize).prop_map(Step::Read),
     ]
 }
 
 const CLUSTERS: [&str; 2] = ["m1", "m2"];
+
+/// Who follows the changes: what it makes of them is the queue as it is, whenever it has read them all.
+struct Watcher {
+    revision: u64,
+    entries: BTreeMap<EntryKey, Arc<Entry>>,
+}
+
+impl Watcher {
+    fn new(queue: &Queue) -> Self {
+        let entries = queue.entries().map(|entry| (entry.key().clone(), entry.clone()));
+        Self {
+            revision: queue.revision(),
+            entries: entries.collect(),
+        }
+    }
+
+    fn read(&mut self, queue: &Queue, limit: usize) {
+        let Ok(after) = queue.changes_after(self.revision, limit) else {
+            *self = Self::new(queue);
+            return;
+        };
+        assert!(after.up_to <= queue.revision() && after.changes.len() <= limit);
+        self.revision = after.up_to;
+        for change in after.changes {
+            let key = change.entry.key().clone();
+            match change.removed {
+                Some(_) => drop(self.entries.remove(&key)),
+                None => drop(self.entries.insert(key, change.entry)),
+            }
+        }
+        if self.revision == queue.revision() {
+            assert_eq!(self.entries, Self::new(queue).entries);
+        }
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     // Rules 1, 2 and 6: never faster than the rate, never before the due time, nothing is lost.
     #[test]
-    fn any_history_keeps_the_rules(steps in proptest::collection::vec(step(), 1..120), max_out in 1..5_usize) {
+    fn any_history_keeps_the_rules(steps in proptest::collection::vec(step(), 1..120), max_out in 1..5_usize, changes_kept in 1..60_usize) {
         let rate = 0.5;
-        let mut sim = Sim::new(QueueSettings { max_outstanding_leases: Some(max_out), ..settings(rate) });
+        let mut sim = Sim::new(QueueSettings { max_outstanding_leases: Some(max_out), changes_kept, ..settings(rate) });
+        let mut watcher = Watcher::new(&sim.queue);
         let mut stream = PRODUCER;
         let mut consumer = 100;
         sim.consumer(consumer, 1_000);
@@ -129,6 +169,7 @@ proptest! {
                 Step::Pause(true) => sim.tell(Event::PauseSeen(PauseView {
                     name: "p".into(), scope: PauseScopeView::Clusters(["m1".to_owned()].into()), reason: "r".into(), until: Some(at(sim.millis + 20_000)),
                 })),
+                Step::Read(limit) => watcher.read(&sim.queue, limit),
                 Step::Pause(false) => sim.tell(Event::PauseGone("p".into())),
             }
             // A producer that is gone and whose cluster recovered loses its entries; it publishes them anew or not.
@@ -142,6 +183,9 @@ proptest! {
                     prop_assert!(!message.is_empty(), "what is held says why");
                 }
             }
+        }
+        while watcher.revision < sim.queue.revision() {
+            watcher.read(&sim.queue, 3);
         }
         granted_evicted.sort_unstable();
         for pair in granted_evicted.windows(2) {
