@@ -9,6 +9,7 @@ pub mod access;
 pub mod cli;
 pub mod eyes;
 pub mod flags;
+mod forgotten;
 pub mod incoming;
 pub mod metrics;
 pub mod outlet;

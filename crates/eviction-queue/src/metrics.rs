@@ -31,6 +31,10 @@ pub fn register(ctx: &Context, shell: &Arc<Shell>) {
         "failover_queue_producer_takeovers_total",
         "How often another process took the place of one that was publishing, by producer.",
     );
+    ctx.metrics.describe(
+        "failover_queue_forgotten_entries_total",
+        "Entries that were dropped because their producer had not come back for --producer-retention, by producer.",
+    );
     let shell = Arc::downgrade(shell);
     ctx.metrics.collector(COLLECTOR, move || {
         shell.upgrade().map(|shell| families(&shell)).unwrap_or_default()

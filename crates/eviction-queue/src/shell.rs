@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
+use crate::forgotten::Forgotten;
 use crate::outlet::Outlet;
 use crate::service::{Lists, count_refusal};
 use crate::streams::{StreamKind, Streams};
@@ -71,6 +72,7 @@ pub struct Shell {
     epoch: String,
     identity: Arc<str>,
     metrics: Metrics,
+    forgotten: Forgotten,
     /// What producers and consumers say, as labels.
     words: Words,
     traces: Traces,
@@ -118,6 +120,7 @@ impl Shell {
             epoch: format!("{}/{}", epoch.lease_uid, epoch.transitions),
             identity: ctx.identity.clone(),
             metrics: ctx.metrics.clone(),
+            forgotten: Forgotten::of(ctx),
             words: Words::default(),
             traces: ctx.traces.clone(),
             tasks: ctx.tasks.clone(),
@@ -396,6 +399,11 @@ impl Shell {
                     &[("producer", self.words.label(&producer))],
                 )
                 .increment(1),
+            Effect::ProducerForgotten {
+                producer,
+                entries,
+                since,
+            } => self.forgotten.say(&self.words, &producer, entries, since),
             Effect::Finished(outcome) => self.finished(inner, &outcome),
             Effect::Completed(_) => {}
         }

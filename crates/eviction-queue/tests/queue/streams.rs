@@ -1,7 +1,8 @@
 use std::time::Duration;
 
-use eviction_queue_api::v1;
+use controller_kit::leader::lease_name;
 use eviction_queue_api::v1::{lease_response, publish_response};
+use eviction_queue_api::{QUEUE_CONTROLLER, v1};
 use failover_core::eviction::queue::WithdrawReason;
 use serde_json::json;
 use tonic::Code;
@@ -278,5 +279,30 @@ fn a_crashed_consumer_s_lease_lapses() {
             .await
             .unwrap();
         assert_eq!(recent.into_inner().outcomes[0].reason, "Lapsed");
+    });
+}
+
+// Nothing is evicted on a stale word, and what is dropped for it is told, or a fleet would stand still unseen.
+#[test]
+fn entries_of_a_producer_that_stays_away_are_dropped_and_somebody_hears_of_it() {
+    paused(async {
+        let world = World::new();
+        let queue = world.queue("q", world.flags(0.0)).await;
+        let producer = Producer::publish(&world, world.entries_of("m1", 3)).await;
+        let since = world.clock.now();
+        drop(producer);
+        let forgotten = || {
+            let labels = [("producer", "taintManager")];
+            queue.metrics().value("failover_queue_forgotten_entries_total", &labels)
+        };
+        tokio::time::sleep(Duration::from_secs(3_598)).await;
+        assert_eq!((totals(&world).await.held, forgotten()), (3, None));
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert_eq!((totals(&world).await.held, forgotten()), (0, Some(3.0)));
+        let said = world.events("Lease", &lease_name(QUEUE_CONTROLLER));
+        let (reason, note) = said.first().unwrap();
+        assert_eq!((said.len(), reason.as_str()), (1, "ProducerForgotten"));
+        let expected = format!("3 entries of taintManager are dropped: it has not come back since {since}");
+        assert!(note.starts_with(&expected[..expected.len() - 10]), "{note}");
     });
 }

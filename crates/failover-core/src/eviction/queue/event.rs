@@ -311,6 +311,15 @@ pub enum Effect {
     Finished(Arc<RecentOutcome>),
     /// Answers Complete.
     Completed(CompleteResult),
+    /// A producer stayed away for so long that its entries were dropped. For metrics, logs and people.
+    ProducerForgotten {
+        /// The producer.
+        producer: Arc<str>,
+        /// How many entries it had.
+        entries: usize,
+        /// Since when it was away.
+        since: Timestamp,
+    },
 }
 
 /// When to tick next at the latest.

@@ -14,7 +14,7 @@ use super::lane::Lane;
 use super::model::Queue;
 use super::order;
 use super::outcome::{ClusterStats, RecentOutcome};
-use super::producer::Link;
+use super::producer::{Grace, Link};
 use super::settings::QueueSettings;
 use super::view::{PauseScopeView, PauseView};
 use crate::eviction::regime::{Fault, RegimeVerdict};
@@ -259,8 +259,8 @@ impl Queue {
                 name: name.to_string(),
                 identity: producer.identity.clone(),
                 is_synced: matches!(producer.link, Link::Synced { .. }),
-                gone_since: match producer.link {
-                    Link::Away { since_wall, .. } | Link::Gone { since_wall, .. } => Some(since_wall),
+                gone_since: match &producer.link {
+                    Link::Away(silence) => Some(silence.since_wall),
                     Link::Syncing { .. } | Link::Synced { .. } => None,
                 },
                 entries: 0,
@@ -319,14 +319,18 @@ impl Queue {
             notes.push("nobody publishes: no taint manager is connected".to_owned());
         }
         for (name, producer) in &self.producers {
-            match &producer.link {
-                Link::Away { since_wall, .. } => notes.push(format!("{name} is away since {since_wall}")),
-                Link::Gone { since_wall, .. } => {
-                    notes.push(format!(
-                        "entries of {name} are held: it has not come back since {since_wall}"
-                    ));
-                }
-                Link::Syncing { .. } | Link::Synced { .. } => {}
+            match (&producer.link, producer.silence()) {
+                (_, None) => {}
+                (Link::Away(_), Some(silence)) if silence.grace == Grace::Over => notes.push(format!(
+                    "entries of {name} are held: it has not come back since {}",
+                    silence.since_wall
+                )),
+                (Link::Away(_), Some(silence)) => notes.push(format!("{name} is away since {}", silence.since_wall)),
+                (_, Some(silence)) if silence.grace == Grace::Over => notes.push(format!(
+                    "entries of {name} are held until it has named them again: it was away since {}",
+                    silence.since_wall
+                )),
+                (_, Some(_)) => {}
             }
             notes.extend(producer.takeovers.note(name, &producer.identity, now.elapsed));
         }

@@ -25,7 +25,7 @@ use super::event::{Effect, Event, Moment, StreamId, Wake};
 use super::lane::Lane;
 use super::lease::{Lease, LeaseId};
 use super::outcome::{ClusterStats, RecentOutcome};
-use super::producer::{EpochCheck, Link, Producer, ProducerEpoch};
+use super::producer::{EpochCheck, Grace, Link, Producer, ProducerEpoch, Silence};
 use super::settings::QueueSettings;
 use super::timeline::Timeline;
 use super::view::{ClusterView, PauseView};
@@ -218,8 +218,10 @@ impl Queue {
             .chain(self.lease_ends.first().map(|(at, _)| *at))
             .chain((leader_grace_ends > now.elapsed).then_some(leader_grace_ends))
             .chain(self.producers.values().filter_map(|producer| match producer.link {
-                Link::Away { since, .. } => Some(since + self.settings.producer_grace),
-                Link::Gone { since, .. } => Some(since + self.settings.producer_retention),
+                Link::Away(Silence { since, grace, .. }) => match grace {
+                    Grace::Runs => Some(since + self.settings.producer_grace),
+                    Grace::Over => Some(since + self.settings.producer_retention),
+                },
                 Link::Syncing { .. } | Link::Synced { .. } => None,
             }))
             .chain(token.map(|wait| now.elapsed + wait))

@@ -87,25 +87,58 @@ pub(super) enum Link {
     Syncing {
         stream: StreamId,
         seen: BTreeSet<Arc<EntryKey>>,
+        /// Since when there was no stream with a complete snapshot; absent: there was one until this stream.
+        silent: Option<Silence>,
     },
     /// A stream is open and its snapshot complete.
     Synced { stream: StreamId },
-    /// No stream; its entries count as before.
-    Away { since: Duration, since_wall: Timestamp },
-    /// No stream for longer than the grace: its entries are held.
-    Gone { since: Duration, since_wall: Timestamp },
+    /// No stream.
+    Away(Silence),
+}
+
+/// Since when nothing whole was heard of a producer. It lasts until a snapshot is complete: one that says hello and goes,
+/// again and again, has not come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Silence {
+    pub since: Duration,
+    pub since_wall: Timestamp,
+    pub grace: Grace,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grace {
+    /// Its entries count as before.
+    Runs,
+    /// Its entries are held, but for those that it has named anew.
+    Over,
 }
 
 impl Producer {
     pub fn stream(&self) -> Option<StreamId> {
         match self.link {
             Link::Syncing { stream, .. } | Link::Synced { stream } => Some(stream),
-            Link::Away { .. } | Link::Gone { .. } => None,
+            Link::Away(_) => None,
         }
     }
 
+    /// Without a stream for longer than the grace.
     pub fn is_gone(&self) -> bool {
-        matches!(self.link, Link::Gone { .. })
+        matches!(&self.link, Link::Away(silence) if silence.grace == Grace::Over)
+    }
+
+    /// Since when nothing whole was heard of it.
+    pub fn silence(&self) -> Option<Silence> {
+        match self.link {
+            Link::Syncing { silent, .. } => silent,
+            Link::Synced { .. } => None,
+            Link::Away(silence) => Some(silence),
+        }
+    }
+
+    /// Whether what it said of an entry is too old to evict by.
+    pub fn is_stale(&self, key: &EntryKey) -> bool {
+        let is_over = self.silence().is_some_and(|silence| silence.grace == Grace::Over);
+        is_over && !matches!(&self.link, Link::Syncing { seen, .. } if seen.contains(key))
     }
 
     /// A term may publish when it is of the known Lease and not earlier than the last.

@@ -12,7 +12,6 @@ use crate::eviction::queue::entry::{Entry, EntryKey, HoldReason, State, Withdraw
 use crate::eviction::queue::event::{Effect, Moment};
 use crate::eviction::queue::lane::{Lane, Step};
 use crate::eviction::queue::past::Aftermath;
-use crate::eviction::queue::producer::Producer;
 use crate::eviction::queue::view::PauseScopeView;
 
 impl Queue {
@@ -136,7 +135,8 @@ impl Queue {
             let why = format!("the queue does not see {} on cluster {}", key.cause, key.cluster);
             return Some((HoldReason::CauseNotSeen, why.into(), None));
         }
-        if self.producers.get(&entry.producer).is_none_or(Producer::is_gone) {
+        let producer = self.producers.get(&entry.producer);
+        if producer.is_none_or(|producer| producer.is_stale(key)) {
             let why = format!("producer {} has not come back", entry.producer);
             return Some((HoldReason::ProducerGone, why.into(), None));
         }

@@ -8,7 +8,7 @@ use crate::eviction::desired_entry::same;
 use crate::eviction::queue::entry::{Entry, EntryKey, Published, WithdrawReason};
 use crate::eviction::queue::event::{Effect, Moment, StreamId};
 use crate::eviction::queue::past::Aftermath;
-use crate::eviction::queue::producer::{Link, Producer, ProducerEpoch};
+use crate::eviction::queue::producer::{Grace, Link, Producer, ProducerEpoch, Silence};
 
 impl Queue {
     pub(super) fn producer_hello(
@@ -22,6 +22,7 @@ impl Queue {
         let link = Link::Syncing {
             stream,
             seen: BTreeSet::new(),
+            silent: self.producers.get(name).and_then(Producer::silence),
         };
         let mut takeovers = self
             .producers
@@ -44,11 +45,6 @@ impl Queue {
         let before = self.producers.insert(name.clone(), producer);
         if let Some(old) = before.as_ref().and_then(Producer::stream) {
             self.effects.push(Effect::CloseStream { stream: old, reason });
-        }
-        if before.is_some_and(|producer| producer.is_gone()) {
-            for key in self.keys_of(name) {
-                self.refresh(&key, now);
-            }
         }
     }
 
@@ -81,14 +77,7 @@ impl Queue {
             return;
         }
         for published in published {
-            let key = self.upsert_one(&name, published, now);
-            if let Some(Producer {
-                link: Link::Syncing { seen, .. },
-                ..
-            }) = self.producers.get_mut(&name)
-            {
-                seen.insert(key);
-            }
+            self.upsert_one(&name, published, now);
         }
     }
 
@@ -113,22 +102,35 @@ impl Queue {
         }
     }
 
-    pub(super) fn upsert_one(&mut self, producer: &Arc<str>, mut published: Published, now: Moment) -> Arc<EntryKey> {
-        let Some((key, known)) = self.entries.get_key_value(&published.key) else {
+    /// Notes what a snapshot under way has named.
+    fn named(&mut self, producer: &Arc<str>, key: &Arc<EntryKey>) {
+        if let Some(Producer {
+            link: Link::Syncing { seen, .. },
+            ..
+        }) = self.producers.get_mut(producer)
+        {
+            seen.insert(key.clone());
+        }
+    }
+
+    pub(super) fn upsert_one(&mut self, producer: &Arc<str>, mut published: Published, now: Moment) {
+        let known = self.entries.get_key_value(&published.key);
+        let Some((key, known)) = known.map(|(key, entry)| (key.clone(), entry.clone())) else {
             if let Some(key) = self.changes.key_of_gone(&published.key) {
                 published.key = key.clone();
             }
             let key = published.key.clone();
+            self.named(producer, &key);
             self.next_serial += 1;
             let entry = Entry::new(published, producer.clone(), self.next_serial, now.wall);
-            self.insert(key.clone(), entry, now);
-            return key;
+            self.insert(key, entry, now);
+            return;
         };
-        let (key, known) = (key.clone(), known.clone());
+        self.named(producer, &key);
         published.key = key.clone();
         if known.withdrawn.is_none() && published.versions.older_than(&known.published.versions) {
             self.keep_the_newer(&key, producer, now);
-            return key;
+            return;
         }
         let confirmed = known.past.aftermath.as_ref().is_some_and(|aftermath| match aftermath {
             Aftermath::NotNeeded {
@@ -161,7 +163,6 @@ impl Queue {
                 cool(entry, back_off.after(entry.past.unneeded), now);
             }
         });
-        key
     }
 
     /// A producer that has just started may lag behind what it, or the one before, said already.
@@ -233,10 +234,19 @@ impl Queue {
         if let Some(name) = self.producer_of(stream)
             && let Some(producer) = self.producers.get_mut(&name)
         {
-            producer.link = Link::Away {
+            producer.link = Link::Away(producer.silence().unwrap_or(Silence {
                 since: now.elapsed,
                 since_wall: now.wall,
-            };
+                grace: Grace::Runs,
+            }));
+            if producer.is_gone() {
+                // What the snapshot that broke off had named, and what recovered while it was under way.
+                for key in self.keys_of(&name) {
+                    self.refresh(&key, now);
+                }
+                self.drop_recovered_of_gone(now);
+            }
+            self.producers_age(now);
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::{LAPSED_KEPT, Queue};
 use crate::eviction::queue::changes::Removed;
-use crate::eviction::queue::event::Moment;
+use crate::eviction::queue::event::{Effect, Moment};
 use crate::eviction::queue::lease::LeaseId;
 use crate::eviction::queue::outcome::LeaseEnd;
-use crate::eviction::queue::producer::Link;
+use crate::eviction::queue::producer::{Grace, Link};
 
 impl Queue {
     /// Everything that time brings.
@@ -66,15 +66,15 @@ impl Queue {
         let mut gone = Vec::new();
         let mut forgotten = Vec::new();
         for (name, producer) in &mut self.producers {
-            match producer.link {
-                Link::Away { since, since_wall } if now.elapsed >= since + self.settings.producer_grace => {
-                    producer.link = Link::Gone { since, since_wall };
-                    gone.push(name.clone());
-                }
-                Link::Gone { since, .. } if now.elapsed >= since + self.settings.producer_retention => {
-                    forgotten.push(name.clone());
-                }
-                _ => {}
+            let Link::Away(silence) = &mut producer.link else {
+                continue;
+            };
+            let silent_for = now.elapsed.saturating_sub(silence.since);
+            if silent_for >= self.settings.producer_retention {
+                forgotten.push((name.clone(), silence.since_wall));
+            } else if silence.grace == Grace::Runs && silent_for >= self.settings.producer_grace {
+                silence.grace = Grace::Over;
+                gone.push(name.clone());
             }
         }
         for name in gone {
@@ -83,11 +83,19 @@ impl Queue {
             }
             self.drop_recovered_of_gone(now);
         }
-        for name in forgotten {
-            for key in self.keys_of(&name) {
-                self.remove(&key, Removed::ProducerGone);
+        for (name, since) in forgotten {
+            let keys = self.keys_of(&name);
+            for key in &keys {
+                self.remove(key, Removed::ProducerGone);
             }
             self.producers.remove(&name);
+            if !keys.is_empty() {
+                self.effects.push(Effect::ProducerForgotten {
+                    producer: name,
+                    entries: keys.len(),
+                    since,
+                });
+            }
         }
     }
 }

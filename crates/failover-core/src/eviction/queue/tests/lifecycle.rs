@@ -292,18 +292,31 @@ fn entries_of_a_producer_that_stays_away_are_held_and_dropped_in_the_end() {
     sim.run_until(30_000, |_| {});
     assert_eq!(held(&sim), Some(HoldReason::ProducerGone));
     sim.hello(2, 2);
+    assert_eq!(held(&sim), Some(HoldReason::ProducerGone), "hello says nothing of it");
+    sim.tell(Event::Upsert {
+        stream: 2,
+        entries: vec![published("m1", "a", 0)],
+    });
     assert_eq!(
         (&sim.only().state, sim.only().queued_at),
         (&State::Ready, queued_at),
-        "back, with its place"
+        "named anew, with its place"
     );
+    sim.tell(Event::SnapshotComplete { stream: 2 });
     sim.tell(Event::ProducerLeft { stream: 2 });
     sim.run_until(30_000 + 3_600_000 - 1, |_| {});
     assert_eq!(held(&sim), Some(HoldReason::ProducerGone));
+    sim.effects.clear();
     sim.run_until(30_000 + 3_600_000, |_| {});
     assert!(sim.queue.is_empty());
     let last = sim.queue.changes_after(0, 1_000).unwrap().changes.pop().unwrap();
     assert_eq!(last.removed, Some(Removed::ProducerGone));
+    let forgotten = Effect::ProducerForgotten {
+        producer: "taintManager".into(),
+        entries: 1,
+        since: at(30_000),
+    };
+    assert_eq!(sim.effects, [forgotten], "and somebody hears of it");
 }
 
 #[test]

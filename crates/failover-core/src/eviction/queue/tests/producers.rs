@@ -181,3 +181,83 @@ fn nobody_waits_longer_than_a_day_without_a_look() {
     };
     assert_eq!(*until, Some(at(1_000 + 24 * 3_600_000)));
 }
+
+/// A producer of two entries that has been away for longer than the grace.
+fn gone() -> Sim {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "web", 0), published("m1", "old", 0)]);
+    sim.consumer(9, 0);
+    sim.tell(Event::ProducerLeft { stream: PRODUCER });
+    sim.run_until(30_000, |_| {});
+    assert_eq!(sim.queue.held()[&HoldReason::ProducerGone], 2);
+    sim
+}
+
+// What it said half a minute ago is no word to evict by, before it has said it again.
+#[test]
+fn entries_of_a_producer_that_was_gone_are_held_until_it_names_them() {
+    let mut sim = gone();
+    sim.tell(Event::Credit { stream: 9, leases: 1 });
+    sim.hello(2, 2);
+    sim.run_until(40_000, |_| {});
+    assert!(sim.held.is_empty(), "hello releases nothing");
+    let notes = sim.queue.notes(sim.now()).join("; ");
+    assert!(notes.contains("held until it has named them again"), "{notes}");
+    upsert(&mut sim, 2, vec![published("m1", "web", 0), published("m1", "new", 1)]);
+    sim.run_until(50_000, |_| {});
+    assert_eq!(sim.entry_of("web").state, State::Leased(sim.lease()));
+    let state_of = |sim: &Sim, name: &str| sim.entry_of(name).state.as_str();
+    assert_eq!([state_of(&sim, "new"), state_of(&sim, "old")], ["Ready", "Held"]);
+    assert_eq!(sim.entry_of("new").since, at(1_000), "ready since it was due");
+    sim.tell(Event::SnapshotComplete { stream: 2 });
+    assert_eq!(sim.queue.len(), 2, "what the snapshot does not name is taken back");
+    assert!(sim.queue.held().is_empty());
+}
+
+#[test]
+fn a_producer_in_a_crash_loop_stays_gone_and_is_forgotten_in_time() {
+    let mut sim = gone();
+    for stream in 2..120 {
+        sim.hello(stream, 2);
+        upsert(&mut sim, stream, vec![published("m1", "web", 0)]);
+        assert_eq!(sim.entry_of("old").state.as_str(), "Held");
+        let until = sim.millis + 10_000;
+        sim.run_until(until, |_| {});
+        sim.tell(Event::ProducerLeft { stream });
+        assert_eq!(
+            sim.queue.held()[&HoldReason::ProducerGone],
+            2,
+            "what it named before it broke off, too"
+        );
+        let until = sim.millis + 20_000;
+        sim.run_until(until, |_| {});
+    }
+    assert!(sim.millis < 3_600_000);
+    sim.run_until(3_600_000, |_| {});
+    assert!(sim.queue.is_empty(), "an hour after it was heard as a whole");
+}
+
+// It takes more than a hello to be back, within the grace as well.
+#[test]
+fn the_grace_runs_on_while_a_snapshot_is_under_way() {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "web", 0)]);
+    sim.tell(Event::ProducerLeft { stream: PRODUCER });
+    sim.run_until(20_000, |_| {});
+    sim.hello(2, 2);
+    sim.run_until(29_000, |_| {});
+    sim.tell(Event::ProducerLeft { stream: 2 });
+    sim.run_until(29_999, |_| {});
+    assert_eq!(sim.only().state, State::Ready);
+    sim.run_until(30_000, |_| {});
+    assert_eq!(held(&sim), Some(HoldReason::ProducerGone));
+}
+
+#[test]
+fn what_recovers_while_a_producer_tries_to_come_back_goes_when_it_fails() {
+    let mut sim = gone();
+    sim.hello(2, 2);
+    sim.tell(Event::ClusterSeen(cluster("m1", None)));
+    sim.tell(Event::ProducerLeft { stream: 2 });
+    assert!(sim.queue.is_empty());
+}
