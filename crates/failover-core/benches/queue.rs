@@ -196,6 +196,7 @@ impl Run {
             };
             self.tell(Event::Complete {
                 lease: lease.id,
+                consumer: None,
                 key: lease.published.key.clone(),
                 completion: Completion {
                     outcome: OutcomeKind::Evicted,

@@ -81,16 +81,26 @@ fn complete(shell: &Shell, request: v1::CompleteRequest) -> Result<v1::CompleteR
     let lease = request.lease_id;
     let outcome = outcome(&request)?;
     let key = Arc::new(from_key(request.key)?);
-    let refused = format!("lease {lease} is not of entry {key}: nothing was changed");
+    let consumer = short_name("consumer_identity", request.consumer_identity)?;
+    let consumer = Some(consumer).filter(|consumer| !consumer.is_empty());
+    let other_entry = format!("lease {lease} is not of entry {key}: nothing was changed");
+    let other_consumer = format!("lease {lease} was granted to another consumer: nothing was changed");
     let completion = Completion {
         outcome,
         reason: short_text(request.reason),
         message: short_text(request.message),
     };
-    match shell.tell(Event::Complete { lease, key, completion }) {
+    let event = Event::Complete {
+        lease,
+        key,
+        consumer,
+        completion,
+    };
+    match shell.tell(event) {
         Some(CompleteResult::Accepted) => Ok(v1::CompleteResult::Accepted),
         Some(CompleteResult::Late) => Ok(v1::CompleteResult::Late),
-        Some(CompleteResult::OtherEntry) => Err(Status::invalid_argument(refused)),
+        Some(CompleteResult::OtherEntry) => Err(Status::invalid_argument(other_entry)),
+        Some(CompleteResult::OtherConsumer) => Err(Status::failed_precondition(other_consumer)),
         None => Err(Status::internal("the queue did not answer")),
     }
 }

@@ -255,6 +255,36 @@ fn a_consumer_that_names_the_wrong_entry_or_no_outcome() {
 }
 
 #[test]
+fn a_consumer_that_completes_the_lease_of_another() {
+    paused(async {
+        let world = World::new();
+        let queue = world.queue("q", world.flags(10.0)).await;
+        let _producer = Producer::publish(&world, vec![world.entry("m1", "a", 0)]).await;
+        let client = world.client();
+        let mut first = Consumer::connect(&client, 1).await.unwrap();
+        let lease = first.granted().await.unwrap();
+        let mut second = Consumer::connect_as(&client, "another", 1).await.unwrap();
+        let status = second
+            .complete(&client, &lease, v1::Outcome::Evicted)
+            .await
+            .unwrap_err();
+        assert_eq!(status.code(), Code::FailedPrecondition);
+        assert_eq!(
+            status.message(),
+            format!(
+                "lease {} was granted to another consumer: nothing was changed",
+                lease.lease_id
+            )
+        );
+        assert_eq!(refused(&queue, "Complete", "FAILED_PRECONDITION"), 1.0);
+        assert_eq!(world.status().await.totals.unwrap().leased, 1, "nothing was changed");
+        let accepted = first.complete(&client, &lease, v1::Outcome::Evicted).await.unwrap();
+        assert_eq!(accepted, v1::CompleteResult::Accepted);
+        assert_eq!(world.entries(v1::EntryFilter::default()).await, []);
+    });
+}
+
+#[test]
 fn questions_that_make_no_sense() {
     paused(async {
         let world = World::new();

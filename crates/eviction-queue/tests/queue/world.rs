@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::BindingKey;
-use api_types::policy::PurgeMode;
 use controller_kit::{KitFlags, Running};
 use eviction_queue::{Flags, Transport, controllers};
 use eviction_queue_api::convert::{to_key, to_published, to_withdraw_reason};
 use eviction_queue_api::memory::MemoryNetwork;
 use eviction_queue_api::{QueueClient, v1};
 use failover_core::eviction::Cause;
-use failover_core::eviction::queue::{BindingVersions, EntryKey, Published, TemplateRef, WithdrawReason};
+use failover_core::eviction::queue::{BindingVersions, EntryKey, Published, Purge, TemplateRef, WithdrawReason};
 use jiff::{SignedDuration, Timestamp};
 use kube_sandbox::Sandbox;
 use parking_lot::Mutex;
@@ -157,7 +156,7 @@ impl World {
                 name: name.into(),
             },
             replicas: 1,
-            purge_mode: PurgeMode::Gracefully,
+            purge_mode: Purge::Gracefully,
             grace_period_seconds: None,
             reason: "taint k:NoExecute is not tolerated".into(),
             hold: None,
@@ -291,11 +290,17 @@ impl Evictions {
 pub struct Consumer {
     pub up: mpsc::UnboundedSender<v1::LeaseRequest>,
     pub down: Streaming<v1::LeaseResponse>,
+    identity: String,
     held: BTreeMap<u64, v1::LeaseGranted>,
 }
 
 impl Consumer {
     pub async fn connect(client: &QueueClient, credit: u32) -> Result<Self, Status> {
+        Self::connect_as(client, "c", credit).await
+    }
+
+    /// From a process of this identity.
+    pub async fn connect_as(client: &QueueClient, identity: &str, credit: u32) -> Result<Self, Status> {
         let mut service = client
             .queue()
             .await
@@ -308,10 +313,11 @@ impl Consumer {
         let consumer = Self {
             up,
             down,
+            identity: identity.to_owned(),
             held: BTreeMap::new(),
         };
         consumer.say(v1::lease_request::Message::Hello(v1::LeaseHello {
-            identity: "c".into(),
+            identity: identity.to_owned(),
         }));
         consumer.say(v1::lease_request::Message::Credit(v1::LeaseCredit { leases: credit }));
         Ok(consumer)
@@ -359,6 +365,7 @@ impl Consumer {
             cluster_resource_version: "1".into(),
             wait_until: None,
             capacity_checked: false,
+            consumer_identity: self.identity.clone(),
         };
         Ok(service.complete(request).await?.into_inner().result())
     }

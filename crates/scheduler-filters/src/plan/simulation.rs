@@ -301,6 +301,7 @@ impl<'a> Simulation<'a> {
         let complete = |outcome: OutcomeKind, message: String| Event::Complete {
             lease: lease.id,
             key: entry.key.clone(),
+            consumer: None,
             completion: Completion {
                 reason: outcome.as_str().to_owned(),
                 outcome,

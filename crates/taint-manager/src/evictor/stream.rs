@@ -214,7 +214,7 @@ impl Evictor {
             outcome = completion.outcome.as_str(), reason = completion.reason, "{}", completion.message
         );
         self.count(completion.outcome.as_str(), &completion.reason);
-        let request = request(lease, completion);
+        let request = request(lease, completion, &self.bench.ctx.identity);
         let told = async {
             loop {
                 match self.client.queue().await {
@@ -246,11 +246,12 @@ impl Evictor {
     }
 }
 
-fn request(lease: &Lease, completion: Completion) -> CompleteRequest {
+fn request(lease: &Lease, completion: Completion, identity: &str) -> CompleteRequest {
     let mut request = CompleteRequest {
         queue_epoch: lease.queue_epoch.clone(),
         lease_id: lease.id,
         key: Some(convert::to_key(&lease.entry.key)),
+        consumer_identity: identity.to_owned(),
         reason: completion.reason,
         message: completion.message,
         ..CompleteRequest::default()

@@ -125,6 +125,8 @@ pub enum Event {
         lease: LeaseId,
         /// Its entry.
         key: Arc<EntryKey>,
+        /// Who says so, as its stream said; absent: not told, and not asked for.
+        consumer: Option<String>,
         /// What became of it.
         completion: Completion,
     },
@@ -212,6 +214,8 @@ pub enum CompleteResult {
     Late,
     /// The lease is of another entry: nothing was changed.
     OtherEntry,
+    /// The lease was granted to another consumer: nothing was changed.
+    OtherConsumer,
 }
 
 /// A lease to send.
@@ -307,10 +311,6 @@ pub enum Effect {
         /// The producer.
         producer: Arc<str>,
     },
-    /// A lease ended, for metrics and logs.
-    Finished(Arc<RecentOutcome>),
-    /// Answers Complete.
-    Completed(CompleteResult),
     /// A producer stayed away for so long that its entries were dropped. For metrics, logs and people.
     ProducerForgotten {
         /// The producer.
@@ -320,6 +320,10 @@ pub enum Effect {
         /// Since when it was away.
         since: Timestamp,
     },
+    /// A lease ended, for metrics and logs.
+    Finished(Arc<RecentOutcome>),
+    /// Answers Complete.
+    Completed(CompleteResult),
 }
 
 /// When to tick next at the latest.

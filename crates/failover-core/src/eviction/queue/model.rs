@@ -20,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::changes::Changes;
 use super::entries::Entries;
-use super::entry::{Entry, EntryKey};
+use super::entry::Entry;
 use super::event::{Effect, Event, Moment, StreamId, Wake};
 use super::lane::Lane;
 use super::lease::{Lease, LeaseId};
@@ -55,7 +55,7 @@ pub struct Queue {
     pub(super) bucket: Bucket,
     pub(super) leases: BTreeMap<LeaseId, Lease>,
     lease_ends: BTreeSet<(Duration, LeaseId)>,
-    lapsed: VecDeque<(LeaseId, Arc<EntryKey>)>,
+    lapsed: VecDeque<(LeaseId, Lease)>,
     next_lease: LeaseId,
     consumers: BTreeMap<StreamId, Consumer>,
     served_consumer: StreamId,
@@ -185,7 +185,12 @@ impl Queue {
             }
             Event::Renew { stream, leases } => self.renew(stream, &leases, now),
             Event::ConsumerLeft { stream } => self.consumer_left(stream, now),
-            Event::Complete { lease, key, completion } => self.complete(lease, &key, completion, now),
+            Event::Complete {
+                lease,
+                key,
+                consumer,
+                completion,
+            } => self.complete(lease, &key, consumer.as_deref(), completion, now),
             Event::Order { key, request } => self.order(&key, &request, now),
             Event::OrderWritten {
                 key,

@@ -177,12 +177,12 @@ impl Sim {
     }
 
     fn tell(&mut self, event: Event) {
+        let effects = self.queue.apply(event, now);
         let (now, before) = (self.now(), self.queue.revision());
         assert!(
             self.queue.changes_after(before, 1).is_ok(),
             "who was up to date can read on"
         );
-        let effects = self.queue.apply(event, now);
         self.queue.check(at(self.millis));
         for effect in &effects {
             if let Effect::Grant { lease, .. } = effect {
@@ -231,6 +231,7 @@ impl Sim {
         };
         self.tell(Event::Complete {
             lease: id,
+            consumer: None,
             key: lease.published.key.clone(),
             completion,
         });

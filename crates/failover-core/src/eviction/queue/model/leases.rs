@@ -67,13 +67,20 @@ impl Queue {
         }
     }
 
-    pub(super) fn complete(&mut self, id: LeaseId, key: &EntryKey, completion: Completion, now: Moment) {
-        if self.leases.get(&id).is_some_and(|lease| *lease.key != *key) {
-            self.effects.push(Effect::Completed(CompleteResult::OtherEntry));
+    pub(super) fn complete(
+        &mut self,
+        id: LeaseId,
+        key: &EntryKey,
+        consumer: Option<&str>,
+        completion: Completion,
+        now: Moment,
+    ) {
+        if let Some(refused) = self.leases.get(&id).and_then(|lease| refused(lease, key, consumer)) {
+            self.effects.push(Effect::Completed(refused));
             return;
         }
         let Some(lease) = self.end_lease(id) else {
-            self.complete_late(id, key, &completion);
+            self.complete_late(id, key, consumer, completion, now);
             return;
         };
         let Completion {
@@ -144,15 +151,26 @@ impl Queue {
         self.ask_to_confirm(&lease.key);
     }
 
-    /// The lease had ended before. Of a lapsed one it still counts, once, that its own entry was evicted.
-    fn complete_late(&mut self, id: LeaseId, key: &EntryKey, completion: &Completion) {
+    /// The lease had ended before. Of a lapsed one it still counts, once, that its own entry was evicted: its token was
+    /// spent when it lapsed, the rest is as of any eviction.
+    fn complete_late(
+        &mut self,
+        id: LeaseId,
+        key: &EntryKey,
+        consumer: Option<&str>,
+        completion: Completion,
+        now: Moment,
+    ) {
         let lapsed = self.lapsed.iter().position(|(lapsed, _)| *lapsed == id);
         if let Some(at) = lapsed.filter(|_| completion.outcome == OutcomeKind::Evicted) {
-            if *self.lapsed[at].1 != *key {
-                self.effects.push(Effect::Completed(CompleteResult::OtherEntry));
+            if let Some(refused) = refused(&self.lapsed[at].1, key, consumer) {
+                self.effects.push(Effect::Completed(refused));
                 return;
             }
-            self.lapsed.remove(at);
+            if let Some((_, lease)) = self.lapsed.remove(at) {
+                let Completion { reason, message, .. } = completion;
+                self.finished(&lease, LeaseEnd::Evicted, reason, message, now);
+            }
             let known = self.entries.get_key_value(key);
             if let Some((key, None)) = known.map(|(key, entry)| (key.clone(), entry.lease)) {
                 self.remove(&key, Removed::Evicted);
@@ -203,5 +221,16 @@ impl Queue {
         let recent = Arc::new(recent);
         self.recent.push_back(recent.clone());
         self.effects.push(Effect::Finished(recent));
+    }
+}
+
+/// Why a word about a lease is not taken: it is about another entry, or from somebody else than who was granted it.
+fn refused(lease: &Lease, key: &EntryKey, consumer: Option<&str>) -> Option<CompleteResult> {
+    if *lease.key != *key {
+        Some(CompleteResult::OtherEntry)
+    } else if consumer.is_some_and(|consumer| *consumer != *lease.consumer_identity) {
+        Some(CompleteResult::OtherConsumer)
+    } else {
+        None
     }
 }

@@ -46,7 +46,6 @@ impl Queue {
         if self.lapsed.len() == LAPSED_KEPT {
             self.lapsed.pop_front();
         }
-        self.lapsed.push_back((id, lease.key.clone()));
         self.finished(
             &lease,
             LeaseEnd::Lapsed,
@@ -60,6 +59,7 @@ impl Queue {
         self.after_lease(&lease.key, now, |entry| {
             entry.past.last_outcome = "the lease lapsed".into()
         });
+        self.lapsed.push_back((id, lease));
     }
 
     pub(super) fn producers_age(&mut self, now: Moment) {

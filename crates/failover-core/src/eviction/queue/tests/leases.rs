@@ -137,7 +137,12 @@ fn a_late_word_removes_no_other_entry() {
             message: String::new(),
         };
         let key = key.clone().into();
-        sim.tell(Event::Complete { lease, key, completion });
+        sim.tell(Event::Complete {
+            lease,
+            key,
+            consumer: None,
+            completion,
+        });
         sim.effects.clone()
     };
     let answer = late(&mut sim, &other.key);
@@ -176,4 +181,81 @@ fn a_renewed_lease_lives_on() {
     assert!(matches!(sim.only().state, State::Leased(_)));
     sim.run_until(62_000, |_| {});
     assert_eq!(sim.only().state, State::Ready);
+}
+
+// Nobody knew what became of a lapsed lease; who says late that it was an eviction tells of a real move.
+#[test]
+fn an_eviction_that_is_told_late_is_counted_once() {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "a", 0)]);
+    sim.consumer(10, 1);
+    sim.run_until(1_000, |_| {});
+    let lease = sim.lease();
+    let released_at = sim.queue.leases[&lease].released_at;
+    sim.run_until(40_000, |_| {});
+    assert_eq!(sim.queue.recent().next().unwrap().end, LeaseEnd::Lapsed);
+    let tokens = sim.queue.bucket.fill(sim.now().elapsed);
+    sim.effects.clear();
+    sim.complete(lease, OutcomeKind::Evicted);
+    let recent: Vec<_> = sim.queue.recent().collect();
+    assert_eq!([recent[0].end, recent[1].end], [LeaseEnd::Evicted, LeaseEnd::Lapsed]);
+    assert_eq!(
+        (recent[0].released_at, recent[0].ended_at, &*recent[0].consumer),
+        (released_at, at(40_000), "evictor")
+    );
+    let now = sim.now().elapsed;
+    let stats = sim.queue.stats().next().unwrap().1;
+    assert_eq!(stats.success_rate(now), Some(1.0));
+    assert!((stats.evictions_per_second(now) - 1.0 / 60.0).abs() < 1e-9);
+    let finished = |effect: &&Effect| matches!(effect, Effect::Finished(outcome) if outcome.end == LeaseEnd::Evicted);
+    assert_eq!(sim.effects.iter().filter(finished).count(), 1, "for the metrics");
+    assert!(sim.effects.contains(&Effect::Completed(CompleteResult::Late)));
+    assert!(
+        (sim.queue.bucket.fill(now) - tokens).abs() < 1e-9,
+        "its token was spent before"
+    );
+    let again = Event::Complete {
+        lease,
+        key: published("m1", "a", 0).key,
+        consumer: None,
+        completion: Completion {
+            outcome: OutcomeKind::Evicted,
+            reason: "R".into(),
+            message: "m".into(),
+        },
+    };
+    sim.tell(again);
+    assert_eq!(sim.queue.recent().count(), 2, "once");
+}
+
+// Whoever guesses the number of a lease and knows its entry does not end it, neither while it runs nor after it lapsed.
+#[test]
+fn a_lease_of_somebody_else_is_not_completed() {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "a", 0)]);
+    sim.consumer(10, 1);
+    sim.run_until(1_000, |_| {});
+    let lease = sim.lease();
+    let complete = |sim: &mut Sim, consumer: &str| {
+        sim.effects.clear();
+        sim.tell(Event::Complete {
+            lease,
+            key: published("m1", "a", 0).key,
+            consumer: Some(consumer.to_owned()),
+            completion: Completion {
+                outcome: OutcomeKind::Evicted,
+                reason: "R".into(),
+                message: "m".into(),
+            },
+        });
+        sim.effects.clone()
+    };
+    let refused = [Effect::Completed(CompleteResult::OtherConsumer)];
+    assert_eq!(complete(&mut sim, "stranger"), refused);
+    assert_eq!(sim.only().state, State::Leased(lease));
+    sim.run_until(40_000, |_| {});
+    assert_eq!(complete(&mut sim, "stranger"), refused);
+    assert_eq!(sim.queue.len(), 1);
+    assert!(complete(&mut sim, "evictor").contains(&Effect::Completed(CompleteResult::Late)));
+    assert!(sim.queue.is_empty());
 }

@@ -105,6 +105,7 @@ fn a_lease_is_completed_with_its_own_entry_only() {
     sim.tell(Event::Complete {
         lease,
         key: published("m1", "other", 0).key,
+        consumer: None,
         completion: completion.clone(),
     });
     assert_eq!(sim.effects, [Effect::Completed(CompleteResult::OtherEntry)]);
@@ -115,6 +116,7 @@ fn a_lease_is_completed_with_its_own_entry_only() {
         sim.tell(Event::Complete {
             lease,
             key: key.clone(),
+            consumer: None,
             completion: completion.clone(),
         });
         assert!(sim.effects.contains(&Effect::Completed(expected)));

@@ -165,7 +165,12 @@ fn a_lapsed_lease_keeps_its_token_and_gives_its_entry_back() {
         reason: String::new(),
         message: String::new(),
     };
-    sim.tell(Event::Complete { lease, key, completion });
+    sim.tell(Event::Complete {
+        lease,
+        key,
+        consumer: None,
+        completion,
+    });
     assert_eq!(sim.effects.last(), Some(&Effect::Completed(CompleteResult::Late)));
     assert!(
         matches!(sim.only().state, State::Leased(_)),
