@@ -196,8 +196,8 @@ impl Run {
             };
             self.tell(Event::Complete {
                 lease: lease.id,
-                consumer: None,
                 key: lease.published.key.clone(),
+                consumer: None,
                 completion: Completion {
                     outcome: OutcomeKind::Evicted,
                     reason: "Evicted".to_owned(),

@@ -177,8 +177,8 @@ impl Sim {
     }
 
     fn tell(&mut self, event: Event) {
-        let effects = self.queue.apply(event, now);
         let (now, before) = (self.now(), self.queue.revision());
+        let effects = self.queue.apply(event, now);
         assert!(
             self.queue.changes_after(before, 1).is_ok(),
             "who was up to date can read on"
@@ -231,8 +231,8 @@ impl Sim {
         };
         self.tell(Event::Complete {
             lease: id,
-            consumer: None,
             key: lease.published.key.clone(),
+            consumer: None,
             completion,
         });
     }
