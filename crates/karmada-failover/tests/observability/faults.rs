@@ -14,10 +14,10 @@ use karmada_failover::story::theatre::set_simulated_workload;
 use kube_sandbox::rules::Settings;
 use kube_sandbox::{Effect, Match};
 use serde_json::{Value, json};
-use test_bench::{Authority, BigFleet, Counts, Of};
+use test_bench::{Authority, BigFleet, Counts, Of, free_address};
 
 use crate::common::World;
-use crate::prometheus::{PACE, Seen, Watching, free_address, play, prometheus, run};
+use crate::prometheus::{PACE, Seen, Watching, play, prometheus, run};
 
 /// Alerts that fire, with the namespace of the control plane that has the fault.
 pub const FIRE: [(&str, &str); 8] = [

@@ -17,6 +17,7 @@ use kube_sandbox::rules::Settings;
 use parking_lot::Mutex;
 use regex::Regex;
 use serde_json::{Value, json};
+use test_bench::free_address;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -198,14 +199,6 @@ impl Watching {
             })
             .collect()
     }
-}
-
-/// An address that nobody listens on.
-pub fn free_address() -> SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
 }
 
 /// So that it is soon seen that a leader is gone.
