@@ -1,4 +1,5 @@
-//! `queue watch`: every change of the queue as a line, for as long as somebody reads.
+//! `queue watch`: changes of the queue as lines, for as long as somebody reads. Whoever reads late is told what an entry came
+//! to; every outcome is in `queue recent` and `history`.
 //!
 //! Rooms: `follow` (what is known and what a step means), `what` (what happened to an entry), `left` (how much is left and
 //! until when), `lines` (how it looks), `watcher` (the streams). Here is how a watch ends.
