@@ -36,6 +36,7 @@ mod work_status;
 use std::sync::Arc;
 
 use api_types::ClusterName;
+use binding::unwritten::Unwritten;
 use controller_kit::Controller;
 use interpreter::Interpreters;
 use members::Reach;
@@ -56,6 +57,8 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
     let rules = Interpreters::default();
     let asked = || rules.clone();
     let (by_detector, by_dependencies, by_binding, by_status) = (asked(), asked(), asked(), asked());
+    let unwritten = Unwritten::default();
+    let said = unwritten.clone();
     let [execution, work_status] = on_members(&Reach::PushMembers, &flags.member, &rules);
     // Events are signed as stock's controllers sign them.
     vec![
@@ -68,13 +71,13 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
         })
         .with_event_source("dependencies-distributor"),
         Controller::new("binding", move |ctx| {
-            binding::run(ctx, binding, for_binding, by_binding)
+            binding::run(ctx, binding, for_binding, by_binding, unwritten)
         })
         .with_event_source("binding-controller"),
         execution,
         work_status,
         Controller::new("bindingStatus", move |ctx| {
-            binding_status::run(ctx, binding_status, for_status, by_status)
+            binding_status::run(ctx, binding_status, for_status, by_status, said)
         })
         .with_event_source("resource-binding-status-controller"),
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))

@@ -342,7 +342,7 @@ fn fewer_copies(question: &Question<'_>) -> Option<Feasibility> {
         let cluster = question.fleet.get(&target.name);
         target.name != question.leaving.as_str()
             && cluster.is_some_and(|cluster| !cluster.is_being_deleted())
-            && works(question.binding, target, cluster).is_ok()
+            && works(question.binding, target, cluster, question.now).is_ok()
     })?;
     Some(Feasibility::fit(
         after_eviction(question.binding, question.leaving).spec.clusters,

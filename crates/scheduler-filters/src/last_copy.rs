@@ -32,6 +32,7 @@ use api_types::placement::{ClusterAffinity, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
 use failover_core::affinity;
 use failover_core::graceful::copies::{NotWorking, may_run, waits_for_another, works};
+use jiff::Timestamp;
 
 use crate::fleet::Fleet;
 use crate::schedule::Scheduling;
@@ -62,6 +63,12 @@ impl fmt::Display for Kept {
 }
 
 impl Kept {
+    /// When a copy that was chosen counts although nothing changed.
+    #[must_use]
+    pub fn look_again_at(&self) -> Option<Timestamp> {
+        self.instead.iter().filter_map(|(_, why)| why.look_again_at()).min()
+    }
+
     /// What it waits for, in words.
     #[must_use]
     pub fn waits_for(&self) -> String {
@@ -105,13 +112,15 @@ pub(crate) fn without_noted(binding: &Binding) -> Option<Binding> {
 
 /// The copies that have to stay beside `chosen`, what the schedule has places for.
 pub(crate) fn kept(scheduling: &Scheduling<'_>, placement: &Placement, chosen: &[TargetCluster]) -> Option<Kept> {
-    let Scheduling { binding, fleet, .. } = *scheduling;
+    let Scheduling {
+        binding, fleet, now, ..
+    } = *scheduling;
     if binding.spec.is_workload() && binding.replicas() <= 0 || has_shared_completions(binding, placement) {
         return None;
     }
     let is_chosen = |target: &TargetCluster| chosen.iter().any(|other| other.name == target.name);
     let (staying, going): (Vec<_>, Vec<_>) = binding.spec.clusters.iter().partition(|target| is_chosen(target));
-    if going.is_empty() || another_works(binding, &staying, fleet) {
+    if going.is_empty() || another_works(binding, &staying, fleet, now) {
         return None;
     }
     let may_be_last = |target: &&TargetCluster| {
@@ -122,7 +131,7 @@ pub(crate) fn kept(scheduling: &Scheduling<'_>, placement: &Placement, chosen: &
             && cluster.is_some_and(|cluster| is_named(placement, cluster))
     };
     let last: Vec<&TargetCluster> = going.into_iter().filter(may_be_last).collect();
-    let is_healthy = |target: &&&TargetCluster| works(binding, target, fleet.get(&target.name)).is_ok();
+    let is_healthy = |target: &&&TargetCluster| works(binding, target, fleet.get(&target.name), now).is_ok();
     let healthy = last.iter().filter(is_healthy);
     let mut targets: Vec<TargetCluster> = match healthy.max_by_key(|target| (target.replicas, Reverse(&target.name))) {
         Some(one) => vec![(*one).clone()],
@@ -131,7 +140,7 @@ pub(crate) fn kept(scheduling: &Scheduling<'_>, placement: &Placement, chosen: &
     targets.sort_by(|a, b| a.name.cmp(&b.name));
     (!targets.is_empty()).then(|| Kept {
         targets,
-        instead: not_counting(binding, chosen, &staying, fleet),
+        instead: not_counting(binding, chosen, &staying, fleet, now),
     })
 }
 
@@ -141,9 +150,10 @@ fn not_counting(
     chosen: &[TargetCluster],
     staying: &[&TargetCluster],
     fleet: &Fleet,
+    now: Timestamp,
 ) -> Vec<(String, NotWorking)> {
     let why = |target: &TargetCluster| match staying.iter().find(|present| present.name == target.name) {
-        Some(present) => works(binding, present, fleet.get(&present.name)).err(),
+        Some(present) => works(binding, present, fleet.get(&present.name), now).err(),
         None => Some(NotWorking::NoStatus),
     };
     let chosen = chosen.iter();
@@ -170,10 +180,10 @@ fn is_named(placement: &Placement, cluster: &Cluster) -> bool {
     }
 }
 
-fn another_works(binding: &Binding, staying: &[&TargetCluster], fleet: &Fleet) -> bool {
+fn another_works(binding: &Binding, staying: &[&TargetCluster], fleet: &Fleet, now: Timestamp) -> bool {
     let runs_something = |target: &TargetCluster| !binding.spec.is_workload() || target.replicas > 0;
     let works =
-        |target: &TargetCluster| runs_something(target) && works(binding, target, fleet.get(&target.name)).is_ok();
+        |target: &TargetCluster| runs_something(target) && works(binding, target, fleet.get(&target.name), now).is_ok();
     let tasks = binding.spec.graceful_eviction_tasks.iter();
     staying.iter().any(|target| works(target))
         || tasks

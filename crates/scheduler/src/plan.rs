@@ -231,6 +231,8 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         .as_ref()
         .is_some_and(|p| wants_every_cluster(binding, p));
     let look_again_at = decision.refusals.ends_at().filter(|_| everywhere);
+    let counts_at = decision.kept.as_ref().and_then(last_copy::Kept::look_again_at);
+    let look_again_at = look_again_at.into_iter().chain(counts_at).min();
     let clusters = with_components(decision.clusters, &binding.spec.clusters);
     let moved = as_map(&clusters) != as_map(&binding.spec.clusters);
     let applied = binding

@@ -2,7 +2,8 @@
 //! because another one works, or keeps one because none does.
 //!
 //! The status of a cluster that is not Ready proves nothing, and a status that shows fewer replicas than were assigned
-//! is that of an earlier placement (karmada#3735). Doubt counts twice: what is not known to work replaces nothing
+//! is that of an earlier placement (karmada#3735), as one from before the cluster was away may be of a member that is
+//! another one now. Doubt counts twice: what is not known to work replaces nothing
 //! ([`works`]), and what is not known to have stopped may be the last that runs ([`may_run`]).
 
 use std::fmt;
@@ -13,9 +14,11 @@ use api_types::policy::PurgeMode;
 use api_types::work::{
     AggregatedStatusItem, Binding, GracefulEvictionTask, ObjectReference, ResourceHealth, TargetCluster,
 };
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::kinds::may_report_health;
+use crate::cluster_health::freshness::is_of_this_stay;
 
 /// Why a copy does not count as working.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,22 @@ pub enum NotWorking {
         /// Replicas assigned.
         assigned: i64,
     },
+    /// What is known is from before the cluster was away, and it may have come back empty.
+    FromBefore {
+        /// When it counts again unless another report comes.
+        until: Timestamp,
+    },
+}
+
+impl NotWorking {
+    /// When it is worth asking again although nothing changed.
+    #[must_use]
+    pub const fn look_again_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::FromBefore { until } => Some(*until),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for NotWorking {
@@ -48,15 +67,38 @@ impl fmt::Display for NotWorking {
             Self::NotApplied => f.write_str("has not applied the copy yet"),
             Self::Health(health) => write!(f, "reports the copy as {health}"),
             Self::Replicas { shown, assigned } => write!(f, "shows {shown} of {assigned} replicas"),
+            Self::FromBefore { .. } => f.write_str("has not reported the copy since it is Ready again"),
         }
     }
 }
 
-/// Whether the copy of `target` works on `cluster`.
+/// Whether the copy of `target` works on `cluster`, by a report that is not from before the cluster was away.
 ///
 /// # Errors
 /// Why not.
-pub fn works(binding: &Binding, target: &TargetCluster, cluster: Option<&Cluster>) -> Result<(), NotWorking> {
+pub fn works(
+    binding: &Binding,
+    target: &TargetCluster,
+    cluster: Option<&Cluster>,
+    now: Timestamp,
+) -> Result<(), NotWorking> {
+    let item = reported_to_work(binding, target, cluster)?;
+    let collected_at = item.collected_at.as_ref();
+    cluster
+        .map_or(Ok(()), |cluster| is_of_this_stay(cluster, collected_at, now))
+        .map_err(|until| NotWorking::FromBefore { until })
+}
+
+/// The same by what stands in the binding, whenever that was reported: for words about it, never for letting another copy
+/// go. Returns what was reported.
+///
+/// # Errors
+/// Why not.
+pub fn reported_to_work<'a>(
+    binding: &'a Binding,
+    target: &TargetCluster,
+    cluster: Option<&Cluster>,
+) -> Result<&'a AggregatedStatusItem, NotWorking> {
     let cluster = cluster.ok_or(NotWorking::NoCluster)?;
     if !cluster.is_ready() {
         return Err(NotWorking::ClusterNotReady);
@@ -70,7 +112,7 @@ pub fn works(binding: &Binding, target: &TargetCluster, cluster: Option<&Cluster
             shown,
             assigned: i64::from(target.replicas),
         }),
-        _ => Ok(()),
+        _ => Ok(item),
     }
 }
 

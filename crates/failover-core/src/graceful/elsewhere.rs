@@ -23,9 +23,11 @@ pub struct NotInstead {
 /// Why it does not count.
 pub fn works_instead(view: &View<'_>, task: &GracefulEvictionTask, target: &TargetCluster) -> Result<(), NotInstead> {
     let cluster = (view.cluster)(&target.name);
-    copies::works(view.binding, target, cluster.as_deref()).map_err(|why| NotInstead {
+    copies::works(view.binding, target, cluster.as_deref(), view.now).map_err(|why| NotInstead {
         why: format!("{} {why}", target.name),
-        look_again_in: None,
+        look_again_in: why
+            .look_again_at()
+            .and_then(|at| Duration::try_from(at.duration_since(view.now)).ok()),
     })?;
     let seen = (view.seen)(&task.from_cluster);
     let fresh = seen

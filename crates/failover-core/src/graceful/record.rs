@@ -78,7 +78,7 @@ pub fn ended(
         let targets = &binding.spec.clusters;
         targets
             .iter()
-            .all(|target| copies::works(binding, target, cluster(&target.name).as_deref()).is_ok())
+            .all(|target| copies::reported_to_work(binding, target, cluster(&target.name).as_deref()).is_ok())
     };
     if placed(binding).is_ok() && all_work() {
         return Some((

@@ -12,6 +12,7 @@ mod brakes;
 mod chapters;
 #[path = "../common/mod.rs"]
 mod common;
+mod last_copies;
 mod pull_member;
 #[allow(dead_code, reason = "each test program uses its part")]
 mod stage;

@@ -7,6 +7,7 @@ pub mod created;
 pub mod index;
 pub mod reconcile;
 pub mod render;
+pub mod unwritten;
 pub mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,7 @@ use tokio::time::Instant;
 use self::created::Created;
 use self::index::{Index, Sources, binding_of};
 use self::reconcile::{Plan, Situation, plan};
+use self::unwritten::{Lasts, Unwritten};
 use self::writer::Outcome;
 use crate::Flags;
 use crate::interpreter::{Interpreter, Interpreters};
@@ -42,7 +44,13 @@ const AT_ONCE: usize = 16;
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interpreters) -> anyhow::Result<()> {
+pub async fn run(
+    ctx: Context,
+    flags: Flags,
+    templates: Templates,
+    rules: Interpreters,
+    unwritten: Unwritten,
+) -> anyhow::Result<()> {
     let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
         return Ok(());
     };
@@ -92,6 +100,7 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
         unreachable_wait: flags.directly_unreachable_wait,
         away: Mutex::default(),
         created: Created::default(),
+        unwritten,
     });
     queue
         .run(&ctx, flags.concurrent_binding_syncs, move |key| {
@@ -128,6 +137,7 @@ struct BindingController {
     /// Since when a binding waits for a copy on a cluster that is away.
     away: Mutex<BTreeMap<BindingKey, BTreeMap<ClusterName, Away>>>,
     created: Created,
+    unwritten: Unwritten,
 }
 
 /// How long a store takes to catch up with a write that came before ours.
@@ -151,10 +161,12 @@ impl BindingController {
     async fn sync(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
         let Some(binding) = self.index.binding(key) else {
             self.away.lock().remove(key);
+            self.unwritten.clear(key);
             return self.remove_works_of_nothing(key).await;
         };
+        let mut unread = None;
         let template = self.index.template_of(&binding).unwrap_or_else(|why| {
-            self.tell_unread(&binding, &why);
+            unread = self.tell_unread(&binding, &why);
             // What has to go goes all the same; nothing is made, and what is there stays as it is.
             None
         });
@@ -179,7 +191,12 @@ impl BindingController {
         let plan = plan(&situation, self.interpreter.as_ref());
         self.remember_away(key, &binding, &plan);
         let written = self.carry_out(key, &binding, &plan).await;
-        self.tell(&binding, &plan, &written);
+        let refused = self.tell(&binding, &plan, &written);
+        match (unread, refused) {
+            (Some(words), _) => self.unwritten.note(key, &words, Lasts::Surely),
+            (None, Some(words)) => self.unwritten.note(key, &words, Lasts::Perhaps),
+            (None, None) => self.unwritten.clear(key),
+        }
         match written {
             Err(error) => Err(error),
             // The version that got in between may differ in status only, which would not bring us back.
@@ -194,16 +211,17 @@ impl BindingController {
         }
     }
 
-    /// Its Works cannot be made or changed. While the first list is under way that is nothing to tell.
-    fn tell_unread(&self, binding: &Binding, why: &Unread) {
+    /// Its Works cannot be made or changed; returns the words. While the first list is under way that is nothing to tell.
+    fn tell_unread(&self, binding: &Binding, why: &Unread) -> Option<String> {
         let is_passing = matches!(why, Unread::Reading { .. });
         if is_passing || reconcile::targets(binding).is_empty() || binding.is_being_deleted() {
-            return;
+            return None;
         }
         let note = format!("Works are neither made nor changed: {why}");
         self.ctx
             .events
-            .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note);
+            .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note.as_str());
+        Some(note)
     }
 
     /// Works whose binding was removed by force would stay for ever. Asked once more of the API server itself before
@@ -327,16 +345,18 @@ impl BindingController {
         Ok(written)
     }
 
-    fn tell(&self, binding: &Binding, plan: &Plan, written: &Result<Written, anyhow::Error>) {
+    /// Returns what it told.
+    fn tell(&self, binding: &Binding, plan: &Plan, written: &Result<Written, anyhow::Error>) -> Option<String> {
         let note = match (written, plan.failures.first()) {
             (Err(error), _) => format!("{error:#}"),
             (Ok(_), Some((cluster, error))) => format!("cluster {cluster}: {error}"),
             // How it went on is told by the condition FullyApplied, and on the template when a member has the object.
-            (Ok(_), None) => return,
+            (Ok(_), None) => return None,
         };
         self.ctx
             .events
-            .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note);
+            .publish(&reference(binding), EventType::Warning, "SyncWorkFailed", note.as_str());
+        Some(note)
     }
 }
 

@@ -19,6 +19,7 @@ use failover_core::cluster_health::freshness::freshness;
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};
+use crate::binding::unwritten::Unwritten;
 use crate::interpreter::{Interpreter, Interpreters};
 use crate::objects::{TemplateKey, reference};
 use crate::templates::{Template, Templates, follow_rules};
@@ -36,7 +37,13 @@ const REPORTED_WITHIN: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interpreters) -> anyhow::Result<()> {
+pub async fn run(
+    ctx: Context,
+    flags: Flags,
+    templates: Templates,
+    rules: Interpreters,
+    unwritten: Unwritten,
+) -> anyhow::Result<()> {
     let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
         return Ok(());
     };
@@ -80,11 +87,14 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
         }
     });
     follow_rules(&ctx, &rules, &queue, move |name| of_rules.bindings_of(name));
+    let refused = queue.clone();
+    unwritten.listen(move |key| refused.add_after(key.clone(), GATHER));
     let controller = Arc::new(BindingStatus {
         ctx: ctx.clone(),
         index,
         interpreter: rules.interpreter(),
         stale_after: flags.stale_health_grace_period,
+        unwritten,
     });
     queue
         .run(&ctx, flags.concurrent_binding_syncs, move |key| {
@@ -148,6 +158,8 @@ struct BindingStatus {
     interpreter: Arc<dyn Interpreter>,
     /// So long after its cluster was Ready what a copy reported still counts.
     stale_after: Duration,
+    /// Why Works are not as they should be.
+    unwritten: Unwritten,
 }
 
 impl BindingStatus {
@@ -164,7 +176,8 @@ impl BindingStatus {
             let now = self.ctx.clock.now();
             let freshness =
                 |cluster: &ClusterName| freshness(self.index.cluster(cluster).as_deref(), self.stale_after, now);
-            let status = reconcile::status(&binding, &works, &freshness, now);
+            let unwritten = self.unwritten.words(key);
+            let status = reconcile::status(&binding, &works, &freshness, unwritten.as_deref(), now);
             if writer::say(&self.ctx, key, &binding, &status).await? == Outcome::Done {
                 break (status, reconcile::look_again(&works, &freshness));
             }

@@ -1,7 +1,8 @@
 //! The status of a binding from its Works, as a pure function.
 //!
 //! Status of a cluster that is not Ready stays as it was read last, and `collectedAt` shows how old it is; when the grace
-//! is over its health is Unknown: it is never shown as Healthy for ever.
+//! is over its health is Unknown: it is never shown as Healthy for ever. Of one that is Ready again it stays, too, until
+//! something is reported since, or so long that it would have been: it may have come back empty.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use api_types::ClusterName;
 use api_types::conditions::{self, Say};
 use api_types::work::{
-    AggregatedStatusItem, Binding, ResourceBindingStatus, ResourceHealth, Work, condition, work_condition,
+    AggregatedStatusItem, Binding, ManifestStatus, ResourceBindingStatus, ResourceHealth, Work, condition,
+    work_condition,
 };
 use controller_kit::Next;
 use failover_core::cluster_health::freshness::Freshness;
@@ -18,12 +20,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::binding::reconcile::{cluster_of, kept_by_tasks, targets};
 
-/// The status of `binding`, with the parts of other writers as they are.
+/// The status of `binding`, with the parts of other writers as they are. `unwritten` says why Works are not as they should
+/// be, where they are not.
 #[must_use]
 pub fn status(
     binding: &Binding,
     works: &[Arc<Work>],
     freshness: &(dyn Fn(&ClusterName) -> Freshness + Sync),
+    unwritten: Option<&str>,
     now: Timestamp,
 ) -> ResourceBindingStatus {
     let mut status = binding.status.clone().unwrap_or_default();
@@ -43,16 +47,16 @@ pub fn status(
         .collect();
     items.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
     status.aggregated_status = items;
-    say_fully_applied(binding, &mut status, now);
+    say_fully_applied(binding, works, unwritten, &mut status, now);
     status
 }
 
-/// When a copy's health turns Unknown although nothing changes.
+/// When a copy's health turns Unknown, or counts again, although nothing changes.
 #[must_use]
 pub fn look_again(works: &[Arc<Work>], freshness: &(dyn Fn(&ClusterName) -> Freshness + Sync)) -> Next {
     let clusters = works.iter().filter_map(|work| cluster_of(work));
     let ends = clusters.filter_map(|cluster| match freshness(&cluster) {
-        Freshness::Kept { until } => Some(until),
+        Freshness::Kept { until } | Freshness::Returned { until, .. } => Some(until),
         Freshness::Fresh | Freshness::Stale => None,
     });
     ends.min().map_or(Next::Done, Next::At)
@@ -83,10 +87,11 @@ fn item(
     };
     // A Work that nobody has reported on is a new copy: what was known of the one before is not its own.
     let Some(reported) = reported else { return item };
+    let counts = counts(before, reported, freshness);
     match freshness {
-        Freshness::Fresh if is_applied => item.health.clone_from(&reported.health),
+        _ if counts && is_applied => item.health.clone_from(&reported.health),
         // What was said stays: also that nobody knows, if that was said already.
-        Freshness::Kept { .. } if is_applied => {
+        Freshness::Kept { .. } | Freshness::Returned { .. } if is_applied => {
             let said = before.and_then(|before| before.health.clone());
             item.health = said.or(item.health);
         }
@@ -106,14 +111,36 @@ fn item(
     });
     let noted = before.and_then(|before| before.collected_at.clone());
     item.collected_at = match noted {
-        Some(noted) if same || freshness != Freshness::Fresh => Some(noted),
+        Some(noted) if same || !counts => Some(noted),
         _ => Some(Time(now)),
     };
     item
 }
 
-/// True when there is a Work for each cluster that should have one, for no other, and all are applied.
-fn say_fully_applied(binding: &Binding, status: &mut ResourceBindingStatus, now: Timestamp) {
+/// Whether what is reported is of the member as it is now. Of one that is Ready again it is when it was collected since,
+/// or is another report than the one that was collected before.
+fn counts(before: Option<&AggregatedStatusItem>, reported: &ManifestStatus, freshness: Freshness) -> bool {
+    match freshness {
+        Freshness::Fresh => true,
+        Freshness::Returned { since, .. } => before.is_none_or(|before| {
+            let Some(collected) = &before.collected_at else {
+                return true;
+            };
+            let was_known = before.health != Some(ResourceHealth::Unknown);
+            collected.0 >= since || before.status != reported.status || (was_known && before.health != reported.health)
+        }),
+        Freshness::Kept { .. } | Freshness::Stale => false,
+    }
+}
+
+/// True when there is a Work for each cluster that should have one, as it should be, for no other, and all are applied.
+fn say_fully_applied(
+    binding: &Binding,
+    works: &[Arc<Work>],
+    unwritten: Option<&str>,
+    status: &mut ResourceBindingStatus,
+    now: Timestamp,
+) {
     let mut wanted: BTreeSet<ClusterName> = targets(binding).into_keys().collect();
     wanted.extend(kept_by_tasks(binding));
     let there: BTreeSet<ClusterName> = status
@@ -125,27 +152,56 @@ fn say_fully_applied(binding: &Binding, status: &mut ResourceBindingStatus, now:
     if wanted.is_empty() && there.is_empty() && never_said {
         return;
     }
-    let all = !wanted.is_empty() && wanted == there && status.aggregated_status.iter().all(|item| item.applied);
+    let all = unwritten.is_none()
+        && !wanted.is_empty()
+        && wanted == there
+        && status.aggregated_status.iter().all(|item| item.applied);
+    let missing = match unwritten {
+        Some(words) => format!("; {words}"),
+        None => silent(works),
+    };
     let (status_text, reason, message) = if all {
         (
             "True",
             "FullyAppliedSuccess",
-            "All works have been successfully applied",
+            "All works have been successfully applied".to_owned(),
         )
     } else {
         (
             "False",
             "FullyAppliedFailed",
-            "Failed to apply all works, see status.aggregatedStatus for details",
+            format!("Failed to apply all works, see status.aggregatedStatus for details{missing}"),
         )
     };
     let say = Say {
         type_: condition::FULLY_APPLIED,
         status: status_text,
         reason,
-        message,
+        message: &message,
     };
     conditions::set(&mut status.conditions, say, None, now);
+}
+
+/// The clusters of whose Work nothing has been said, whose items have no words either.
+fn silent(works: &[Arc<Work>]) -> String {
+    let is_spoken_of = |work: &Work| {
+        let conditions = work.status.as_ref().map(|status| status.conditions.as_slice());
+        conditions::get(conditions.unwrap_or_default(), work_condition::APPLIED).is_some()
+    };
+    let silent = works
+        .iter()
+        .filter(|work| work.metadata.deletion_timestamp.is_none() && !is_spoken_of(work));
+    let names: BTreeSet<ClusterName> = silent.filter_map(|work| cluster_of(work)).collect();
+    match names.first() {
+        None => String::new(),
+        Some(first) if names.len() == 1 => {
+            format!("; nothing has been said of the Work for cluster {first} yet: see whether that Cluster is reached")
+        }
+        Some(first) => format!(
+            "; nothing has been said of the Works for cluster {first} and {} more yet: see whether those Clusters are reached",
+            names.len() - 1
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -198,6 +254,7 @@ mod tests {
             &binding(&["m1", "m2"], &Default::default()),
             &works,
             &|_| Freshness::Fresh,
+            None,
             at(9),
         );
         let names: Vec<_> = now
@@ -213,13 +270,20 @@ mod tests {
         assert_eq!(now.aggregated_status[0].settled, None);
         assert_eq!(fully_applied(&now), Some("True"));
 
-        let again = status(&binding(&["m1", "m2"], &now), &works, &|_| Freshness::Fresh, at(10));
+        let again = status(
+            &binding(&["m1", "m2"], &now),
+            &works,
+            &|_| Freshness::Fresh,
+            None,
+            at(10),
+        );
         assert_eq!(again, now, "the same again is nothing to write");
 
         let missing = status(
             &binding(&["m1", "m2", "m3"], &now),
             &works,
             &|_| Freshness::Fresh,
+            None,
             at(10),
         );
         assert_eq!(fully_applied(&missing), Some("False"));
@@ -232,6 +296,7 @@ mod tests {
             &binding(&["m1"], &Default::default()),
             &works,
             &|_| Freshness::Fresh,
+            None,
             at(9),
         );
         let item = &now.aggregated_status[0];
@@ -249,13 +314,14 @@ mod tests {
             &binding(&["m1"], &Default::default()),
             &works,
             &|_| Freshness::Fresh,
+            None,
             at(9),
         );
         let for_a_moment = |_: &ClusterName| Freshness::Kept { until: at(70) };
-        let kept = status(&binding(&["m1"], &first), &works, &for_a_moment, at(60));
+        let kept = status(&binding(&["m1"], &first), &works, &for_a_moment, None, at(60));
         assert_eq!(kept, first, "a moment's absence is nothing to write");
-        let away = status(&binding(&["m1"], &first), &works, &|_| Freshness::Stale, at(70));
-        let still = status(&binding(&["m1"], &away), &works, &for_a_moment, at(71));
+        let away = status(&binding(&["m1"], &first), &works, &|_| Freshness::Stale, None, at(70));
+        let still = status(&binding(&["m1"], &away), &works, &for_a_moment, None, at(71));
         assert_eq!(
             still, away,
             "what nobody knows is not known again by another way of being away"
@@ -268,7 +334,26 @@ mod tests {
             (Some(true), Some(json!({"replicas": 1})))
         );
 
-        let back = status(&binding(&["m1"], &away), &works, &|_| Freshness::Fresh, at(90));
+        let returned = |_: &ClusterName| Freshness::Returned {
+            since: at(80),
+            until: at(90),
+        };
+        let empty = status(&binding(&["m1"], &away), &works, &returned, None, at(80));
+        assert_eq!(
+            empty, away,
+            "it may have come back empty: what it said before is no report"
+        );
+        let anew = [work("m1", "True", Some(("Healthy", 2)))];
+        let anew = status(&binding(&["m1"], &away), &anew, &returned, None, at(84));
+        let item = &anew.aggregated_status[0];
+        assert_eq!(
+            (item.health.clone(), item.collected_at.clone()),
+            (Some(ResourceHealth::Healthy), Some(Time(at(84)))),
+            "what is reported since counts"
+        );
+        assert_eq!(look_again(&works, &returned), Next::At(at(90)));
+
+        let back = status(&binding(&["m1"], &away), &works, &|_| Freshness::Fresh, None, at(90));
         assert_eq!(back.aggregated_status[0].health, Some(ResourceHealth::Healthy));
         assert_eq!(
             back.aggregated_status[0].collected_at,
@@ -278,7 +363,7 @@ mod tests {
         assert_eq!(back.aggregated_status[0].creation_timestamp, Some(Time(at(9))));
 
         let works = [work("m1", "True", Some(("Healthy", 2)))];
-        let read = status(&binding(&["m1"], &back), &works, &|_| Freshness::Fresh, at(95));
+        let read = status(&binding(&["m1"], &back), &works, &|_| Freshness::Fresh, None, at(95));
         assert_eq!(read.aggregated_status[0].collected_at, Some(Time(at(95))));
     }
 
@@ -288,12 +373,14 @@ mod tests {
             &binding(&["m1"], &Default::default()),
             &[work("m1", "True", Some(("Healthy", 1)))],
             &|_| Freshness::Fresh,
+            None,
             at(9),
         );
         let fresh = status(
             &binding(&["m1"], &settled),
             &[work("m1", "True", None)],
             &|_| Freshness::Fresh,
+            None,
             at(20),
         );
         let item = &fresh.aggregated_status[0];
@@ -311,9 +398,46 @@ mod tests {
             &binding(&[], &Default::default()),
             &[Arc::new(leaving)],
             &|_| Freshness::Fresh,
+            None,
             at(9),
         );
         assert!(now.aggregated_status.is_empty());
         assert_eq!(fully_applied(&now), None);
+    }
+
+    #[test]
+    fn why_a_work_is_not_as_it_should_be_stands_in_the_condition() {
+        let works = [work("m1", "True", Some(("Healthy", 1)))];
+        let fine = |words: Option<&str>| {
+            let said = status(
+                &binding(&["m1"], &Default::default()),
+                &works,
+                &|_| Freshness::Fresh,
+                words,
+                at(9),
+            );
+            conditions::get(&said.conditions, condition::FULLY_APPLIED).map(|c| (c.status.clone(), c.message.clone()))
+        };
+        let (refused, message) = fine(Some("cluster m1: HTTP 413")).unwrap();
+        assert_eq!(refused, "False", "what is applied is not what should be");
+        assert!(message.ends_with("; cluster m1: HTTP 413"), "{message}");
+        assert_eq!(fine(None).unwrap().0, "True");
+
+        let mut silent = Work::clone(&works[0]);
+        silent.status = None;
+        let said = status(
+            &binding(&["m1"], &Default::default()),
+            &[Arc::new(silent)],
+            &|_| Freshness::Fresh,
+            None,
+            at(9),
+        );
+        let message = &conditions::get(&said.conditions, condition::FULLY_APPLIED)
+            .unwrap()
+            .message;
+        assert!(
+            message.contains("nothing has been said of the Work for cluster m1 yet"),
+            "{message}"
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! Templates of kinds that are only known when the process runs.
 
-use std::time::Duration;
-
 use kube_sandbox::{Effect, Match, Sandbox, Verb};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -267,7 +265,7 @@ async fn only_kinds_that_somebody_wants_are_read_and_some_never() {
 #[tokio::test(start_paused = true)]
 async fn a_template_that_is_too_large_has_words_and_others_go_on() {
     limited(async {
-        let mut world = World::new(&["m1"]);
+        let mut world = World::new(&["m1", "m2"]);
         world.propagate("v1", "ConfigMap", json!({}));
         world.start().await;
         let map = |name: &str, size: usize| {
@@ -276,9 +274,8 @@ async fn a_template_that_is_too_large_has_words_and_others_go_on() {
         world.put(map("large", 1_048_000));
         world.put(map("small", 10));
         world.settle().await;
-        let work = api_types::names::work_name("ConfigMap", Some("shop"), "large");
         world.control_plane().faults().inject(
-            Match::any().verb(Verb::Create).resource("works").name(&work),
+            Match::any().verb(Verb::Create).resource("works").namespace("karmada-es-m1"),
             Effect::Error {
                 code: 413,
                 reason: "RequestEntityTooLarge".to_owned(),
@@ -286,15 +283,25 @@ async fn a_template_that_is_too_large_has_words_and_others_go_on() {
             },
         );
         world.schedule("large-configmap", &[("m1", 0)]);
-        world.schedule("small-configmap", &[("m1", 0)]);
+        world.schedule("small-configmap", &[("m2", 0)]);
         world.settle().await;
-        assert!(world.on("m1", "v1", "ConfigMap", "small").is_some());
-        if world.on("m1", "v1", "ConfigMap", "large").is_none() {
-            let told = world.events_from("binding-controller");
-            let words = "make the template smaller";
-            assert!(told.iter().any(|said| said.contains("large-configmap") && said.contains(words)), "{told:?}");
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(world.on("m2", "v1", "ConfigMap", "small").is_some());
+        assert!(world.on("m1", "v1", "ConfigMap", "large").is_none());
+        let told = world.events_from("binding-controller");
+        let words = "make the template smaller";
+        assert!(told.iter().any(|said| said.contains("large-configmap") && said.contains(words)), "{told:?}");
+        let said = world.condition("large-configmap", "FullyApplied");
+        let message = said["message"].as_str().unwrap();
+        assert!(said["status"] == "False" && message.contains("the Work for cluster m1 (") && message.contains(words), "{said}");
+        assert_eq!(world.condition("small-configmap", "FullyApplied")["status"], "True");
+        world.forget_writes();
+        world.pass(600_000).await;
+        let again = world.writes().iter().filter(|write| write.resource == "resourcebindings").count();
+        assert_eq!(again, 0, "what is said already is not said again");
+        world.control_plane().faults().clear();
+        world.pass(1_000_000).await;
+        assert!(world.on("m1", "v1", "ConfigMap", "large").is_some());
+        assert_eq!(world.condition("large-configmap", "FullyApplied")["status"], "True");
     })
     .await;
 }

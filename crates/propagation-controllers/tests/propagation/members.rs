@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::handmade::config;
-use crate::world::{World, limited};
+use crate::world::{World, delete, limited};
 
 #[tokio::test(start_paused = true)]
 async fn deletion_waits_for_a_member_that_is_away_and_happens_at_once_on_its_return() {
@@ -200,9 +200,70 @@ async fn a_cluster_whose_secret_is_missing_is_named_and_the_others_go_on() {
         world.settle().await;
         assert!(world.on("m2", "v1", "ConfigMap", "c").is_some());
         assert!(world.on("m1", "v1", "ConfigMap", "c").is_none());
+        let said = world.condition("c-configmap", "FullyApplied");
+        let words = "nothing has been said of the Work for cluster m1 yet";
+        assert!(said["status"] == "False" && said["message"].as_str().unwrap().contains(words), "{said}");
         world.join("m1");
         world.settle().await;
         assert!(world.on("m1", "v1", "ConfigMap", "c").is_some(), "with its Secret it is served");
+        assert_eq!(world.condition("c-configmap", "FullyApplied")["status"], "True");
+    })
+    .await;
+}
+
+// A member that comes back re-installed is Ready before anything was read there.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_comes_back_is_not_healthy_by_what_it_ran_before() {
+    limited(async {
+        let world = World::running_web().await;
+        world.lose("m1");
+        world.lose("m2");
+        world.pass(70_000).await;
+        let health = |member: &str| world.item("web-deployment", member)["health"].clone();
+        assert_eq!((health("m1"), health("m2")), (json!("Unknown"), json!("Unknown")));
+        let member = world.member("m1");
+        delete(member.sandbox(), "apps/v1", "Deployment", Some("shop"), "web").await;
+        member.behave(kube_sandbox::Who::Everything, kube_sandbox::Behaviour::NeverReady);
+        world.regain("m1");
+        world.regain("m2");
+        for _ in 0..200 {
+            assert_ne!(health("m1"), "Healthy");
+            world.pass(100).await;
+        }
+        assert_eq!(health("m1"), "Unhealthy");
+        assert_eq!(health("m2"), "Healthy", "as nothing else was reported");
+    })
+    .await;
+}
+
+// A field of which the Work says nothing may be a default, or another controller's: what our own write left there tells.
+#[tokio::test(start_paused = true)]
+async fn what_somebody_adds_is_taken_away_while_our_last_write_is_known() {
+    limited(async {
+        let mut world = World::running_web().await;
+        let add = |world: &World| {
+            let member = world.member("m1");
+            let mut copy = member.sandbox().get("apps/v1", "Deployment", Some("shop"), "web").unwrap();
+            copy["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "none"});
+            member.sandbox().put(copy).unwrap();
+        };
+        let added = |world: &World| world.deployment_on("m1", "web").unwrap()["spec"]["template"]["spec"]["nodeSelector"].clone();
+        add(&world);
+        world.settle().await;
+        assert!(added(&world).is_null());
+
+        world.stop().await;
+        add(&world);
+        world.forget_writes();
+        world.start().await;
+        world.pass(60_000).await;
+        assert_eq!(world.member_writes("m1"), [], "a start writes nothing");
+        assert!(!added(&world).is_null());
+        world.edit("apps/v1", "Deployment", Some("shop"), "web", |web| {
+            web["spec"]["template"]["spec"]["containers"][0]["image"] = json!("nginx:2");
+        });
+        world.settle().await;
+        assert!(added(&world).is_null(), "gone with the next change of the Work");
     })
     .await;
 }

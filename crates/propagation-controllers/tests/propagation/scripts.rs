@@ -227,10 +227,15 @@ async fn a_script_that_fails_leaves_all_as_it_is() {
         assert!(told.iter().any(|said| said.contains(words)), "{told:?}");
         let template = world.control_plane().get(WIDGETS, "Widget", Some("shop"), "gear").unwrap();
         assert_eq!(template["status"], json!({"size": 3}));
+        let said = world.condition("gear-widget", "FullyApplied");
+        let message = said["message"].as_str().unwrap();
+        let words = "replicaRevision: line 2: attempt to index field 'nothing'";
+        assert!(said["status"] == "False" && message.contains("cluster m1: ") && message.contains(words), "{said}");
 
         customization(&world, "widgets", scripts());
         world.settle().await;
         assert_eq!(health(&world, "m1"), "Healthy");
+        assert_eq!(world.condition("gear-widget", "FullyApplied")["status"], "True");
     })
     .await;
 }

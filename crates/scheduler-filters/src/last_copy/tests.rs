@@ -410,7 +410,7 @@ proptest! {
         let scheduling = Scheduling { binding: &binding, fleet: &fleet, plugins: &Plugins::default(), rules, start, now: now() };
         let Ok(decision) = schedule(&scheduling) else { return Ok(()) };
         let stays = |target: &&TargetCluster| decision.clusters.iter().any(|other| other.name == target.name);
-        let is_healthy = |target: &TargetCluster| target.replicas > 0 && works(&binding, target, fleet.get(&target.name)).is_ok();
+        let is_healthy = |target: &TargetCluster| target.replicas > 0 && works(&binding, target, fleet.get(&target.name), now()).is_ok();
         let in_result = binding.spec.clusters.iter().filter(stays).any(is_healthy);
         let in_tasks = binding.spec.graceful_eviction_tasks.iter().any(|task| {
             task.purge_mode != Some(PurgeMode::Directly) && is_healthy(&of_task(task))

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use super::controllers;
 use crate::eviction::queue::{EntryKey, PauseView};
 use crate::eviction::{Cause, FailoverGate, cause, stay};
-use crate::graceful::copies::works;
+use crate::graceful::copies::reported_to_work;
 
 /// What the rest of the control plane is doing.
 #[derive(Clone, Debug)]
@@ -187,7 +187,8 @@ fn waits_for_others<'fleet>(
         .filter(|target| target.name != name.as_str())
         .collect();
     let runs = |target: &TargetCluster| {
-        (target.replicas > 0 || !binding.spec.is_workload()) && works(binding, target, fleet(&target.name)).is_ok()
+        (target.replicas > 0 || !binding.spec.is_workload())
+            && reported_to_work(binding, target, fleet(&target.name)).is_ok()
     };
     !others.is_empty() && !others.into_iter().any(runs)
 }

@@ -91,3 +91,45 @@ fn a_status_first_collected_after_the_task_is_fresh_at_once() {
     .fate;
     assert!(ends_by(&fate, RESOURCE_HEALTH), "{fate:?}");
 }
+
+/// The clusters, and m2 is Ready since then.
+fn m2_ready_since(time: &str) -> Vec<Arc<Cluster>> {
+    let mut clusters = m1_down();
+    let m2 = Arc::make_mut(&mut clusters[1]);
+    m2.status.as_mut().unwrap().conditions[0].last_transition_time.0 = at(time);
+    clusters
+}
+
+// A member that comes back re-installed is Ready before anything was read there: what it ran before is not what it runs,
+// and the copy on m1 may be the last.
+#[test]
+fn what_was_reported_before_a_cluster_was_away_replaces_nothing_until_it_is_reported_again() {
+    let reported_at = |time: &str| {
+        let mut item = copy("m2", "Healthy", 3);
+        item["collectedAt"] = json!(time);
+        binding(
+            json!([{"name": "m2", "replicas": 3}]),
+            json!([task("m1", json!({}))]),
+            json!([copy("m1", "Healthy", 1), item]),
+        )
+    };
+    let back = m2_ready_since("2026-01-01T12:05:00Z");
+    let judge = |reported: &str, now: &str| judged(&reported_at(reported), &back, at(now));
+    let fate = judge("2026-01-01T12:01:00Z", "2026-01-01T12:05:01Z");
+    stays_saying(&fate, "m2 has not reported the copy since it is Ready again");
+    let Fate::Stays { look_again_at, .. } = fate else {
+        panic!("it stays")
+    };
+    assert_eq!(
+        look_again_at,
+        Some(at("2026-01-01T12:05:10Z")),
+        "it is looked at again by then"
+    );
+    let fresh = judge("2026-01-01T12:05:02Z", "2026-01-01T12:05:03Z");
+    assert!(ends_by(&fresh, RESOURCE_HEALTH), "it was reported since: {fresh:?}");
+    let settled = judge("2026-01-01T12:01:00Z", "2026-01-01T12:05:10Z");
+    assert!(
+        ends_by(&settled, RESOURCE_HEALTH),
+        "nothing else was reported for a while: {settled:?}"
+    );
+}
