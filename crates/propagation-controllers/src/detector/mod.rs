@@ -5,6 +5,7 @@
 //! policy goes.
 
 pub mod bound;
+mod ignored;
 mod index;
 pub mod matching;
 pub mod reconcile;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use api_types::names::finalizer;
 use api_types::policy::{Policy, PolicyKind};
 use api_types::work::{Binding, BindingKind, SchedulePriority};
-use controller_kit::{Context, EventType, Next, ObjectKey, RequiredKind, WorkQueue, api_errors};
+use controller_kit::{Context, EventType, Next, ObjectKey, RequiredKind, WorkQueue, api_errors, complaints};
 use kube::Resource;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -77,6 +78,8 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
         });
     }
     for informer in &sources.policies {
+        let about = |policy: &Policy| policy.object_ref(&kind_of(policy));
+        complaints::tell(&ctx, informer.changes(), ignored::EVENT, ignored::complaint, about);
         let near = index.clone();
         queue.follow(&ctx, informer.changes(), move |change| {
             let versions = [change.before.clone(), change.after.clone()];

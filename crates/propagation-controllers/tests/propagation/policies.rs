@@ -28,6 +28,23 @@ async fn the_priority_class_of_a_policy_orders_its_bindings() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_of_a_policy_is_ignored_is_told_on_it() {
+    limited(async {
+        let mut world = World::new(&["m1"]);
+        world.start().await;
+        world.propagate("apps/v1", "Deployment", json!({"preemption": "Never"}));
+        let named = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "c"}]);
+        world.policy("all", json!({"resourceSelectors": named, "activationPreference": "Lazy", "preemption": "Always"}));
+        world.settle().await;
+        let told = world.events_from("resource-detector");
+        let words = "PropagationPolicy all PolicyFieldIgnored: activationPreference Lazy is ignored: a change of the policy \
+            is carried at once; preemption Always is ignored: what another policy has claimed stays with it";
+        assert_eq!(told, [words]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_policy_is_told_of_which_kinds_it_selects_nothing() {
     limited(async {
         let mut world = World::new(&["m1"]);
