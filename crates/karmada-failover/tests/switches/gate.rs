@@ -6,8 +6,10 @@ use std::time::Duration;
 use api_types::names::taint;
 use api_types::work::condition;
 use controller_kit::Running;
+use k8s_openapi::api::apps::v1::Deployment;
 use karmada_failover::story::example;
-use karmada_failover::story::expect::BINDING;
+use karmada_failover::story::expect::{BINDING, placement};
+use kube::api::{Api, Patch, PatchParams};
 use kube_sandbox::{Behaviour, Who};
 use serde_json::json;
 
@@ -199,6 +201,49 @@ fn off_and_on_again_at_each_step() {
             world.finish(vec![on]).await;
         });
     }
+}
+
+/// Off from the start, nothing leaves a cluster, however long it is gone and although the scheduler is asked anew: with the
+/// scheduler, the controllers of bindings and all others on, any of which could move it (C24, karmada#5375).
+#[test]
+fn off_nothing_moves_however_long_a_cluster_is_gone() {
+    simulate(|| async {
+        let world = story().await;
+        let off = run(&world, "off", "false").await;
+        placed(&world).await;
+        let member1 = world.fleet.member("member1").unwrap();
+        member1.stop();
+        let stays = async |on: [(&str, i32); 2]| {
+            let binding = world.binding(BINDING).await.unwrap();
+            assert_eq!(
+                placement(&binding),
+                on.map(|(name, copies)| (name.to_owned(), copies)).into()
+            );
+            assert_eq!(binding.spec.graceful_eviction_tasks, []);
+            assert_eq!(world.works("member1").await.len(), 1);
+            assert_eq!(world.rules.evictions().len(), 0);
+        };
+        for _ in 0..12 {
+            tokio::time::sleep(Duration::from_secs(300)).await;
+            stays([("member1", 1), ("member2", 2)]).await;
+        }
+        assert_eq!(effects(&world, "member1").await, ["NoSchedule"]);
+        let deployments: Api<Deployment> = Api::namespaced(world.client(), "default");
+        let six = json!({"spec": {"replicas": 6}});
+        deployments
+            .patch("nginx", &PatchParams::default(), &Patch::Merge(six))
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        stays([("member1", 2), ("member2", 4)]).await;
+        member1.resume();
+        world
+            .wait_for("the end", LONG, || async {
+                effects(&world, "member1").await.is_empty().then_some(())
+            })
+            .await;
+        world.finish(vec![off]).await;
+    });
 }
 
 /// Off, a member that returns loses its taints as with the gate on, and the old copy goes: nothing is left behind.

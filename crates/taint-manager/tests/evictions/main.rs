@@ -21,6 +21,7 @@ mod life;
 mod mirrors;
 mod moments;
 mod preservation;
+mod rates;
 mod restarts;
 mod scene;
 mod switches;

@@ -8,9 +8,10 @@ use taint_manager::Flags;
 use super::scene::{NOT_READY, Scene};
 use test_bench::paused;
 
-/// With the gate off nothing leaves a cluster, however long it is gone (C24, karmada#5375).
+/// With the gate off nothing is queued, however long a cluster is gone, and one event names the gate. That nobody else moves
+/// anything then is seen where everybody runs.
 #[rstest]
-fn without_the_gate_nothing_moves(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+fn without_the_gate_nothing_is_queued(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
         let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1", "m2"], json!({}));
