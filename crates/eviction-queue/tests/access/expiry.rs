@@ -35,7 +35,7 @@ fn a_connection_does_not_outlive_its_certificate() {
             },
             ..Flags::default()
         };
-        let _queue = bench
+        let queue = bench
             .process("eviction-queue", "q", KitFlags::default())
             .controllers(controllers(flags))
             .start()
@@ -61,6 +61,11 @@ fn a_connection_does_not_outlive_its_certificate() {
         tokio::time::sleep(Duration::from_secs(120)).await;
         assert_eq!(count(&client).await, 3);
 
+        let counted = |family: &str, reason: &str| queue.metrics().value(family, &[("reason", reason)]);
+        let calls = || counted("failover_queue_calls_refused_total", "CertificateExpired");
+        let handshakes = || counted("failover_queue_connections_refused_total", "HandshakeFailed");
+        assert_eq!((calls(), handshakes()), (None, None));
+
         bench.step_clock(SignedDuration::from_hours(24 * 366));
         let refused = status(&client).await.unwrap_err();
         assert_eq!(refused.code(), Code::Unavailable, "{refused:?}");
@@ -69,6 +74,7 @@ fn a_connection_does_not_outlive_its_certificate() {
             "the client certificate of this connection has expired: it was valid until 2027-01-01T00:00:00Z; connect again \
              with a new one"
         );
+        assert_eq!((calls(), handshakes()), (Some(1.0), None));
         let ended = publishing.ended().await.unwrap();
         assert_eq!(ended.message(), refused.message());
 
@@ -80,10 +86,13 @@ fn a_connection_does_not_outlive_its_certificate() {
             "{}",
             refused.message()
         );
+        assert!(handshakes() >= Some(1.0), "{:?}", handshakes());
+        let of_before = calls();
         issue(2030);
         tokio::time::sleep(Duration::from_secs(2)).await;
         client.learn(&Status::unavailable("connect again"));
         let _publishing = publish(&client, entries(3)).await.unwrap();
         assert_eq!(count(&client).await, 3);
+        assert_eq!(calls(), of_before, "the new certificate is good");
     });
 }
