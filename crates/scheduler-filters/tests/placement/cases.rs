@@ -13,15 +13,26 @@ use crate::objects::*;
 // karmada#1640, #1717, C76: nothing is evicted, and a cluster that is not Ready neither loses its part nor gets a part of
 // a scale-up.
 #[rstest]
-#[case::by_room(dynamic_weight(), json!({}))]
-#[case::aggregated(aggregated(), json!({}))]
-#[case::tainted_too(dynamic_weight(), tainted("cluster.karmada.io/not-ready", "NoSchedule"))]
-#[case::fixed_weights(static_weights(&[("m1", 1), ("m2", 1)]), tainted("cluster.karmada.io/not-ready", "NoSchedule"))]
-fn c76_scaling_beside_a_cluster_that_is_not_ready(#[case] placement: Value, #[case] more: Value) {
+#[case::by_room(dynamic_weight(), json!({}), "m1:5 m2:15")]
+#[case::aggregated(aggregated(), json!({}), "m1:5 m2:15")]
+#[case::tainted_too(
+    dynamic_weight(),
+    tainted("cluster.karmada.io/not-ready", "NoSchedule"),
+    "m1:5 m2:15"
+)]
+// The spec decides: fixed weights are divided anew, also over one that takes nothing new.
+#[case::fixed_weights(
+    static_weights(&[("m1", 1), ("m2", 1)]), tainted("cluster.karmada.io/not-ready", "NoSchedule"), "m1:10 m2:10"
+)]
+fn c76_scaling_beside_a_cluster_that_is_not_ready(
+    #[case] placement: Value,
+    #[case] more: Value,
+    #[case] scaled_up: &str,
+) {
     let m1 = cluster("m1", &and(and(not_ready(), &room(100)), &more));
     let clusters = [m1, cluster("m2", &room(100))];
-    let up = deployment(10, &placement, &[("m1", 5)]);
-    assert_eq!(answer(&up, &clusters), "m1:5 m2:5");
+    let up = deployment(20, &placement, &[("m1", 5)]);
+    assert_eq!(answer(&up, &clusters), scaled_up);
     let down = deployment(3, &placement, &[("m1", 5), ("m2", 5)]);
     let placed = placed(&down, &clusters, StartFrom::GroupInUse).unwrap().clusters;
     assert!(placed.iter().all(|target| target.replicas <= 5), "only decreases");
