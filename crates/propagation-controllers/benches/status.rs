@@ -1,8 +1,9 @@
 //! How soon what a member shows is on the binding, with 10,000 bindings.
 //!
 //! Under simulated time, with a control plane and members that take 10 ms an answer. Objects in members change their
-//! status one after the other, while twenty others change a second. The last line says how many seconds it takes until the
-//! binding shows it, `status`, the 99th percentile.
+//! status one after the other, while twenty others change a second. The last line says
+//! - `status`: seconds until the binding shows it, the 99th percentile;
+//! - `status_hang`: by how many milliseconds that gets later when one more member hangs with Works of its own.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +18,7 @@ mod fleet;
 use std::time::Duration;
 
 use controller_kit::KitFlags;
-use fleet::{NAMESPACE, fleet, member, p99, size, start};
+use fleet::{NAMESPACE, fleet, member, p99, place, put_config, size, start};
 use kube_sandbox::{Effect, Match};
 use serde_json::{Value, json};
 use test_bench::{Bench, paused};
@@ -27,6 +28,8 @@ const ANSWER_TIME: Duration = Duration::from_millis(10);
 /// How exact a time is.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 const OTHERS_A_SECOND: usize = 20;
+/// Templates that only the hanging member has.
+const HANGING_WORKS: usize = 50;
 
 fn name(number: usize) -> String {
     format!("front-{number:05}")
@@ -67,7 +70,7 @@ async fn seen_after(bench: &Bench, number: usize, address: &str) -> f64 {
 fn main() {
     paused(async {
         let (services, samples) = (size(10_000), size(1_000));
-        let bench = fleet(MEMBERS);
+        let bench = fleet(MEMBERS + 1);
         bench.put(
             json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
             "metadata": {"namespace": NAMESPACE, "name": "services"},
@@ -87,27 +90,49 @@ fn main() {
             placed["status"]["schedulerObservedGeneration"] = placed["metadata"]["generation"].clone();
             bench.put(placed);
         }
+        let hanging = member(MEMBERS);
+        (0..HANGING_WORKS).for_each(|number| put_config(&bench, number, "none"));
+        bench.until(600).await;
+        (0..HANGING_WORKS).for_each(|number| place(&bench, number, std::slice::from_ref(&hanging)));
         bench.until(1_200).await;
         for faults in std::iter::once(bench.plane().faults())
-            .chain((0..MEMBERS).map(|number| bench.member(&member(number)).faults()))
+            .chain((0..=MEMBERS).map(|number| bench.member(&member(number)).faults()))
         {
             faults.inject(Match::any(), Effect::Latency(ANSWER_TIME));
         }
         tokio::time::sleep(Duration::from_secs(60)).await;
-        let mut times = Vec::new();
-        for sample in 0..samples {
-            // Others, beginning from the far end.
-            for other in 0..OTHERS_A_SECOND {
-                let number = services - 1 - (sample * OTHERS_A_SECOND + other) % (services / 2);
-                show(&bench, number, &format!("10.1.{}.{other}", sample % 250));
+        let mut latest = Vec::new();
+        for (round, hangs) in [false, true].into_iter().enumerate() {
+            if hangs {
+                bench.member(&hanging).hang();
             }
-            times.push(seen_after(&bench, sample % (services / 2), &format!("10.0.{}.1", sample % 250)).await);
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            // There is as much to do for that member in both cases; in one of them it is never done.
+            (0..HANGING_WORKS).for_each(|number| put_config(&bench, number, &format!("hangs: {hangs}")));
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            latest.push(p99(seen(&bench, services, samples, round).await));
         }
-        let late = p99(times);
+        let (without, with) = (latest[0], latest[1]);
+        let later = ((with - without) * 1e3).round();
         println!(
-            "{services} bindings, {samples} changes in members: on the binding after {late:.3} s, the 99th percentile"
+            "{services} bindings, {samples} changes in members: on the binding after {without:.3} s, the 99th percentile, \
+             {with:.3} s with one more member that hangs"
         );
-        println!("{}", json!({"status": late}));
+        println!("{}", json!({"status": without, "status_hang": later}));
     });
+}
+
+/// Seconds from each change in a member until its binding shows it; addresses are those of the round.
+async fn seen(bench: &Bench, services: usize, samples: usize, round: usize) -> Vec<f64> {
+    let mut times = Vec::new();
+    for sample in 0..samples {
+        // Others, beginning from the far end.
+        for other in 0..OTHERS_A_SECOND {
+            let number = services - 1 - (sample * OTHERS_A_SECOND + other) % (services / 2);
+            show(bench, number, &format!("10.1{round}.{}.{other}", sample % 250));
+        }
+        let address = format!("10.{round}.{}.1", sample % 250);
+        times.push(seen_after(bench, sample % (services / 2), &address).await);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    times
 }

@@ -44,6 +44,7 @@ pub fn all() -> Vec<Row> {
         propagation::REACH,
         propagation::HANG,
         propagation::STATUS,
+        propagation::STATUS_HANG,
         writes::ALL,
         writes::BINDING,
         writes::IDLE,
