@@ -77,7 +77,7 @@ fn a_page_can_be_asked_for_again_until_the_one_after_the_next_was() {
     paused(async {
         let world = World::new();
         let _queue = world.queue("q", world.flags(0.0)).await;
-        let entries = ["m1", "m2", "m3", "m4"]
+        let entries = ["m1", "m2", "h1", "h2"]
             .map(|cluster| world.entries_of(cluster, 10))
             .concat();
         let _producer = Producer::publish(&world, entries).await;
