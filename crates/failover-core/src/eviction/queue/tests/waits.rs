@@ -42,7 +42,7 @@ fn whatever_else_is_wanted_ends_a_wait() {
     let changes: [fn(&mut Published); 3] = [
         |entry| entry.due_at = at(30_000),
         |entry| entry.versions.binding_generation = 2,
-        |entry| entry.purge_mode = Purge::Directly,
+        |entry| entry.grace_period_seconds = Some(7),
     ];
     for change in changes {
         let mut sim = not_due_for_an_hour();
