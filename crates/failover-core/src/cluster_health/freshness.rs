@@ -51,7 +51,9 @@ pub fn freshness(cluster: Option<&Cluster>, grace: Duration, now: Timestamp) -> 
     if cluster.is_ready() {
         let since = ready.last_transition_time.0;
         let until = since.saturating_add(SETTLES_IN).unwrap_or(Timestamp::MAX);
-        return if now < until {
+        // A time that lies ahead by more than clocks differ was written before a clock was set back: it says nothing.
+        let is_ahead = since.duration_since(now) > SETTLES_IN;
+        return if now < until && !is_ahead {
             Freshness::Returned { since, until }
         } else {
             Freshness::Fresh
@@ -92,6 +94,11 @@ mod tests {
     #[rstest]
     #[case::ready(ready("True"), 9_999, Freshness::Fresh)]
     #[case::settled(ready("True"), 110, Freshness::Fresh)]
+    #[case::before_the_clock_was_set_back(ready("True"), 50, Freshness::Fresh)]
+    #[case::by_a_clock_that_is_a_little_behind(
+        ready("True"), 95,
+        Freshness::Returned { since: Timestamp::from_second(100).unwrap(), until: Timestamp::from_second(110).unwrap() }
+    )]
     #[case::just_back(
         ready("True"), 109,
         Freshness::Returned { since: Timestamp::from_second(100).unwrap(), until: Timestamp::from_second(110).unwrap() }
