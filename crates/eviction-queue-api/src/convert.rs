@@ -2,11 +2,10 @@
 //! field, never a default.
 
 use api_types::BindingKey;
-use api_types::policy::PurgeMode;
 use controller_kit::telemetry::TraceContext;
 use failover_core::eviction::CauseKind;
 use failover_core::eviction::queue::{
-    BindingVersions, Entry, EntryKey, HoldReason, OperatorOrder, OrderKind, ProducerHold, Published, State,
+    BindingVersions, Entry, EntryKey, HoldReason, OperatorOrder, OrderKind, ProducerHold, Published, Purge, State,
     TemplateRef, WithdrawReason,
 };
 use jiff::Timestamp;
@@ -166,19 +165,19 @@ fn one_of(key: Option<v1::EntryKey>, common: &mut InCommon) -> Result<EntryKey, 
     })
 }
 
-fn to_purge_mode(mode: &PurgeMode) -> v1::PurgeMode {
-    match mode.effective() {
-        PurgeMode::Directly => v1::PurgeMode::Directly,
-        PurgeMode::Never => v1::PurgeMode::Never,
-        _ => v1::PurgeMode::Gracefully,
+fn to_purge_mode(mode: Purge) -> v1::PurgeMode {
+    match mode {
+        Purge::Directly => v1::PurgeMode::Directly,
+        Purge::Gracefully => v1::PurgeMode::Gracefully,
+        Purge::Never => v1::PurgeMode::Never,
     }
 }
 
-fn from_purge_mode(mode: v1::PurgeMode) -> PurgeMode {
+fn from_purge_mode(mode: v1::PurgeMode) -> Purge {
     match mode {
-        v1::PurgeMode::Directly => PurgeMode::Directly,
-        v1::PurgeMode::Never => PurgeMode::Never,
-        v1::PurgeMode::Unspecified | v1::PurgeMode::Gracefully => PurgeMode::Gracefully,
+        v1::PurgeMode::Directly => Purge::Directly,
+        v1::PurgeMode::Never => Purge::Never,
+        v1::PurgeMode::Unspecified | v1::PurgeMode::Gracefully => Purge::Gracefully,
     }
 }
 
@@ -237,7 +236,7 @@ pub fn to_published(entry: &Published) -> v1::PublishedEntry {
         priority: entry.priority,
         resource: Some(to_template(&entry.template)),
         replicas: entry.replicas,
-        purge_mode: to_purge_mode(&entry.purge_mode).into(),
+        purge_mode: to_purge_mode(entry.purge_mode).into(),
         grace_period_seconds: entry.grace_period_seconds,
         reason: entry.reason.to_string(),
         hold: entry.hold.as_ref().map(|hold| v1::Hold {

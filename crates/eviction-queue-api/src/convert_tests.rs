@@ -21,7 +21,7 @@ fn published() -> Published {
             name: "nginx".into(),
         },
         replicas: 3,
-        purge_mode: PurgeMode::Directly,
+        purge_mode: Purge::Directly,
         grace_period_seconds: Some(60),
         reason: "because".into(),
         hold: Some(

@@ -10,13 +10,12 @@ mod cpu_time;
 use std::time::Duration;
 
 use api_types::BindingKey;
-use api_types::policy::PurgeMode;
 use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use failover_core::eviction::Cause;
 use failover_core::eviction::queue::{
     BindingVersions, ClusterView, Completion, Effect, EntryKey, Event, GrantedLease, Leading, Moment, OutcomeKind,
-    ProducerEpoch, Published, Queue, QueueSettings, TemplateRef, WithdrawReason,
+    ProducerEpoch, Published, Purge, Queue, QueueSettings, TemplateRef, WithdrawReason,
 };
 use failover_core::eviction::regime::RegimeSettings;
 use jiff::{SignedDuration, Timestamp};
@@ -68,7 +67,7 @@ fn published(number: usize) -> Published {
             name: name.into(),
         },
         replicas: 3,
-        purge_mode: PurgeMode::Gracefully,
+        purge_mode: Purge::Gracefully,
         grace_period_seconds: Some(600),
         reason: "taint cluster.karmada.io/not-ready:NoExecute is not tolerated".into(),
         hold: None,

@@ -1,7 +1,6 @@
-use api_types::policy::PurgeMode;
 use failover_core::eviction::Cause;
 use failover_core::eviction::desired_entry::Nothing;
-use failover_core::eviction::queue::{BindingVersions, TemplateRef};
+use failover_core::eviction::queue::{BindingVersions, Purge, TemplateRef};
 
 use super::*;
 
@@ -14,7 +13,7 @@ fn wanted(cause: &str) -> Wanted {
         priority: 0,
         template: TemplateRef::default(),
         replicas: 1,
-        purge_mode: PurgeMode::Gracefully,
+        purge_mode: Purge::Gracefully,
         grace_period_seconds: None,
         reason: "r".into(),
         hold: None,

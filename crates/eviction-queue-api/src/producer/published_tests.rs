@@ -1,6 +1,5 @@
-use api_types::policy::PurgeMode;
 use failover_core::eviction::Cause;
-use failover_core::eviction::queue::{BindingVersions, TemplateRef};
+use failover_core::eviction::queue::{BindingVersions, Purge, TemplateRef};
 use proptest::prelude::*;
 
 use super::*;
@@ -22,7 +21,7 @@ fn entry(cluster: &str, name: &str, cause_second: u32, priority: i32) -> Publish
         priority,
         template: TemplateRef::default(),
         replicas: 1,
-        purge_mode: PurgeMode::Gracefully,
+        purge_mode: Purge::Gracefully,
         grace_period_seconds: None,
         reason: "r".into(),
         hold: None,

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use api_types::BindingKey;
-use api_types::policy::PurgeMode;
 use controller_kit::Clock;
 use eviction_queue_api::convert::to_published;
 use eviction_queue_api::v1::publish_request::Message;
 use eviction_queue_api::{ENTRIES_PER_MESSAGE, QueueClient, v1};
 use failover_core::eviction::Cause;
-use failover_core::eviction::queue::{BindingVersions, EntryKey, Published, TemplateRef};
+use failover_core::eviction::queue::{BindingVersions, EntryKey, Published, Purge, TemplateRef};
 use kube_sandbox::{Sandbox, SandboxOptions};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -76,7 +75,7 @@ pub fn entries(plane: &Sandbox) -> Vec<Published> {
                 name: name.into(),
             },
             replicas: 3,
-            purge_mode: PurgeMode::Gracefully,
+            purge_mode: Purge::Gracefully,
             grace_period_seconds: Some(600),
             reason: "taint cluster.karmada.io/not-ready:NoExecute, added at 2026-01-01T00:00:00Z, is not tolerated"
                 .into(),

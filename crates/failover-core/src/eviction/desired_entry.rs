@@ -93,7 +93,7 @@ pub(crate) fn entry_of(
             name: spec.resource.name.as_str().into(),
         },
         replicas: spec.target(&name).map_or(0, |target| target.replicas),
-        purge_mode: affected.purge_mode,
+        purge_mode: (&affected.purge_mode).into(),
         grace_period_seconds: affected.grace_period_seconds,
         versions: BindingVersions {
             binding_generation: binding.metadata.generation.unwrap_or_default(),

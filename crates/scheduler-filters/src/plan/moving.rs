@@ -45,7 +45,7 @@ pub(super) fn evicted(binding: &Binding, entry: &Published, now: Timestamp) -> B
     let mut after = binding.clone();
     after.spec.graceful_eviction_tasks.push(GracefulEvictionTask {
         from_cluster: leaving.to_string(),
-        purge_mode: Some(entry.purge_mode.clone()),
+        purge_mode: Some(entry.purge_mode.into()),
         replicas: Some(entry.replicas).filter(|replicas| *replicas > 0),
         reason: task::TAINT_UNTOLERATED.to_owned(),
         message: Some(entry.reason.to_string()),

@@ -347,7 +347,7 @@ impl<'a> Simulation<'a> {
             reason: entry.reason.to_string(),
             due_at: entry.due_at,
             leaves_at: now,
-            purge_mode: entry.purge_mode.clone(),
+            purge_mode: entry.purge_mode.into(),
             to,
         });
         let done = complete(OutcomeKind::Evicted, String::new());

@@ -34,7 +34,8 @@ pub(crate) struct JudgedPart {
     clock: Option<Box<str>>,
     template: Template,
     priority: Option<i32>,
-    clusters: Box<[(Arc<str>, i32)]>,
+    /// The same for all that run on the same clusters with as many replicas.
+    clusters: Arc<Targets>,
     tasks: Box<[Arc<str>]>,
     /// Empty, and without an allocation, for all that are not attached.
     owners: Box<[Arc<str>]>,
@@ -82,6 +83,9 @@ struct Template {
     namespace: Option<Arc<str>>,
     name: Box<str>,
 }
+
+/// Clusters with replicas.
+type Targets = [(Arc<str>, i32)];
 
 /// What a policy says about staying and leaving: the same for all of its bindings.
 #[derive(Debug, Default)]
@@ -213,6 +217,7 @@ pub(crate) fn may_have_drops(stay: &str) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Keeper {
     texts: Mutex<Commons<str>>,
+    targets: Mutex<Commons<Targets>>,
     rules: Mutex<Commons<Rules>>,
     claims: Mutex<Commons<Claim>>,
 }
@@ -229,7 +234,15 @@ impl Keeper {
         let Binding { metadata, spec, .. } = binding;
         let mut texts = self.texts.lock();
         let mut common = |text: &str| texts.text(text);
-        let clusters = spec.clusters.iter();
+        let clusters: Vec<_> = spec
+            .clusters
+            .iter()
+            .map(|target| (&target.name, target.replicas))
+            .collect();
+        let clusters = self.targets.lock().get(&json!(clusters).to_string(), || {
+            let targets = clusters.iter().map(|(name, replicas)| (common(name), *replicas));
+            targets.collect()
+        });
         let tasks = spec.graceful_eviction_tasks.iter();
         let annotated = |name: &str| metadata.annotations.as_ref().and_then(|all| all.get(name));
         let stay = annotated(annotation::STAY);
@@ -247,7 +260,7 @@ impl Keeper {
                 name: spec.resource.name.into(),
             },
             priority: spec.schedule_priority.map(|priority| priority.priority),
-            clusters: clusters.map(|target| (common(&target.name), target.replicas)).collect(),
+            clusters,
             tasks: tasks.map(|task| common(&task.from_cluster)).collect(),
             owners: owners.iter().map(|label| common(label)).collect(),
             rules: self.rules(

@@ -112,6 +112,7 @@ fn what_many_have_in_common_is_kept_once_and_forgotten_after_the_last() {
         keeper.keep(serde_json::from_value(binding).unwrap(), &Identity::default())
     };
     let (one, other) = (keep("m1"), keep("m1"));
-    assert!(Arc::ptr_eq(&one.clusters[0].0, &other.clusters[0].0));
+    assert!(Arc::ptr_eq(&one.clusters, &other.clusters));
+    assert!(Arc::ptr_eq(&one.template.kind, &other.template.kind));
     assert!(Arc::ptr_eq(&one.rules, &other.rules));
 }

@@ -3,6 +3,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::eviction::queue::Purge;
 use crate::eviction::{FailoverGate, NoExecuteEviction};
 
 const KEY: &str = "k:NoExecute@2026-01-01T00:00:00Z";
@@ -55,7 +56,7 @@ fn an_entry_has_all_that_the_queue_and_people_need() {
     );
     assert_eq!(
         (entry.priority, entry.replicas, entry.purge_mode),
-        (7, 2, PurgeMode::Directly)
+        (7, 2, Purge::Directly)
     );
     assert_eq!(entry.template.kind_label(), "apps/v1/Deployment");
     assert_eq!(entry.hold, None);

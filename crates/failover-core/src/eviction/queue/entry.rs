@@ -4,7 +4,6 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use api_types::policy::PurgeMode;
 use api_types::{BindingKey, ClusterName};
 use jiff::Timestamp;
 
@@ -12,6 +11,7 @@ use super::identity::{ObjectVersion, Uid};
 use super::lease::LeaseId;
 use super::operator::OperatorOrder;
 use super::past::Past;
+use super::purge::Purge;
 use crate::eviction::Cause;
 
 /// Names an entry. Sorts by cluster, then binding, then cause. Entries of one cluster have its name, its UID and the cause
@@ -127,7 +127,7 @@ pub struct Published {
     /// Replicas on the cluster.
     pub replicas: i32,
     /// What becomes of the old copy.
-    pub purge_mode: PurgeMode,
+    pub purge_mode: Purge,
     /// Seconds after which the old copy goes although the new one is not healthy.
     pub grace_period_seconds: Option<i32>,
     /// The verdict as a sentence.
@@ -270,7 +270,6 @@ pub struct Entry {
     /// The number of its last change.
     pub(super) revision: u64,
     pub(super) lease: Option<LeaseId>,
-    pub(super) withdrawn: Option<WithdrawReason>,
 }
 
 impl Entry {
@@ -286,7 +285,6 @@ impl Entry {
             serial,
             revision: 0,
             lease: None,
-            withdrawn: None,
         }
     }
 
@@ -308,5 +306,19 @@ impl Entry {
     #[must_use]
     pub(super) fn is_eligible(&self) -> bool {
         self.state == State::Ready && self.past.cooling_until.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A large queue has a hundred thousand of each: what is added to them for a few belongs into a part that only those
+    // have.
+    #[test]
+    fn what_each_entry_has_does_not_grow() {
+        assert!(size_of::<EntryKey>() <= 112, "{}", size_of::<EntryKey>());
+        assert!(size_of::<Published>() <= 192, "{}", size_of::<Published>());
+        assert!(size_of::<Entry>() <= 152, "{}", size_of::<Entry>());
     }
 }

@@ -29,6 +29,7 @@ mod order;
 mod outcome;
 mod past;
 mod producer;
+mod purge;
 mod rates;
 mod settings;
 mod timeline;
@@ -51,6 +52,7 @@ pub use operator::{OperatorOrder, OrderKind, OrderPlan, OrderRefused, OrderReque
 pub use outcome::{ClusterStats, LeaseEnd, RecentOutcome};
 pub use past::{Leased, Past};
 pub use producer::{EpochCheck, ProducerEpoch};
+pub use purge::Purge;
 pub use rates::{RateProblem, RateSettings};
 pub use settings::{BackOff, QueueSettings};
 pub use view::{ClusterView, PauseScopeView, PauseView};

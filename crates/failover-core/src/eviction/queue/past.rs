@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::entry::WithdrawReason;
 use super::event::NoTargetRestsOn;
 
 /// What the leases of an entry came to.
@@ -26,6 +27,8 @@ pub struct Leased {
     pub(super) unneeded: u32,
     pub(super) had_no_target: bool,
     pub(super) aftermath: Option<Aftermath>,
+    /// Taken back while a consumer works on it.
+    pub(super) withdrawn: Option<WithdrawReason>,
 }
 
 /// What the last lease left behind.

@@ -13,7 +13,6 @@ mod waits;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use api_types::policy::PurgeMode;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
@@ -83,7 +82,7 @@ fn published(cluster: &str, name: &str, due_seconds: i64) -> Published {
             name: name.into(),
         },
         replicas: 1,
-        purge_mode: PurgeMode::Gracefully,
+        purge_mode: Purge::Gracefully,
         grace_period_seconds: None,
         reason: "taint".into(),
         hold: None,
@@ -183,7 +182,7 @@ impl Sim {
             self.queue.changes_after(before, 1).is_ok(),
             "who was up to date can read on"
         );
-        self.queue.check(at(self.millis));
+        self.queue.check();
         for effect in &effects {
             if let Effect::Grant { lease, .. } = effect {
                 self.held.insert(lease.id, (self.millis, lease.clone()));

@@ -112,7 +112,7 @@ impl Queue {
     /// to be released again, until the lease has ended.
     pub(super) fn take_back(&mut self, key: &Arc<EntryKey>, reason: WithdrawReason, now: Moment) {
         match self.entries.get(key).map(|entry| entry.lease) {
-            Some(Some(_)) => self.change(key, now, |entry| entry.withdrawn = Some(reason)),
+            Some(Some(_)) => self.change(key, now, |entry| entry.past.withdrawn = Some(reason)),
             Some(None) => self.remove(key, Removed::Withdrawn(reason)),
             None => {}
         }
@@ -195,7 +195,7 @@ impl Queue {
         if self.leases.get(&id).is_none_or(|lease| lease.revoked.is_some()) {
             return;
         }
-        let over = match entry.withdrawn {
+        let over = match entry.past.withdrawn {
             // Most likely by this very lease.
             Some(WithdrawReason::Leaving) => None,
             Some(_) => Some("the producer took the entry back".to_owned()),

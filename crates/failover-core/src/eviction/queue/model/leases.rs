@@ -188,7 +188,7 @@ impl Queue {
     /// The lease of an entry ended without an eviction: it goes on, or goes if it was taken back meanwhile.
     pub(super) fn after_lease(&mut self, key: &Arc<EntryKey>, now: Moment, then: impl FnOnce(&mut Entry)) {
         let Some(entry) = self.entries.get(key) else { return };
-        if let Some(reason) = entry.withdrawn {
+        if let Some(reason) = entry.past.withdrawn {
             self.remove(key, Removed::Withdrawn(reason));
         } else {
             self.change(key, now, |entry| {

@@ -128,7 +128,7 @@ impl Queue {
         };
         self.named(producer, &key);
         published.key = key.clone();
-        if known.withdrawn.is_none() && published.versions.older_than(&known.published.versions) {
+        if known.past.withdrawn.is_none() && published.versions.older_than(&known.published.versions) {
             self.keep_the_newer(&key, producer, now);
             return;
         }
@@ -150,7 +150,7 @@ impl Queue {
         let producer = producer.clone();
         self.change(&key, now, |entry| {
             entry.producer = producer;
-            entry.withdrawn = None;
+            entry.past.withdrawn = None;
             if *entry.published != published {
                 entry.published = Arc::new(published);
             }

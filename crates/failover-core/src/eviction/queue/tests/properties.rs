@@ -172,11 +172,12 @@ proptest! {
                 Step::Read(limit) => watcher.read(&sim.queue, limit),
                 Step::Pause(false) => sim.tell(Event::PauseGone("p".into())),
             }
+            sim.queue.check_order(at(sim.millis));
             // A producer that is gone and whose cluster recovered loses its entries; it publishes them anew or not.
             if sim.queue.producers.values().all(producer::Producer::is_gone) {
-                wanted.retain(|key, _| sim.queue.entry(key).is_some_and(|entry| entry.withdrawn.is_none()));
+                wanted.retain(|key, _| sim.queue.entry(key).is_some_and(|entry| entry.past.withdrawn.is_none()));
             }
-            let in_queue: BTreeSet<_> = sim.queue.entries().filter(|e| e.withdrawn.is_none()).map(|e| e.key().clone()).collect();
+            let in_queue: BTreeSet<_> = sim.queue.entries().filter(|e| e.past.withdrawn.is_none()).map(|e| e.key().clone()).collect();
             prop_assert_eq!(&in_queue, &wanted.keys().cloned().collect::<BTreeSet<_>>());
             for entry in sim.queue.entries() {
                 if let State::Held { message, .. } = &entry.state {
