@@ -47,6 +47,9 @@ const SHORT_WATCHES_WORTH_A_WORD: u32 = 3;
 /// How much longer than the server's time limit a silent watch is believed.
 const SILENCE_MARGIN: Duration = Duration::from_secs(15);
 
+/// Makes of an object what is kept of it.
+pub(crate) type Keep<K, S> = Box<dyn Fn(K, &Identity) -> S + Send + Sync>;
+
 /// Follows objects of type `K` and keeps an `S` of each.
 pub(crate) struct Reflector<K, S> {
     pub(crate) client: kube::Client,
@@ -54,7 +57,7 @@ pub(crate) struct Reflector<K, S> {
     pub(crate) scope: Scope,
     pub(crate) request: Request,
     pub(crate) cache: Arc<Cache<S>>,
-    pub(crate) keep: Box<dyn Fn(K, &Identity) -> S + Send + Sync>,
+    pub(crate) keep: Keep<K, S>,
     pub(crate) status: Arc<Status>,
     pub(crate) options: InformerOptions,
     pub(crate) counts: Arc<Counts>,

@@ -319,19 +319,20 @@ impl Queue {
             notes.push("nobody publishes: no taint manager is connected".to_owned());
         }
         for (name, producer) in &self.producers {
-            match (&producer.link, producer.silence()) {
-                (_, None) => {}
-                (Link::Away(_), Some(silence)) if silence.grace == Grace::Over => notes.push(format!(
-                    "entries of {name} are held: it has not come back since {}",
-                    silence.since_wall
-                )),
-                (Link::Away(_), Some(silence)) => notes.push(format!("{name} is away since {}", silence.since_wall)),
-                (_, Some(silence)) if silence.grace == Grace::Over => notes.push(format!(
-                    "entries of {name} are held until it has named them again: it was away since {}",
-                    silence.since_wall
-                )),
-                (_, Some(_)) => {}
-            }
+            let is_away = matches!(producer.link, Link::Away(_));
+            notes.extend(producer.silence().and_then(|silence| {
+                let since = silence.since_wall;
+                match (is_away, silence.grace == Grace::Over) {
+                    (true, true) => Some(format!(
+                        "entries of {name} are held: it has not come back since {since}"
+                    )),
+                    (true, false) => Some(format!("{name} is away since {since}")),
+                    (false, true) => Some(format!(
+                        "entries of {name} are held until it has named them again: it was away since {since}"
+                    )),
+                    (false, false) => None,
+                }
+            }));
             notes.extend(producer.takeovers.note(name, &producer.identity, now.elapsed));
         }
         notes

@@ -57,7 +57,7 @@ impl Queue {
             now,
         );
         self.after_lease(&lease.key, now, |entry| {
-            entry.past.last_outcome = "the lease lapsed".into()
+            entry.past.last_outcome = "the lease lapsed".into();
         });
         self.lapsed.push_back((id, lease));
     }
