@@ -106,7 +106,7 @@ impl Authority {
             Counts::Until(year) => (date_time_ymd(2000, 1, 1), date_time_ymd(year, 1, 1)),
             Counts::Before(end) => (date_time_ymd(2000, 1, 1), end.into()),
         };
-        self.sign(params)
+        self.sign(&params)
     }
 
     /// A certificate that says exactly this, and counts now.
@@ -120,10 +120,10 @@ impl Authority {
         params.subject_alt_names.extend(addresses);
         params.extended_key_usages = wanted.usages.iter().map(|of| of.purpose()).collect();
         (params.not_before, params.not_after) = (date_time_ymd(2000, 1, 1), date_time_ymd(3000, 1, 1));
-        self.sign(params)
+        self.sign(&params)
     }
 
-    fn sign(&self, params: CertificateParams) -> Issued {
+    fn sign(&self, params: &CertificateParams) -> Issued {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         Issued {
