@@ -219,7 +219,7 @@ async fn kept() -> (World, Running) {
     let healthy = || async {
         let status = world.binding(&binding_of("db")).await?.status?;
         let copy = status.aggregated_status.into_iter().next()?;
-        (copy.health?.as_str() == "Healthy").then_some(copy.cluster_name.to_string())
+        (copy.health?.as_str() == "Healthy").then_some(copy.cluster_name.clone())
     };
     let home = world.wait_for("a copy that works", LONG, healthy).await;
     let other = if home == "member1" { "member2" } else { "member1" };

@@ -23,7 +23,7 @@ fn deployment(replicas: i32) -> Value {
             "spec": {"containers": [{"name": "c", "image": "nginx", "resources": {"requests": {"cpu": "100m"}}}]}}}})
 }
 
-fn policy(placement: Value) -> Value {
+fn policy(placement: &Value) -> Value {
     json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
         "metadata": {"namespace": "default", "name": "web"},
         "spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
@@ -70,7 +70,7 @@ fn a_member_that_comes_back_empty_replaces_no_copy_before_it_runs_one() {
         let process = world.run("all-in-one", &[]).await;
         all_ready(&world, &["member1", "member2"]).await;
         world.create(policy(
-            json!({"clusterAffinity": {"clusterNames": ["member1", "member2"]}}),
+            &json!({"clusterAffinity": {"clusterNames": ["member1", "member2"]}}),
         ));
         world.create(deployment(2));
         let both = BTreeMap::from([("member1".to_owned(), 2), ("member2".to_owned(), 2)]);
@@ -162,7 +162,7 @@ fn c124_the_deletion_of_a_cluster_leaves_no_replica_missing() {
         let process = world.run("all-in-one", &[]).await;
         all_ready(&world, &members).await;
         let weight = |name: &str| json!({"targetCluster": {"clusterNames": [name]}, "weight": 1});
-        world.create(policy(json!({
+        world.create(policy(&json!({
             "clusterAffinity": {"clusterNames": members},
             "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
                 "weightPreference": {"staticWeightList": members.map(weight)}},

@@ -243,11 +243,16 @@ async fn what_somebody_adds_is_taken_away_while_our_last_write_is_known() {
         let mut world = World::running_web().await;
         let add = |world: &World| {
             let member = world.member("m1");
-            let mut copy = member.sandbox().get("apps/v1", "Deployment", Some("shop"), "web").unwrap();
+            let mut copy = member
+                .sandbox()
+                .get("apps/v1", "Deployment", Some("shop"), "web")
+                .unwrap();
             copy["spec"]["template"]["spec"]["nodeSelector"] = json!({"disk": "none"});
             member.sandbox().put(copy).unwrap();
         };
-        let added = |world: &World| world.deployment_on("m1", "web").unwrap()["spec"]["template"]["spec"]["nodeSelector"].clone();
+        let added = |world: &World| {
+            world.deployment_on("m1", "web").unwrap()["spec"]["template"]["spec"]["nodeSelector"].clone()
+        };
         add(&world);
         world.settle().await;
         assert!(added(&world).is_null());

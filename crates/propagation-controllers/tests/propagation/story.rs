@@ -221,11 +221,22 @@ async fn a_cluster_that_takes_no_work_keeps_no_namespace_from_the_others() {
             reason: "Forbidden".into(),
             message: "namespace karmada-es-m1 is being terminated".into(),
         };
-        let creates = kube_sandbox::Match::any().verb(kube_sandbox::Verb::Create).resource("works");
-        world.control_plane().faults().inject(creates.namespace("karmada-es-m1"), refusal);
+        let creates = kube_sandbox::Match::any()
+            .verb(kube_sandbox::Verb::Create)
+            .resource("works");
+        world
+            .control_plane()
+            .faults()
+            .inject(creates.namespace("karmada-es-m1"), refusal);
         world.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bank"}}));
         world.settle().await;
-        let has = |name: &str| world.member(name).sandbox().get("v1", "Namespace", None, "bank").is_some();
+        let has = |name: &str| {
+            world
+                .member(name)
+                .sandbox()
+                .get("v1", "Namespace", None, "bank")
+                .is_some()
+        };
         assert_eq!((has("m1"), has("m2"), has("m3")), (false, true, true));
         let told = world.events_from("namespace-sync-controller");
         let words = "Namespace bank SyncWorkFailed: the Work that makes this namespace in cluster m1 was not written: \
@@ -251,18 +262,32 @@ async fn what_is_scaled_up_from_nothing_runs_nowhere_more_than_it_should() {
         world.schedule("web-deployment", &[("m1", 1)]);
         world.settle().await;
         let scale = |replicas: i32| {
-            world.edit("apps/v1", "Deployment", Some("shop"), "web", |web| web["spec"]["replicas"] = json!(replicas));
+            world.edit("apps/v1", "Deployment", Some("shop"), "web", |web| {
+                web["spec"]["replicas"] = json!(replicas);
+            });
         };
         let asked = || -> i64 {
             let works = world.works();
             let manifests = works.iter().map(|work| &work["spec"]["workload"]["manifests"][0]);
-            manifests.filter_map(|manifest| manifest["spec"]["replicas"].as_i64()).sum()
+            manifests
+                .filter_map(|manifest| manifest["spec"]["replicas"].as_i64())
+                .sum()
         };
         scale(0);
         world.settle().await;
         world.schedule("web-deployment", &[("m1", 0), ("m2", 0), ("m3", 0)]);
         world.settle().await;
-        assert_eq!((world.works().iter().filter(|work| work["spec"]["workload"]["manifests"][0]["kind"] == "Deployment").count(), asked()), (3, 0));
+        assert_eq!(
+            (
+                world
+                    .works()
+                    .iter()
+                    .filter(|work| work["spec"]["workload"]["manifests"][0]["kind"] == "Deployment")
+                    .count(),
+                asked()
+            ),
+            (3, 0)
+        );
         // The binding follows its template late.
         let slow = kube_sandbox::Effect::Latency(std::time::Duration::from_secs(3));
         let bindings = kube_sandbox::Match::writes().resource("resourcebindings");
