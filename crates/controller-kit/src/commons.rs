@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-/// Values that many have in common, by name; forgotten some time after the last who had them.
+/// Values that many have in common, by name. Those that nobody has any more are forgotten when others come: what is one of
+/// its kind does not belong here.
 #[derive(Debug)]
 pub struct Commons<T: ?Sized> {
     known: BTreeMap<Box<str>, Weak<T>>,

@@ -259,8 +259,15 @@ pub fn to_published(entry: &Published) -> v1::PublishedEntry {
 pub fn from_published(entry: v1::PublishedEntry, common: &mut InCommon) -> Result<Published, Malformed> {
     let purge_mode = from_purge_mode(known("purge_mode", entry.purge_mode)?);
     let template = entry.resource.ok_or(Malformed::Missing { field: "resource" })?;
+    let key = one_of(entry.key, common)?;
+    let reason = short_text(entry.reason);
     Ok(Published {
-        key: one_of(entry.key, common)?.into(),
+        // What is said of an application is said of one.
+        reason: match key.cause.kind() {
+            CauseKind::Application => reason.into(),
+            CauseKind::Taint | CauseKind::Deletion => common.text(&reason),
+        },
+        key: key.into(),
         due_at: from_time("due_at", &entry.due_at.ok_or(Malformed::Missing { field: "due_at" })?)?,
         priority: entry.priority,
         template: TemplateRef {
@@ -277,7 +284,6 @@ pub fn from_published(entry: v1::PublishedEntry, common: &mut InCommon) -> Resul
             .grace_period_seconds
             .map(|seconds| not_negative("grace_period_seconds", seconds))
             .transpose()?,
-        reason: common.text(&short_text(entry.reason)),
         hold: entry.hold.map(|hold| from_producer_hold(hold, common)).transpose()?,
         versions: BindingVersions {
             binding_generation: entry.binding_generation,

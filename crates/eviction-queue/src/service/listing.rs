@@ -1,10 +1,11 @@
-//! Pages of one consistent snapshot: the first page keeps the entries that match, later ones read from it. What was read
-//! is let go, except the page before, for who did not receive it; what nobody pages through any more is forgotten, asked
-//! or not.
+//! Pages of one consistent snapshot: the first page keeps the entries that match, later ones read from it. Lanes
+//! that were read are let go, except for the page before, for who did not receive it; what nobody pages through any more is
+//! forgotten, asked or not.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use eviction_queue_api::v1;
@@ -28,6 +29,8 @@ const LARGEST_PAGE: usize = 1_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     lanes: Arc<Vec<Lane>>,
+    /// Where the page begins that was asked for last.
+    last_asked: Arc<AtomicUsize>,
     /// How many entries are in it.
     pub total: usize,
     pub as_of: Timestamp,
@@ -67,15 +70,17 @@ impl Snapshot {
         Self {
             total: lanes.iter().map(|lane| lane.len).sum(),
             lanes: Arc::new(lanes),
+            last_asked: Arc::default(),
             as_of,
             revision,
         }
     }
 
     /// So many entries from a place on, by lane and there in its order; `None` when they were let go. Lets go of the lanes
-    /// that end more than a page before.
+    /// that end before the page that was asked for last.
     fn entries(&self, offset: usize, size: usize) -> Option<Vec<Arc<Entry>>> {
-        self.let_go(offset.saturating_sub(size));
+        let last = self.last_asked.swap(offset, Ordering::Relaxed);
+        self.let_go(last.min(offset));
         let (mut skip, mut page) = (offset, Vec::with_capacity(size.min(self.total)));
         for lane in self.lanes.iter() {
             if page.len() == size {
@@ -188,7 +193,8 @@ impl Lists {
             match ends {
                 None => self.kept_one.notified().await,
                 Some(at) => {
-                    tokio::time::sleep_until(at).await;
+                    // Who reads the last page shortens the time.
+                    let _ = tokio::time::timeout_at(at, self.kept_one.notified()).await;
                     self.snapshots.lock().forget_old();
                 }
             }

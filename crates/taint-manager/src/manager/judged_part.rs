@@ -34,7 +34,7 @@ pub(crate) struct JudgedPart {
     clock: Option<Box<str>>,
     template: Template,
     priority: Option<i32>,
-    /// The same for all that run on the same clusters with as many replicas.
+    /// One for all that run on the same clusters with as many replicas on each.
     clusters: Arc<Targets>,
     tasks: Box<[Arc<str>]>,
     /// Empty, and without an allocation, for all that are not attached.
@@ -234,15 +234,21 @@ impl Keeper {
         let Binding { metadata, spec, .. } = binding;
         let mut texts = self.texts.lock();
         let mut common = |text: &str| texts.text(text);
-        let clusters: Vec<_> = spec
-            .clusters
-            .iter()
-            .map(|target| (&target.name, target.replicas))
-            .collect();
-        let clusters = self.targets.lock().get(&json!(clusters).to_string(), || {
-            let targets = clusters.iter().map(|(name, replicas)| (common(name), *replicas));
-            targets.collect()
-        });
+        let targets = spec.clusters.iter();
+        let clusters: Arc<Targets> = targets.map(|target| (common(&target.name), target.replicas)).collect();
+        // With as many replicas everywhere, as Duplicated gives them, there are few such sets; of others many are the only
+        // one.
+        let clusters = if clusters.windows(2).all(|pair| pair[0].1 == pair[1].1) {
+            let name = json!(
+                clusters
+                    .iter()
+                    .map(|(name, replicas)| (&**name, replicas))
+                    .collect::<Vec<_>>()
+            );
+            self.targets.lock().get(&name.to_string(), || clusters)
+        } else {
+            clusters
+        };
         let tasks = spec.graceful_eviction_tasks.iter();
         let annotated = |name: &str| metadata.annotations.as_ref().and_then(|all| all.get(name));
         let stay = annotated(annotation::STAY);

@@ -97,7 +97,7 @@ pub enum Event {
     ConsumerHello {
         /// The stream.
         stream: StreamId,
-        /// The process, for people.
+        /// The process, the same on all its streams: leases are its own.
         identity: String,
     },
     /// A consumer can work on so many more leases.

@@ -25,7 +25,7 @@ use super::event::{Effect, Event, Moment, StreamId, Wake};
 use super::lane::Lane;
 use super::lease::{Lease, LeaseId};
 use super::outcome::{ClusterStats, RecentOutcome};
-use super::producer::{EpochCheck, Grace, Link, Producer, ProducerEpoch, Silence};
+use super::producer::{EpochCheck, Grace, Producer, ProducerEpoch, Silence};
 use super::settings::QueueSettings;
 use super::timeline::Timeline;
 use super::view::{ClusterView, PauseView};
@@ -222,12 +222,12 @@ impl Queue {
         let elapsed = elapsed
             .chain(self.lease_ends.first().map(|(at, _)| *at))
             .chain((leader_grace_ends > now.elapsed).then_some(leader_grace_ends))
-            .chain(self.producers.values().filter_map(|producer| match producer.link {
-                Link::Away(Silence { since, grace, .. }) => match grace {
+            .chain(self.producers.values().filter_map(|producer| {
+                let Silence { since, grace, .. } = producer.silence()?;
+                match grace {
                     Grace::Runs => Some(since + self.settings.producer_grace),
-                    Grace::Over => Some(since + self.settings.producer_retention),
-                },
-                Link::Syncing { .. } | Link::Synced { .. } => None,
+                    Grace::Over => producer.is_gone().then_some(since + self.settings.producer_retention),
+                }
             }))
             .chain(token.map(|wait| now.elapsed + wait))
             .min();

@@ -50,6 +50,21 @@ pub(super) enum Aftermath {
     },
 }
 
+impl Past {
+    /// It is not taken back any more, if it ever was.
+    pub(super) fn not_withdrawn(&mut self) {
+        if let Some(leased) = &mut self.0 {
+            leased.withdrawn = None;
+        }
+    }
+
+    /// Whether there is nothing to remember.
+    #[cfg(test)]
+    pub(super) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
 impl Deref for Past {
     type Target = Leased;
 

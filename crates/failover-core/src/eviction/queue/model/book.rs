@@ -122,9 +122,9 @@ impl Queue {
         let faulty = self.clusters.get(cluster).is_some_and(|view| view.fault.is_some());
         if !faulty && self.lanes.get(cluster).is_some_and(Lane::is_empty) {
             self.lanes.remove(cluster);
-            if !self.clusters.contains_key(cluster) {
-                self.stats.remove(cluster);
-            }
+        }
+        if !self.lanes.contains_key(cluster) && !self.clusters.contains_key(cluster) {
+            self.stats.remove(cluster);
         }
     }
 

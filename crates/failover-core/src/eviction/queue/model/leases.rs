@@ -175,6 +175,8 @@ impl Queue {
             if let Some((key, None)) = known.map(|(key, entry)| (key.clone(), entry.lease)) {
                 self.remove(&key, Removed::Evicted);
             }
+            // The cluster may be gone by now, and what is counted of it with it.
+            self.close_lane(&key.cluster);
         }
         self.effects.push(Effect::Completed(CompleteResult::Late));
     }

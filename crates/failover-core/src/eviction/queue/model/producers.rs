@@ -46,6 +46,10 @@ impl Queue {
         if let Some(old) = before.as_ref().and_then(Producer::stream) {
             self.effects.push(Effect::CloseStream { stream: old, reason });
         }
+        if before.is_some_and(|old| old.silence().is_some_and(|silence| silence.grace == Grace::Over)) {
+            // What the stream before had named before it broke off is as old as the rest.
+            self.refresh_all_of(name, now);
+        }
     }
 
     pub(super) fn producer_of(&self, stream: StreamId) -> Option<Arc<str>> {
@@ -70,14 +74,37 @@ impl Queue {
                 stream,
                 max_entries: self.settings.max_entries,
             });
+            self.turned_away(&name, now);
             return;
         }
         if let Some((key, owner)) = self.of_another(&name, &published) {
             self.effects.push(Effect::KeyTaken { stream, key, owner });
+            self.turned_away(&name, now);
             return;
         }
         for published in published {
             self.upsert_one(&name, published, now);
+        }
+    }
+
+    /// A producer that we turn away is not one that stays away: what it published counts on, for the grace at least, or a
+    /// full queue would hold what makes room.
+    fn turned_away(&mut self, name: &Arc<str>, now: Moment) {
+        let Some(producer) = self.producers.get_mut(name) else {
+            return;
+        };
+        if let Link::Syncing { silent, .. } = &mut producer.link
+            && let Some(silence) = silent.take()
+            && silence.grace == Grace::Over
+        {
+            self.refresh_all_of(name, now);
+        }
+    }
+
+    /// Derives the states of a producer's entries anew.
+    pub(super) fn refresh_all_of(&mut self, producer: &Arc<str>, now: Moment) {
+        for key in self.keys_of(producer) {
+            self.refresh(&key, now);
         }
     }
 
@@ -150,7 +177,7 @@ impl Queue {
         let producer = producer.clone();
         self.change(&key, now, |entry| {
             entry.producer = producer;
-            entry.past.withdrawn = None;
+            entry.past.not_withdrawn();
             if *entry.published != published {
                 entry.published = Arc::new(published);
             }
@@ -241,9 +268,7 @@ impl Queue {
             }));
             if producer.is_gone() {
                 // What the snapshot that broke off had named, and what recovered while it was under way.
-                for key in self.keys_of(&name) {
-                    self.refresh(&key, now);
-                }
+                self.refresh_all_of(&name, now);
                 self.drop_recovered_of_gone(now);
             }
             self.producers_age(now);

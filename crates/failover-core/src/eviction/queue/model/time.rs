@@ -66,11 +66,16 @@ impl Queue {
         let mut gone = Vec::new();
         let mut forgotten = Vec::new();
         for (name, producer) in &mut self.producers {
-            let Link::Away(silence) = &mut producer.link else {
-                continue;
+            // Who is about to name its entries is not forgotten, however long that takes.
+            let (silence, is_away) = match &mut producer.link {
+                Link::Away(silence) => (silence, true),
+                Link::Syncing {
+                    silent: Some(silence), ..
+                } => (silence, false),
+                Link::Syncing { silent: None, .. } | Link::Synced { .. } => continue,
             };
             let silent_for = now.elapsed.saturating_sub(silence.since);
-            if silent_for >= self.settings.producer_retention {
+            if is_away && silent_for >= self.settings.producer_retention {
                 forgotten.push((name.clone(), silence.since_wall));
             } else if silence.grace == Grace::Runs && silent_for >= self.settings.producer_grace {
                 silence.grace = Grace::Over;
@@ -78,9 +83,7 @@ impl Queue {
             }
         }
         for name in gone {
-            for key in self.keys_of(&name) {
-                self.refresh(&key, now);
-            }
+            self.refresh_all_of(&name, now);
             self.drop_recovered_of_gone(now);
         }
         for (name, since) in forgotten {

@@ -247,12 +247,45 @@ fn the_grace_runs_on_while_a_snapshot_is_under_way() {
     sim.tell(Event::ProducerLeft { stream: PRODUCER });
     sim.run_until(20_000, |_| {});
     sim.hello(2, 2);
-    sim.run_until(29_000, |_| {});
-    sim.tell(Event::ProducerLeft { stream: 2 });
     sim.run_until(29_999, |_| {});
     assert_eq!(sim.only().state, State::Ready);
     sim.run_until(30_000, |_| {});
     assert_eq!(held(&sim), Some(HoldReason::ProducerGone));
+    sim.run_until(4_000_000, |_| {});
+    assert_eq!(sim.queue.len(), 1, "who is connected is not forgotten");
+    sim.tell(Event::ProducerLeft { stream: 2 });
+    assert!(sim.queue.is_empty());
+}
+
+// A set that does not fit must not stop the evictions that make room for it.
+#[test]
+fn a_producer_that_is_turned_away_again_and_again_is_not_one_that_stays_away() {
+    let mut sim = Sim::new(QueueSettings {
+        max_entries: 2,
+        ..settings(0.0)
+    });
+    let fits = vec![published("m1", "a", 0), published("m1", "b", 0)];
+    sim.publish(fits.clone());
+    sim.tell(Event::ProducerLeft { stream: PRODUCER });
+    for stream in 10..100 {
+        sim.hello(stream, i64::try_from(stream).unwrap());
+        upsert(&mut sim, stream, fits.clone());
+        upsert(&mut sim, stream, vec![published("m1", "c", 0)]);
+        assert!(matches!(sim.effects.last(), Some(Effect::QueueFull { .. })));
+        sim.tell(Event::ProducerLeft { stream });
+        let until = sim.millis + 5_000;
+        sim.run_until(until, |_| {});
+        assert_eq!(sim.queue.held().get(&HoldReason::ProducerGone), None);
+    }
+    assert_eq!(sim.queue.len(), 2);
+}
+
+#[test]
+fn what_was_never_leased_has_no_past_however_often_it_is_published() {
+    let mut sim = Sim::new(settings(0.0));
+    sim.publish(vec![published("m1", "a", 0)]);
+    sim.publish(vec![published("m1", "a", 1)]);
+    assert!(sim.only().past.is_none());
 }
 
 #[test]
