@@ -125,7 +125,7 @@ pub struct Feasibility {
     /// Every cluster that would not take it, with the reason.
     pub refusals: Refusals,
     /// When it is worth asking again although nothing changed: the end of the first block or toleration that refuses a
-    /// cluster. Only with [`Outcome::NoTarget`].
+    /// cluster, or when what was reported of a copy that would do counts again. Only with [`Outcome::NoTarget`].
     pub recheck_at: Option<Timestamp>,
     /// What the answer rests on: whose change is another chance. Only with [`Outcome::NoTarget`].
     pub rests_on: NoTargetRestsOn,
@@ -210,6 +210,19 @@ pub fn feasibility(question: &Question<'_>) -> Feasibility {
             "--pre-eviction-check=off: nothing is checked",
         );
     }
+    let mut answer = dry_run(question);
+    if let Outcome::NoTarget { why } = &mut answer.outcome
+        && let Some((until, unreported)) = first_to_count_again(question)
+    {
+        why.push_str("; ");
+        why.push_str(&unreported);
+        answer.recheck_at = answer.recheck_at.into_iter().chain([until]).min();
+    }
+    answer
+}
+
+/// The answer by what is known now.
+fn dry_run(question: &Question<'_>) -> Feasibility {
     let after = after_eviction(question.binding, question.leaving);
     // By room a scheduler moves only what is missing: what runs elsewhere stays, and a cluster that is not Ready has no room
     // for more ([`crate::available`]).
@@ -333,17 +346,31 @@ fn unreplaced(question: &Question<'_>) -> usize {
         .count()
 }
 
+/// The copies of which one would do if it works: none where fewer copies are not accepted.
+fn copies_that_would_do<'a>(question: &Question<'a>) -> impl Iterator<Item = (&'a TargetCluster, &'a Cluster)> {
+    let (leaving, fleet) = (question.leaving, question.fleet);
+    let will_do = question.fewer_copies == FewerCopies::AcceptedIfOneIsHealthy && !is_divided(question.binding);
+    let targets: &[TargetCluster] = if will_do { &question.binding.spec.clusters } else { &[] };
+    targets
+        .iter()
+        .filter(move |target| target.name != leaving.as_str())
+        .filter_map(move |target| Some((target, fleet.get(&target.name)?)))
+        .filter(|(_, cluster)| !cluster.is_being_deleted())
+}
+
+/// When the first of them counts again whose report is from before its cluster was away, and whose that is, in words.
+fn first_to_count_again(question: &Question<'_>) -> Option<(Timestamp, String)> {
+    let unreported = copies_that_would_do(question).filter_map(|(target, cluster)| {
+        let not_working = works(question.binding, target, Some(cluster), question.now).err()?;
+        Some((not_working.look_again_at()?, format!("{} {not_working}", target.name)))
+    });
+    unreported.min()
+}
+
 /// A copy that works on another cluster of the result, in the sense in which a task may end for it.
 fn fewer_copies(question: &Question<'_>) -> Option<Feasibility> {
-    if question.fewer_copies == FewerCopies::Refused || is_divided(question.binding) {
-        return None;
-    }
-    let elsewhere = question.binding.spec.clusters.iter().find(|target| {
-        let cluster = question.fleet.get(&target.name);
-        target.name != question.leaving.as_str()
-            && cluster.is_some_and(|cluster| !cluster.is_being_deleted())
-            && works(question.binding, target, cluster, question.now).is_ok()
-    })?;
+    let (elsewhere, _) = copies_that_would_do(question)
+        .find(|&(target, cluster)| works(question.binding, target, Some(cluster), question.now).is_ok())?;
     Some(Feasibility::fit(
         after_eviction(question.binding, question.leaving).spec.clusters,
         vec![],

@@ -52,6 +52,7 @@ pub(super) async fn say_bindings(
                 &cluster,
                 &operations,
                 |name| places.fleet.get(name),
+                places.now,
                 || {
                     if number < DRY_RUNS {
                         places.elsewhere(binding)

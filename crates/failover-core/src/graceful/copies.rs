@@ -89,12 +89,8 @@ pub fn works(
         .map_err(|until| NotWorking::FromBefore { until })
 }
 
-/// The same by what stands in the binding, whenever that was reported: for words about it, never for letting another copy
-/// go. Returns what was reported.
-///
-/// # Errors
-/// Why not.
-pub fn reported_to_work<'a>(
+/// The same by what stands in the binding, whenever that was reported. Returns what was reported.
+fn reported_to_work<'a>(
     binding: &'a Binding,
     target: &TargetCluster,
     cluster: Option<&Cluster>,

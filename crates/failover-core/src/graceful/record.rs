@@ -61,6 +61,7 @@ pub fn ended(
     record: &FailoverRecordSpec,
     binding: Option<&Binding>,
     cluster: &dyn Fn(&str) -> Option<Arc<Cluster>>,
+    now: Timestamp,
 ) -> Option<(RecordOutcome, String)> {
     let same = binding.filter(|binding| binding.metadata.uid.as_deref() == Some(&record.binding.uid));
     let Some(binding) = same else {
@@ -78,7 +79,7 @@ pub fn ended(
         let targets = &binding.spec.clusters;
         targets
             .iter()
-            .all(|target| copies::reported_to_work(binding, target, cluster(&target.name).as_deref()).is_ok())
+            .all(|target| copies::works(binding, target, cluster(&target.name).as_deref(), now).is_ok())
     };
     if placed(binding).is_ok() && all_work() {
         return Some((

@@ -67,7 +67,8 @@ impl Records {
         }
         let binding = index.binding(&binding_of(&record));
         let cluster = |name: &str| index.cluster(name);
-        if record::ended(&key.name, &record.spec, binding.as_deref(), &cluster).is_none() {
+        let now = self.ctx.clock.now();
+        if record::ended(&key.name, &record.spec, binding.as_deref(), &cluster, now).is_none() {
             return Ok(Next::Done);
         }
         let status = match self.noted(key) {
@@ -93,7 +94,8 @@ impl Records {
     ) -> Result<Option<FailoverRecordStatus>, kube::Error> {
         let stored = read(&self.ctx, &binding_of(record)).await?;
         let cluster = |name: &str| index.cluster(name);
-        let ended = record::ended(&key.name, &record.spec, stored.as_ref(), &cluster);
+        let now = self.ctx.clock.now();
+        let ended = record::ended(&key.name, &record.spec, stored.as_ref(), &cluster, now);
         Ok(ended.map(|(outcome, reason)| {
             let is_moved = outcome == RecordOutcome::Completed;
             record::closing(Ended {
@@ -103,7 +105,7 @@ impl Records {
                 outcome,
                 healthy: if is_moved { Healthy::Yes } else { Healthy::Unknown },
                 reason,
-                now: self.ctx.clock.now(),
+                now,
             })
         }))
     }

@@ -118,7 +118,8 @@ fn item(
 }
 
 /// Whether what is reported is of the member as it is now. Of one that is Ready again it is when it was collected since,
-/// or is another report than the one that was collected before.
+/// or shows another status than the one that was collected before. Another health alone does not: while the cluster was
+/// away what was said stayed, so that it may have been reported before the return.
 fn counts(before: Option<&AggregatedStatusItem>, reported: &ManifestStatus, freshness: Freshness) -> bool {
     match freshness {
         Freshness::Fresh => true,
@@ -126,8 +127,7 @@ fn counts(before: Option<&AggregatedStatusItem>, reported: &ManifestStatus, fres
             let Some(collected) = &before.collected_at else {
                 return true;
             };
-            let was_known = before.health != Some(ResourceHealth::Unknown);
-            collected.0 >= since || before.status != reported.status || (was_known && before.health != reported.health)
+            collected.0 >= since || before.status != reported.status
         }),
         Freshness::Kept { .. } | Freshness::Stale => false,
     }
@@ -182,15 +182,17 @@ fn say_fully_applied(
     conditions::set(&mut status.conditions, say, None, now);
 }
 
-/// The clusters of whose Work nothing has been said, whose items have no words either.
+/// The clusters of whose Work nothing has been said, whose items have no words either. A Work that is held back is none of
+/// them: nobody is to say anything of it.
 fn silent(works: &[Arc<Work>]) -> String {
     let is_spoken_of = |work: &Work| {
         let conditions = work.status.as_ref().map(|status| status.conditions.as_slice());
         conditions::get(conditions.unwrap_or_default(), work_condition::APPLIED).is_some()
     };
-    let silent = works
-        .iter()
-        .filter(|work| work.metadata.deletion_timestamp.is_none() && !is_spoken_of(work));
+    let silent = works.iter().filter(|work| {
+        let is_held_back = work.spec.suspend_dispatching == Some(true);
+        work.metadata.deletion_timestamp.is_none() && !is_held_back && !is_spoken_of(work)
+    });
     let names: BTreeSet<ClusterName> = silent.filter_map(|work| cluster_of(work)).collect();
     match names.first() {
         None => String::new(),
@@ -336,7 +338,7 @@ mod tests {
 
         let returned = |_: &ClusterName| Freshness::Returned {
             since: at(80),
-            until: at(90),
+            until: at(110),
         };
         let empty = status(&binding(&["m1"], &away), &works, &returned, None, at(80));
         assert_eq!(
@@ -351,9 +353,9 @@ mod tests {
             (Some(ResourceHealth::Healthy), Some(Time(at(84)))),
             "what is reported since counts"
         );
-        assert_eq!(look_again(&works, &returned), Next::At(at(90)));
+        assert_eq!(look_again(&works, &returned), Next::At(at(110)));
 
-        let back = status(&binding(&["m1"], &away), &works, &|_| Freshness::Fresh, None, at(90));
+        let back = status(&binding(&["m1"], &away), &works, &|_| Freshness::Fresh, None, at(110));
         assert_eq!(back.aggregated_status[0].health, Some(ResourceHealth::Healthy));
         assert_eq!(
             back.aggregated_status[0].collected_at,
@@ -363,8 +365,36 @@ mod tests {
         assert_eq!(back.aggregated_status[0].creation_timestamp, Some(Time(at(9))));
 
         let works = [work("m1", "True", Some(("Healthy", 2)))];
-        let read = status(&binding(&["m1"], &back), &works, &|_| Freshness::Fresh, None, at(95));
-        assert_eq!(read.aggregated_status[0].collected_at, Some(Time(at(95))));
+        let read = status(&binding(&["m1"], &back), &works, &|_| Freshness::Fresh, None, at(115));
+        assert_eq!(read.aggregated_status[0].collected_at, Some(Time(at(115))));
+    }
+
+    // The last report of a member that goes away may come when it is not Ready any more: it is none of its return.
+    #[test]
+    fn health_that_was_reported_while_the_cluster_was_away_does_not_count_when_it_is_back() {
+        let first = status(
+            &binding(&["m1"], &Default::default()),
+            &[work("m1", "True", Some(("Unhealthy", 1)))],
+            &|_| Freshness::Fresh,
+            None,
+            at(9),
+        );
+        let works = [work("m1", "True", Some(("Healthy", 1)))];
+        let away = |_: &ClusterName| Freshness::Kept { until: at(70) };
+        let kept = status(&binding(&["m1"], &first), &works, &away, None, at(60));
+        assert_eq!(kept, first);
+        let returned = |_: &ClusterName| Freshness::Returned {
+            since: at(62),
+            until: at(92),
+        };
+        let back = status(&binding(&["m1"], &kept), &works, &returned, None, at(63));
+        assert_eq!(back, first, "nothing says that it was reported since");
+        let settled = status(&binding(&["m1"], &back), &works, &|_| Freshness::Fresh, None, at(92));
+        let item = &settled.aggregated_status[0];
+        assert_eq!(
+            (item.health.clone(), item.collected_at.clone()),
+            (Some(ResourceHealth::Healthy), Some(Time(at(92))))
+        );
     }
 
     #[test]
@@ -425,19 +455,24 @@ mod tests {
 
         let mut silent = Work::clone(&works[0]);
         silent.status = None;
-        let said = status(
-            &binding(&["m1"], &Default::default()),
-            &[Arc::new(silent)],
-            &|_| Freshness::Fresh,
-            None,
-            at(9),
-        );
-        let message = &conditions::get(&said.conditions, condition::FULLY_APPLIED)
-            .unwrap()
-            .message;
+        let message = |work: Work| {
+            let said = status(
+                &binding(&["m1"], &Default::default()),
+                &[Arc::new(work)],
+                &|_| Freshness::Fresh,
+                None,
+                at(9),
+            );
+            let said = conditions::get(&said.conditions, condition::FULLY_APPLIED);
+            said.unwrap().message.clone()
+        };
+        let words = message(silent.clone());
         assert!(
-            message.contains("nothing has been said of the Work for cluster m1 yet"),
-            "{message}"
+            words.contains("nothing has been said of the Work for cluster m1 yet"),
+            "{words}"
         );
+        silent.spec.suspend_dispatching = Some(true);
+        let words = message(silent);
+        assert!(!words.contains("nothing has been said"), "held back: {words}");
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 use serde_json::{Map, Value, json};
 
 use super::amounts;
-use super::lua::{self, Argument, References, Tree};
+use super::lua::{self, Argument, References, ScriptError, Tree};
 use super::rules::{Operation, Rule, Rules};
 use super::{DependentObject, Health, InterpretError, Interpreter, Native, Replicas, gvk};
 use crate::json::{merge_patch, text};
@@ -55,9 +55,20 @@ impl Scripted {
         arguments: &[Argument<'_>],
         results: usize,
     ) -> Result<Vec<Tree>, InterpretError> {
+        self.run(rule, object, arguments, results)
+            .map_err(|error| failed(rule, object, error))
+    }
+
+    /// The same, while it can still be told how it failed.
+    fn run(
+        &self,
+        rule: &Rule,
+        object: &Value,
+        arguments: &[Argument<'_>],
+        results: usize,
+    ) -> Result<Vec<Tree>, ScriptError> {
         rule.script
             .call(&identity(object), arguments, results, self.clock.now())
-            .map_err(|error| failed(rule, object, error.to_string()))
     }
 
     /// The only result.
@@ -230,16 +241,23 @@ impl Interpreter for Scripted {
             .filter_map(|item| Some(json!({"status": item.get("status")?})))
             .collect();
         let references = References::of(as_objects.iter().chain([template]));
-        let answer = |items| {
-            let tree = self.one(&rule, template, &[Argument::Json(template), items])?;
+        let ask = |items| self.run(&rule, template, &[Argument::Json(template), items], 1);
+        let judge = |answer: Result<Vec<Tree>, ScriptError>| {
+            let results = answer.map_err(|error| failed(&rule, template, error))?;
+            let tree = results.into_iter().next().unwrap_or(Tree::Nil);
             same_object(&rule, template, tree, &references)
         };
         let result = if items.as_array().is_some_and(Vec::is_empty) {
             // Stock gives nil where there is no copy, and most of its scripts look for that; some do not, and count on
-            // a list.
-            answer(Argument::Nothing).or_else(|_| answer(Argument::Json(&items)))
+            // a list. One that took more than it may is not run once more.
+            let answer = ask(Argument::Nothing);
+            let is_exhausted = answer.as_ref().is_err_and(|error| error.exhausted);
+            match judge(answer) {
+                Err(problem) if !is_exhausted => judge(ask(Argument::Json(&items))).map_err(|_| problem),
+                judged => judged,
+            }
         } else {
-            answer(Argument::Json(&items))
+            judge(ask(Argument::Json(&items)))
         }?;
         let nothing = Value::Object(Map::new());
         let of = |object: &Value| object.get("status").cloned().unwrap_or_else(|| nothing.clone());

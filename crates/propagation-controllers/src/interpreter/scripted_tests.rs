@@ -437,8 +437,19 @@ fn what_goes_wrong_without_copies_is_told_once() {
     );
     assert_eq!(
         message(rules.aggregate(&widget(), &[])),
-        "statusAggregation: line 1: no copies: table"
+        "statusAggregation: line 1: no copies: nil"
     );
+}
+
+#[test]
+fn a_script_that_never_ends_without_copies_is_not_asked_twice() {
+    let rules = scripted(
+        "example.com/v1",
+        "Widget",
+        json!({"statusAggregation": "function AggregateStatus(d, items) if items == nil then while true do end end return d end"}),
+    );
+    let said = message(rules.aggregate(&widget(), &[]));
+    assert!(said.contains("instructions"), "{said}");
 }
 
 #[test]

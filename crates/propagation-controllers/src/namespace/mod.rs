@@ -29,6 +29,8 @@ const BY_CARRIED: &str = "carried namespace";
 const DEFAULT: &str = "default";
 /// How long a store takes to catch up with a write that came before ours.
 const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
+/// How long whoever makes the execution namespace of a cluster that joins is given before it is tried again.
+const AGAIN_WHEN_JOINING: Duration = Duration::from_secs(1);
 
 /// Runs the controller until shutdown.
 ///
@@ -124,14 +126,11 @@ impl NamespaceController {
             let present = self
                 .works
                 .get(&ObjectKey::namespaced(execution_namespace(&cluster), name.clone()));
-            let written = match present {
-                None => writer::create(&self.ctx, &wanted).await,
-                Some(present) if present.metadata.deletion_timestamp.is_some() || !differs(&present, &wanted) => {
-                    Ok(Outcome::Done)
-                }
-                Some(present) => writer::update(&self.ctx, &present, &wanted).await,
-            };
-            round.note(&cluster, written);
+            match present {
+                None => round.note_created(&cluster, writer::create(&self.ctx, &wanted).await),
+                Some(present) if present.metadata.deletion_timestamp.is_some() || !differs(&present, &wanted) => {}
+                Some(present) => round.note(&cluster, writer::update(&self.ctx, &present, &wanted).await),
+            }
         }
         if let Some((cluster, error)) = &round.failed {
             let note = format!(
@@ -161,6 +160,8 @@ impl NamespaceController {
 #[derive(Default)]
 struct Round {
     outdated: bool,
+    /// Whether the execution namespace of some cluster is not there yet.
+    joining: bool,
     failed: Option<(ClusterName, kube::Error)>,
 }
 
@@ -172,12 +173,47 @@ impl Round {
         }
     }
 
+    /// The same of a Work that was new. That its namespace is not there is no failure: its Cluster has only just joined.
+    fn note_created(&mut self, cluster: &ClusterName, written: Result<Outcome, kube::Error>) {
+        match written {
+            Err(error) if api_errors::is_not_found(&error) => self.joining = true,
+            written => self.note(cluster, written),
+        }
+    }
+
     fn ends(self) -> Result<Next, kube::Error> {
         match self.failed {
             Some((_, error)) => Err(error),
             // The version that got in between may differ in status only, which would not bring us back.
             None if self.outdated => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
+            None if self.joining => Ok(Next::After(AGAIN_WHEN_JOINING)),
             None => Ok(Next::Done),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(code: u16) -> kube::Error {
+        let status: Status = serde_json::from_value(json!({"code": code, "reason": "R", "message": "m"})).unwrap();
+        kube::Error::Api(status.boxed())
+    }
+
+    #[test]
+    fn a_cluster_that_has_only_just_joined_is_no_failure() {
+        let mut round = Round::default();
+        round.note_created(&"m1".into(), Err(refusal(404)));
+        assert!(round.failed.is_none(), "nothing is told of it");
+        round.note_created(&"m2".into(), Ok(Outcome::Done));
+        assert_eq!(round.ends().unwrap(), Next::After(AGAIN_WHEN_JOINING));
+
+        let mut round = Round::default();
+        round.note_created(&"m1".into(), Err(refusal(403)));
+        assert!(round.ends().is_err());
     }
 }

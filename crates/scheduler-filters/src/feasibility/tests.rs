@@ -1,6 +1,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "JSON literals read best as they are")]
 
 use api_types::cluster::Cluster;
+use failover_core::cluster_health::freshness::SETTLES_IN;
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -176,6 +177,32 @@ fn fewer_copies_where_that_is_accepted_and_one_is_healthy() {
         serde_json::from_value(json!({"clusterAffinity": {"clusterNames": ["member1"]}, "replicaScheduling": {}}))
             .unwrap();
     assert!(!accepted(&binding), "replicas are not copies");
+}
+
+// Nothing else would bring it up again: no cluster changes when a report counts again.
+#[test]
+fn a_copy_that_was_not_reported_since_its_cluster_is_back_names_the_time_to_ask_again() {
+    let mut binding = on(&["member1", "member2"], 3, duplicated(&["member1", "member2"], None));
+    let item = json!({"clusterName": "member2", "applied": true, "health": "Healthy",
+        "status": {"availableReplicas": 3}, "collectedAt": "2026-01-01T11:00:00Z"});
+    binding.status = serde_json::from_value(json!({"aggregatedStatus": [item]})).unwrap();
+    let since: Timestamp = "2026-01-01T11:59:57Z".parse().unwrap();
+    let mut clusters = member1_down();
+    clusters[1].status.as_mut().unwrap().conditions[0]
+        .last_transition_time
+        .0 = since;
+    let answer = |fewer_copies: FewerCopies| asked_with(&binding, &clusters, PreEvictionCheck::Affinity, fewer_copies);
+    let accepted = answer(FewerCopies::AcceptedIfOneIsHealthy);
+    assert!(!accepted.fits(), "it may have come back empty");
+    assert_eq!(accepted.recheck_at, Some(since + SETTLES_IN));
+    assert!(
+        accepted
+            .why()
+            .ends_with("; member2 has not reported the copy since it is Ready again"),
+        "{}",
+        accepted.why()
+    );
+    assert_eq!(answer(FewerCopies::Refused).recheck_at, None, "it would not do");
 }
 
 // Beside stock, which says Unknown of what shows no status.

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use super::controllers;
 use crate::eviction::queue::{EntryKey, PauseView};
 use crate::eviction::{Cause, FailoverGate, cause, stay};
-use crate::graceful::copies::reported_to_work;
+use crate::graceful::copies::works;
 
 /// What the rest of the control plane is doing.
 #[derive(Clone, Debug)]
@@ -94,6 +94,7 @@ pub fn hold<'fleet>(
     cluster: &Cluster,
     operations: &Operations,
     fleet: impl Fn(&str) -> Option<&'fleet Cluster>,
+    now: Timestamp,
     other_place: impl FnOnce() -> OtherPlace,
 ) -> Hold {
     let name = cluster.cluster_name();
@@ -121,7 +122,7 @@ pub fn hold<'fleet>(
         return if suspended == Some(true) {
             Hold::new(HoldKind::KeptByHand, "spec.suspension.scheduling")
         } else {
-            let kind = if waits_for_others(binding, &name, fleet) {
+            let kind = if waits_for_others(binding, &name, fleet, now) {
                 HoldKind::Moving
             } else {
                 HoldKind::Waiting
@@ -179,6 +180,7 @@ fn waits_for_others<'fleet>(
     binding: &Binding,
     name: &ClusterName,
     fleet: impl Fn(&str) -> Option<&'fleet Cluster>,
+    now: Timestamp,
 ) -> bool {
     let others: Vec<_> = binding
         .spec
@@ -187,8 +189,7 @@ fn waits_for_others<'fleet>(
         .filter(|target| target.name != name.as_str())
         .collect();
     let runs = |target: &TargetCluster| {
-        (target.replicas > 0 || !binding.spec.is_workload())
-            && reported_to_work(binding, target, fleet(&target.name)).is_ok()
+        (target.replicas > 0 || !binding.spec.is_workload()) && works(binding, target, fleet(&target.name), now).is_ok()
     };
     !others.is_empty() && !others.into_iter().any(runs)
 }

@@ -1,5 +1,6 @@
 use api_types::cluster::Cluster;
 use api_types::work::Binding;
+use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -16,6 +17,11 @@ fn cluster(more: Value) -> Cluster {
     });
     merge(&mut object, more);
     serde_json::from_value(object).unwrap()
+}
+
+/// Long after m2 became Ready.
+fn now() -> Timestamp {
+    "2026-01-01T12:00:00Z".parse().unwrap()
 }
 
 fn merge(into: &mut Value, from: Value) {
@@ -76,7 +82,7 @@ fn held(binding: &Binding, operations: &Operations, no_target: Option<&str>) -> 
                                    "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
     }));
     let fleet = |name: &str| (name == "m2").then_some(&m2);
-    let hold = hold(binding, &cluster(json!({})), operations, fleet, || {
+    let hold = hold(binding, &cluster(json!({})), operations, fleet, now(), || {
         no_target.map_or(OtherPlace::Found, |why| OtherPlace::None(why.to_owned()))
     });
     (hold.kind, hold.what)
@@ -159,6 +165,7 @@ fn the_message_counts_by_reason_and_names_the_way_out() {
             &cluster,
             &paused,
             |_| None,
+            now(),
             || OtherPlace::None("no cluster fits".to_owned()),
         ),
         hold(
@@ -166,10 +173,18 @@ fn the_message_counts_by_reason_and_names_the_way_out() {
             &cluster,
             &paused,
             |_| None,
+            now(),
             || OtherPlace::None("0/1 clusters".to_owned()),
         ),
-        hold(&binding(shop), &cluster, &paused, |_| None, || OtherPlace::Found),
-        hold(&binding(moving), &cluster, &paused, |_| None, || OtherPlace::Found),
+        hold(&binding(shop), &cluster, &paused, |_| None, now(), || OtherPlace::Found),
+        hold(
+            &binding(moving),
+            &cluster,
+            &paused,
+            |_| None,
+            now(),
+            || OtherPlace::Found,
+        ),
     ]
     .into_iter()
     .collect();
@@ -216,7 +231,7 @@ fn blocked_since(time: &str, ready: &str) -> Cluster {
 #[case::by_force(cluster(json!({"metadata": {"annotations": {"failover.karmada.io/force-delete": "true"}}})), 0, Patience::Over(Ended::ByForce))]
 #[case::any_other_word_is_no_force(cluster(json!({"metadata": {"annotations": {"failover.karmada.io/force-delete": "yes"}}})), 0, Patience::For(None))]
 fn a_deletion_waits(#[case] cluster: Cluster, #[case] timeout_seconds: u64, #[case] expected: Patience) {
-    let noon: jiff::Timestamp = "2026-01-01T12:00:00Z".parse().unwrap();
+    let noon: Timestamp = "2026-01-01T12:00:00Z".parse().unwrap();
     let waited = waits_since(&cluster).map(|since| Duration::try_from(noon.duration_since(since)).unwrap());
     assert_eq!(
         patience(&cluster, Duration::from_secs(timeout_seconds), waited),
@@ -254,7 +269,7 @@ fn who_was_not_looked_at_is_counted_apart() {
         OtherPlace::NotLookedFor,
         OtherPlace::NotLookedFor,
     ];
-    let holds = places.map(|place| hold(&binding(json!({})), &cluster, &operations, |_| None, || place));
+    let holds = places.map(|place| hold(&binding(json!({})), &cluster, &operations, |_| None, now(), || place));
     let tally = Tally::from_iter(holds);
     assert_eq!(tally.of(HoldKind::Waiting), 0);
     let message = tally.message("");

@@ -51,18 +51,22 @@ fn outcomes(
     .unwrap();
     let name = failover_record_name("u", &"m1".into(), "2026-01-01T00:00:00Z".parse().unwrap());
     let cluster = |_: &str| Some(Arc::clone(&ready));
+    let now = "2026-01-01T12:00:00Z".parse().unwrap();
     let stored = binding(&clusters, &tasks, &items);
     assert_eq!(
-        ended(&name, &record, Some(&stored), &cluster).map(|(outcome, _)| outcome),
+        ended(&name, &record, Some(&stored), &cluster, now).map(|(outcome, _)| outcome),
         expected
     );
 
     let gone = Some(RecordOutcome::BindingGone);
-    assert_eq!(ended(&name, &record, None, &cluster).map(|(outcome, _)| outcome), gone);
+    assert_eq!(
+        ended(&name, &record, None, &cluster, now).map(|(outcome, _)| outcome),
+        gone
+    );
     let mut another = stored;
     another.metadata.uid = Some("v".to_owned());
     assert_eq!(
-        ended(&name, &record, Some(&another), &cluster).map(|(outcome, _)| outcome),
+        ended(&name, &record, Some(&another), &cluster, now).map(|(outcome, _)| outcome),
         gone
     );
 }

@@ -122,12 +122,12 @@ fn what_was_reported_before_a_cluster_was_away_replaces_nothing_until_it_is_repo
     };
     assert_eq!(
         look_again_at,
-        Some(at("2026-01-01T12:05:10Z")),
+        Some(at("2026-01-01T12:05:30Z")),
         "it is looked at again by then"
     );
     let fresh = judge("2026-01-01T12:05:02Z", "2026-01-01T12:05:03Z");
     assert!(ends_by(&fresh, RESOURCE_HEALTH), "it was reported since: {fresh:?}");
-    let settled = judge("2026-01-01T12:01:00Z", "2026-01-01T12:05:10Z");
+    let settled = judge("2026-01-01T12:01:00Z", "2026-01-01T12:05:30Z");
     assert!(
         ends_by(&settled, RESOURCE_HEALTH),
         "nothing else was reported for a while: {settled:?}"

@@ -155,13 +155,23 @@ fn edited(script: &str, edits: &[Edit]) -> String {
     let (mut text, mut at) = (String::with_capacity(script.len() + 64 * edits.len()), 0);
     for Edit(span, new) in edits {
         text.push_str(&script[at..span.from]);
+        keep_apart(&mut text, new);
         text.push_str(new);
         // What stood on lines of its own still does.
         text.extend(span.of(script).matches('\n'));
         at = span.to;
+        keep_apart(&mut text, &script[at..]);
     }
     text.push_str(&script[at..]);
     text
+}
+
+/// A space, where the end of `text` and what comes would be one word: no `::` stands between them any more.
+fn keep_apart(text: &mut String, coming: &str) {
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| is_of_word(*byte));
+    if is_word(text.as_bytes().last()) && is_word(coming.as_bytes().first()) {
+        text.push(' ');
+    }
 }
 
 /// Words, `::` and single characters; no comments, no texts.

@@ -20,6 +20,14 @@ use super::*;
     "while (function() for i = 1, 2 do break end return x end)() do goto c ::c:: end",
     "while (function() for i = 1, 2 do break end return x end)() do repeat do break end until true end"
 )]
+#[case::without_spaces(
+    "for i = 1, 2 do goto c::c::end",
+    "for i = 1, 2 do repeat do break end until true end"
+)]
+#[case::without_spaces_beside_a_break(
+    "while x do if y then break end goto c::c::end",
+    "while x do local leaves_ repeat if y then do leaves_ = true break end end do break end until true if leaves_ then break end end"
+)]
 fn a_jump_to_the_end_of_the_body(#[case] script: &str, #[case] wanted: &str) {
     assert_eq!(without_jumps(script).as_deref(), Some(wanted));
 }
