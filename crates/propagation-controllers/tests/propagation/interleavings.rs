@@ -178,7 +178,7 @@ async fn health_is_said_again_after_our_own_word_was_heard_late(#[case] resource
         world.pass(61_000).await;
         assert_eq!(status_writes(&world, resource, "shop"), 1, "the case came up");
         world.ready("m1", "True");
-        world.pass(20_000).await;
+        world.pass(40_000).await;
         assert_eq!(world.item("web-deployment", "m1")["health"], "Healthy");
         let template = world
             .control_plane()

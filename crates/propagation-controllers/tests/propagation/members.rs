@@ -226,7 +226,7 @@ async fn a_member_that_comes_back_is_not_healthy_by_what_it_ran_before() {
         member.behave(kube_sandbox::Who::Everything, kube_sandbox::Behaviour::NeverReady);
         world.regain("m1");
         world.regain("m2");
-        for _ in 0..200 {
+        for _ in 0..400 {
             assert_ne!(health("m1"), "Healthy");
             world.pass(100).await;
         }
