@@ -2,9 +2,9 @@
 
 use api_types::policy::PurgeMode;
 use clap::{ArgAction, Args, ValueEnum};
-use controller_kit::{FeatureGates, Gate};
+use controller_kit::{FeatureGates, Gate, Mode};
 use eviction_queue_api::QueueFlags;
-use failover_core::eviction::{NoExecuteEviction, Switches};
+use failover_core::eviction::{DeletedClusters, NoExecuteEviction, Switches};
 use scheduler_filters::PreEvictionCheck;
 
 use crate::evictor_flags::EvictorFlags;
@@ -152,8 +152,13 @@ impl Default for Flags {
 }
 
 impl Flags {
-    pub(crate) fn switches(&self, gates: &FeatureGates) -> Switches {
+    pub(crate) fn switches(&self, gates: &FeatureGates, mode: Mode) -> Switches {
         Switches {
+            deleted_clusters: if mode.is_beside() {
+                DeletedClusters::LeftToStock
+            } else {
+                DeletedClusters::Evicted
+            },
             failover: gates.enabled(Gate::Failover).into(),
             no_execute: if self.enable_no_execute_taint_eviction {
                 NoExecuteEviction::On

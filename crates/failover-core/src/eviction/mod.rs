@@ -24,5 +24,6 @@ pub use cause::{Cause, CauseKind};
 pub use stay::Stay;
 pub use switched_off::{Switch, SwitchedOff, switched_off};
 pub use verdict::{
-    Affected, FailoverGate, NoExecuteEviction, NotAffected, Switches, Verdict, Why, cause_on_cluster, verdict,
+    Affected, DeletedClusters, FailoverGate, NoExecuteEviction, NotAffected, Switches, Verdict, Why, cause_on_cluster,
+    verdict,
 };

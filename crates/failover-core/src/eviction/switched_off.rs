@@ -4,7 +4,7 @@ use std::fmt;
 
 use api_types::cluster::{Cluster, effect};
 
-use super::verdict::{FailoverGate, NoExecuteEviction, Switches};
+use super::verdict::{DeletedClusters, FailoverGate, NoExecuteEviction, Switches};
 
 /// A switch of the administrator that is off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +48,12 @@ impl Switches {
     pub fn against_deletions(&self) -> Option<Switch> {
         (self.failover == FailoverGate::Off).then_some(Switch::Failover)
     }
+
+    /// The switch that is to be named for the deletion of a Cluster: none where it is stock's matter.
+    fn named_for_deletions(&self) -> Option<Switch> {
+        self.against_deletions()
+            .filter(|_| self.deleted_clusters == DeletedClusters::Evicted)
+    }
 }
 
 /// Something on a cluster that moves nothing, because of a switch.
@@ -77,7 +83,7 @@ pub fn switched_off(cluster: &Cluster, switches: &Switches) -> Option<SwitchedOf
     });
     let deletion = || {
         Some(SwitchedOff {
-            switch: switches.against_deletions().filter(|_| cluster.is_being_deleted())?,
+            switch: switches.named_for_deletions().filter(|_| cluster.is_being_deleted())?,
             cause: "the deletion of the Cluster".to_owned(),
         })
     };
@@ -101,6 +107,7 @@ mod tests {
         let switches = Switches {
             failover,
             no_execute,
+            deleted_clusters: DeletedClusters::Evicted,
             default_purge_mode: PurgeMode::Gracefully,
         };
         switched_off(&cluster, &switches)

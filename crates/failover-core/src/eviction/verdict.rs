@@ -39,6 +39,15 @@ pub enum NoExecuteEviction {
     Off,
 }
 
+/// Who empties a Cluster that is being deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletedClusters {
+    /// The queue: a deletion is a cause of evictions.
+    Evicted,
+    /// A stock Karmada's scheduler, beside which we run: at once, past queue and rate.
+    LeftToStock,
+}
+
 /// What the administrator allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switches {
@@ -46,6 +55,8 @@ pub struct Switches {
     pub failover: FailoverGate,
     /// Whether NoExecute taints count.
     pub no_execute: NoExecuteEviction,
+    /// Whether the deletion of a Cluster counts.
+    pub deleted_clusters: DeletedClusters,
     /// Purge mode of bindings that name none: `--no-execute-taint-eviction-purge-mode`, default Gracefully.
     pub default_purge_mode: PurgeMode,
 }
@@ -57,6 +68,7 @@ impl Switches {
         Self {
             failover: FailoverGate::On,
             no_execute: NoExecuteEviction::On,
+            deleted_clusters: DeletedClusters::Evicted,
             default_purge_mode,
         }
     }
@@ -182,6 +194,7 @@ pub fn cause_on_cluster(binding: &Binding, cluster: &Cluster, switches: &Switche
         .metadata
         .deletion_timestamp
         .as_ref()
+        .filter(|_| switches.deleted_clusters == DeletedClusters::Evicted)
         .map(|time| to_the_second(time.0));
     let counting = |wanted: &'static str| cluster.spec.taints.iter().filter(move |taint| taint.effect == wanted);
     let no_execute = counting(effect::NO_EXECUTE).count();

@@ -4,7 +4,7 @@
 use api_types::policy::PurgeMode;
 use eviction_queue_api::v1;
 use failover_core::eviction::regime::RegimeSettings;
-use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches};
+use failover_core::eviction::{FailoverGate, Switches};
 use failover_core::taint_policy::FailoverGate as PolicyGate;
 use jiff::Timestamp;
 use scheduler_filters::plan::Settings;
@@ -72,8 +72,7 @@ pub(super) fn settings(
         settings: Settings {
             switches: Switches {
                 failover,
-                no_execute: NoExecuteEviction::On,
-                default_purge_mode: PurgeMode::Gracefully,
+                ..Switches::all_on(PurgeMode::Gracefully)
             },
             policy_gate,
             regime,

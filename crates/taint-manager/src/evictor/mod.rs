@@ -70,7 +70,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
         policies,
         attached,
         schedulers: wiring.schedulers,
-        switches: flags.switches(&ctx.gates),
+        switches: flags.switches(&ctx.gates, wiring.mode),
         check: flags.check(),
         state_wait: flags.evictor.state_preservation_wait,
         fence: Fence::new(&ctx),

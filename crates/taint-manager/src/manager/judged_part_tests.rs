@@ -3,18 +3,14 @@ use std::collections::BTreeSet;
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
 use failover_core::eviction::desired_entry::wanted;
-use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches, stay, stay_edit};
+use failover_core::eviction::{Switches, stay, stay_edit};
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
 
 fn switches() -> Switches {
-    Switches {
-        failover: FailoverGate::On,
-        no_execute: NoExecuteEviction::On,
-        default_purge_mode: PurgeMode::Gracefully,
-    }
+    Switches::all_on(PurgeMode::Gracefully)
 }
 
 fn cluster(effect: &str) -> Cluster {

@@ -58,7 +58,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     let Ok(stores) = informers.synced().await else {
         return Ok(());
     };
-    let switches = flags.switches(&ctx.gates);
+    let switches = flags.switches(&ctx.gates, wiring.mode);
     let shared = Arc::new(Shared::new(Index::new(stores.clone(), switches.clone())));
     metrics(&ctx, &shared);
     let queue = (wiring.queue)(&ctx);

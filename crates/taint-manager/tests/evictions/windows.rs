@@ -180,24 +180,42 @@ fn an_old_picture_of_a_cluster_moves_nobody(#[values(Mode::Standalone, Mode::Bes
     });
 }
 
-/// A Cluster that is being deleted is left like one with an untolerated taint (C124). Beside a stock Karmada its scheduler
-/// acts.
+/// The Cluster m1 is being deleted since 20 s; it is 30 s now.
+async fn deleting(scene: &Scene) {
+    scene.binding("web", &["m1"], tolerating(json!([{"operator": "Exists"}])));
+    scene.until(20).await;
+    let clusters = scene.clusters();
+    let keep = json!({"metadata": {"finalizers": ["karmada.io/cluster-controller"]}});
+    clusters
+        .patch("m1", &Default::default(), &kube::api::Patch::Merge(keep))
+        .await
+        .unwrap();
+    clusters.delete("m1", &Default::default()).await.unwrap();
+    scene.until(30).await;
+}
+
+/// Beside a stock Karmada its scheduler acts, at once: an entry of ours would be a second owner of the move.
+#[test]
+fn a_cluster_that_is_being_deleted_is_left_to_stocks_scheduler() {
+    paused(async {
+        let scene = Scene::in_mode(Mode::Beside, &["m1", "m2"]);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        deleting(&scene).await;
+        assert!(scene.entries().await.is_empty());
+        assert_eq!(scene.spec_writes(), []);
+        assert!(scene.task("default/web", "m1").await.is_none());
+    });
+}
+
+/// A Cluster that is being deleted is left like one with an untolerated taint (C124).
 #[test]
 fn a_cluster_that_is_being_deleted_is_left() {
     paused(async {
         let scene = Scene::new(&["m1", "m2"]);
-        scene.binding("web", &["m1"], tolerating(json!([{"operator": "Exists"}])));
         let _queue = scene.queue("queue-0", 1.0).await;
         let _manager = scene.manager("manager-0").await;
-        scene.until(20).await;
-        let clusters = scene.clusters();
-        let keep = json!({"metadata": {"finalizers": ["karmada.io/cluster-controller"]}});
-        clusters
-            .patch("m1", &Default::default(), &kube::api::Patch::Merge(keep))
-            .await
-            .unwrap();
-        clusters.delete("m1", &Default::default()).await.unwrap();
-        scene.until(30).await;
+        deleting(&scene).await;
         let task = scene.task("default/web", "m1").await.unwrap();
         assert_eq!(
             task.message.as_deref(),

@@ -149,7 +149,7 @@ fn a_switch_that_is_off_leaves_nothing(#[case] failover: FailoverGate, #[case] n
     let switches = Switches {
         failover,
         no_execute,
-        default_purge_mode: PurgeMode::Gracefully,
+        ..Switches::all_on(PurgeMode::Gracefully)
     };
     let (binding, cluster) = (binding(|_| ()), cluster("c1", &json!([taint("k")])));
     let wanted = wanted(Some(&binding), Some(&cluster), &BTreeMap::new(), &switches);

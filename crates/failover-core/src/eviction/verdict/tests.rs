@@ -200,6 +200,27 @@ fn deletion_counts_whatever_is_tolerated_and_switched() {
     assert_eq!(earlier.due_at, after(0), "the earliest of taint and deletion");
 }
 
+// Beside a stock Karmada its scheduler empties a Cluster that is being deleted; a taint on it is ours.
+#[test]
+fn a_deletion_that_is_left_to_stock_is_no_cause() {
+    let beside = Switches {
+        deleted_clusters: DeletedClusters::LeftToStock,
+        ..on()
+    };
+    let mut leaving = cluster(json!([]));
+    leaving.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(after(40)));
+    let plain = binding(json!([]), json!(null));
+    assert_eq!(
+        verdict(&plain, &leaving, &beside),
+        Verdict::NotAffected(NotAffected::NoCause)
+    );
+    leaving.spec.taints = cluster(json!([taint("k", "NoExecute", 50)])).spec.taints;
+    let Verdict::Affected(affected) = verdict(&plain, &leaving, &beside) else {
+        panic!("the taint counts");
+    };
+    assert_eq!(affected.due_at, after(50));
+}
+
 #[test]
 fn switches_say_which_of_them_is_off() {
     let both = cluster(json!([taint("k", "NoExecute", 0), taint("p", "PreferNoExecute", 0)]));

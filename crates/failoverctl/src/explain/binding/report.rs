@@ -7,7 +7,7 @@ use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition as cluster_condition};
 use api_types::policy::{DEFAULT_CLUSTER_TOLERATION_SECONDS, PurgeMode};
 use api_types::work::{Binding, BindingSnapshot, condition};
-use failover_core::eviction::{Cause, FailoverGate, NoExecuteEviction, Switches};
+use failover_core::eviction::{Cause, FailoverGate, Switches};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use scheduler_filters::ours::scheduler_of;
@@ -304,8 +304,7 @@ impl ExplainReport {
 fn switches(gate: Option<FailoverGate>) -> Switches {
     Switches {
         failover: gate.unwrap_or(FailoverGate::On),
-        no_execute: NoExecuteEviction::On,
-        default_purge_mode: PurgeMode::Gracefully,
+        ..Switches::all_on(PurgeMode::Gracefully)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use api_types::cluster::Cluster;
 use api_types::policy::PurgeMode;
-use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches, switched_off};
+use failover_core::eviction::{FailoverGate, Switches, switched_off};
 use serde::Serialize;
 
 use super::gather::FromQueue;
@@ -37,8 +37,7 @@ pub struct Leaving {
 pub(super) fn leaving(cluster: &Cluster, queue: Result<&FromQueue, &Failure>, gate: Option<FailoverGate>) -> Leaving {
     let switches = Switches {
         failover: gate.unwrap_or(FailoverGate::On),
-        no_execute: NoExecuteEviction::On,
-        default_purge_mode: PurgeMode::Gracefully,
+        ..Switches::all_on(PurgeMode::Gracefully)
     };
     let switched_off = switched_off(cluster, &switches).map(|off| off.to_string());
     match queue {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use api_types::cluster::{Cluster, effect};
 use api_types::policy::PurgeMode;
 use api_types::work::Binding;
-use failover_core::eviction::{FailoverGate, NoExecuteEviction, Switches, Verdict, verdict};
+use failover_core::eviction::{FailoverGate, Switches, Verdict, verdict};
 use failover_core::taint_policy::TaintId;
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -95,8 +95,7 @@ pub(super) fn would_leave(
 ) -> Vec<WouldLeave> {
     let switches = Switches {
         failover: gate.unwrap_or(FailoverGate::On),
-        no_execute: NoExecuteEviction::On,
-        default_purge_mode: PurgeMode::Gracefully,
+        ..Switches::all_on(PurgeMode::Gracefully)
     };
     coming(cluster, rows)
         .into_iter()
