@@ -365,7 +365,7 @@ fn an_object_stays_itself() {
         "Widget",
         json!({"replicaRevision": "function ReviseReplica(o, n) o.metadata.name = 'b' return o end",
             "retention": "function Retain(d, o) return {} end",
-            "statusAggregation": "function AggregateStatus(d, i) return i end"}),
+            "statusAggregation": "function AggregateStatus(d, i) return {} end"}),
     );
     let (mut template, before) = (widget(), widget());
     assert_eq!(
