@@ -57,7 +57,7 @@ const FORGOTTEN_BY_EVENT: usize = 1_000;
 /// A ring of changes.
 ///
 /// What one event does to many entries throws out nobody who was up to date before it, however many they are: kept are the
-/// changes of the event under way, and of those before it as many as there are entries and `kept` more, of which at most
+/// changes of the event under way, and of those before it as many as there are entries and `kept` at least, of which at most
 /// `kept` may be of entries that left. What is more than that goes little by little with the events that follow, so that
 /// watchers can read it.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ impl Changes {
     fn is_too_long(&self) -> bool {
         let of_event = usize::try_from(self.revision - self.began_at).unwrap_or(usize::MAX);
         let before = |all: usize| all.saturating_sub(of_event);
-        before(self.ring.len()) > self.kept.saturating_add(self.entries) || before(self.gone.len()) > self.kept
+        before(self.ring.len()) > self.kept.max(self.entries) || before(self.gone.len()) > self.kept
     }
 
     fn forget_oldest(&mut self) {

@@ -34,8 +34,8 @@ pub struct QueueSettings {
     pub longest_wait: Duration,
     /// How long an entry rests after a failure or an unneeded lease.
     pub back_off: BackOff,
-    /// How many changes are remembered for watchers that reconnect or read slowly, besides one for each entry. Default
-    /// 65,536.
+    /// How many changes are remembered at least for watchers that reconnect or read slowly; one for each entry where there
+    /// are more entries. Default 65,536.
     pub changes_kept: usize,
     /// How many outcomes are kept. Default 10,000.
     pub outcomes_kept: usize,
