@@ -43,16 +43,11 @@ impl Switches {
         }
     }
 
-    /// The switch by which the deletion of a Cluster causes no moves.
+    /// The switch by which the deletion of a Cluster causes no moves. `None` when it may, and where it is stock's matter.
     #[must_use]
     pub fn against_deletions(&self) -> Option<Switch> {
-        (self.failover == FailoverGate::Off).then_some(Switch::Failover)
-    }
-
-    /// The switch that is to be named for the deletion of a Cluster: none where it is stock's matter.
-    fn named_for_deletions(&self) -> Option<Switch> {
-        self.against_deletions()
-            .filter(|_| self.deleted_clusters == DeletedClusters::Evicted)
+        let is_ours = self.deleted_clusters == DeletedClusters::Evicted;
+        (is_ours && self.failover == FailoverGate::Off).then_some(Switch::Failover)
     }
 }
 
@@ -83,7 +78,7 @@ pub fn switched_off(cluster: &Cluster, switches: &Switches) -> Option<SwitchedOf
     });
     let deletion = || {
         Some(SwitchedOff {
-            switch: switches.named_for_deletions().filter(|_| cluster.is_being_deleted())?,
+            switch: switches.against_deletions().filter(|_| cluster.is_being_deleted())?,
             cause: "the deletion of the Cluster".to_owned(),
         })
     };

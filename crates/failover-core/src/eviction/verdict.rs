@@ -203,7 +203,7 @@ pub fn cause_on_cluster(binding: &Binding, cluster: &Cluster, switches: &Switche
         return Verdict::NotAffected(NotAffected::NoCause);
     }
     // The gate is over everything: one answer for all causes.
-    if switches.against_deletions().is_some() {
+    if switches.failover == FailoverGate::Off {
         return Verdict::NotAffected(NotAffected::GateOff);
     }
 

@@ -105,6 +105,20 @@ impl Expectation {
 }
 
 impl Check {
+    /// These steps, and after them the road of every move from a cluster that fails and returns, in this order.
+    #[must_use]
+    pub fn move_after(before: &[Step]) -> Self {
+        let road = [
+            Step::ClusterEvicted,
+            Step::Rescheduled,
+            Step::ReplacementHealthy,
+            Step::OldCopyKept,
+            Step::ClusterReturned,
+            Step::OldCopyRemoved,
+        ];
+        Self::InOrder([before, &road].concat())
+    }
+
     /// The replicas of a Deployment in `default` by cluster, all of them.
     #[must_use]
     pub fn placed(deployment: &str, on: &[(&str, i32)]) -> Self {
