@@ -29,13 +29,25 @@ use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::names::annotation;
 use api_types::placement::{ClusterAffinity, Placement, ReplicaSchedulingType};
-use api_types::work::{Binding, GracefulEvictionTask, TargetCluster};
+use api_types::work::{Binding, GracefulEvictionTask, TargetCluster, condition};
 use failover_core::affinity;
 use failover_core::graceful::copies::{NotWorking, may_run, waits_for_another, works};
 use jiff::Timestamp;
 
 use crate::fleet::Fleet;
 use crate::schedule::Scheduling;
+
+/// Reason of the condition `Scheduled`, which is True, while a copy is kept beside what was chosen.
+pub const KEPT: &str = "LastCopyKept";
+
+/// Whether the last schedule kept a copy until another one works: then the statuses of the copies concern the scheduler.
+/// Its own condition says so, which it wrote on the very version of the statuses that it judged by.
+#[must_use]
+pub fn keeps_a_copy(binding: &Binding) -> bool {
+    binding
+        .condition(condition::SCHEDULED)
+        .is_some_and(|says| says.status == "True" && says.reason == KEPT)
+}
 
 /// The copies that stay although the schedule has no place for them: one that works, or all that may.
 #[derive(Clone, Debug, PartialEq, Eq)]

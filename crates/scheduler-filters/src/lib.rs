@@ -1,5 +1,5 @@
-//! Where a workload may run: filter and score plugins, selection, division of replicas, and [`feasibility()`], the dry
-//! run of the scheduler that is asked before an eviction.
+//! Where a workload may run: filter and score plugins, selection, division of replicas, when a binding is looked at
+//! ([`trigger`], [`wake`]), and [`feasibility()`], the dry run of the scheduler that is asked before an eviction.
 //!
 //! Guarantees: everything here is a pure function of the objects and the time passed in; two runs over the same
 //! inputs give the same result, whatever the order in which clusters are handed over; a refusal names the plugin and
@@ -16,6 +16,7 @@ pub mod dynamic;
 pub mod estimate;
 pub mod feasibility;
 pub mod fleet;
+pub mod group;
 pub mod last_copy;
 pub mod ours;
 pub mod plan;
@@ -28,6 +29,8 @@ pub mod select;
 pub mod spread;
 pub mod steps;
 pub mod strategy;
+pub mod trigger;
+pub mod wake;
 
 #[cfg(test)]
 mod testing;

@@ -9,7 +9,8 @@ use binding_writer::Cache;
 use controller_kit::informer::Stopped;
 use controller_kit::metrics::Holds;
 use controller_kit::{Context, Next, RequiredKind, WorkQueue};
-use scheduler_filters::{Fleet, Plugins, Rules};
+use scheduler_filters::trigger::Trigger;
+use scheduler_filters::{Fleet, Plugins, Rules, ours};
 use tokio::time::Instant;
 
 use crate::counts::{Attempt, Counts, Incoming};
@@ -18,7 +19,6 @@ use crate::flags::Flags;
 use crate::own::Own;
 use crate::plan::{Placed, Plan, View, plan_in_steps};
 use crate::store::{Informers, Stores, Watching};
-use crate::trigger::Trigger;
 use crate::writer::{self, Outcome};
 
 /// Tries against a binding that others write at the same time, before it waits its turn again.
@@ -128,7 +128,7 @@ impl Scheduler {
         let fleet = self.stores.fleet();
         let missing = binding.spec.clusters.iter().map(|target| target.name.clone());
         let missing: Vec<String> = missing.filter(|name| fleet.get(name).is_none()).collect();
-        let (found, gone) = if missing.is_empty() || crate::trigger::ours(binding, &self.name).is_err() {
+        let (found, gone) = if missing.is_empty() || ours(binding, &self.name).is_err() {
             Default::default()
         } else {
             writer::look_up(&self.ctx, &missing).await?

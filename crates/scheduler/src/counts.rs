@@ -7,8 +7,7 @@ use api_types::BindingKey;
 use controller_kit::metrics::{CollectorGuard, Family, Holds, Marked};
 use controller_kit::{Context, Metrics};
 use scheduler_filters::steps::Step;
-
-use crate::trigger::Trigger;
+use scheduler_filters::trigger::Trigger;
 
 const ATTEMPTS: &str = "karmada_scheduler_schedule_attempts_total";
 const DURATION: &str = "karmada_scheduler_e2e_scheduling_duration_seconds";

@@ -1,7 +1,7 @@
 //! Controller `scheduler`: places bindings on clusters and divides their replicas.
 //!
-//! What is chosen is decided by the pure crate `scheduler-filters`; here is when to look ([`trigger`], [`wake`]), what
-//! follows from the answer ([`plan`]) and the writes.
+//! When to look and what is chosen is decided by the pure crate `scheduler-filters`; here is what is watched, what follows
+//! from an answer for one binding ([`plan`]), and the writes.
 //!
 //! Guarantees: every write is conditional on the version that was read, and a conflict places anew from fresh state; a
 //! result that would be empty never replaces one that is there; the status says which generation was looked at also
@@ -14,13 +14,10 @@ mod controller;
 mod counts;
 mod emptying;
 mod flags;
-mod group;
 mod news;
 mod own;
 pub mod plan;
 mod store;
-pub mod trigger;
-pub mod wake;
 mod writer;
 
 pub use flags::{DEFAULT_SCHEDULER_NAME, Flags};

@@ -11,8 +11,7 @@ use api_types::work::Binding;
 use controller_kit::Change;
 use parking_lot::Mutex;
 use scheduler_filters::Plugins;
-
-use crate::wake::{self, Concerned, Concerns};
+use scheduler_filters::wake::{self, Concerned, Concerns};
 
 /// How much was heard so far.
 pub(crate) type News = u64;

@@ -7,31 +7,18 @@ use api_types::names::annotation;
 use api_types::work::{Binding, ResourceBindingStatus, TargetCluster, condition};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use scheduler_filters::last_copy;
+use scheduler_filters::last_copy::{self, KEPT, keeps_a_copy};
 use scheduler_filters::schedule::{StartFrom, schedule_in_steps};
 use scheduler_filters::steps::Step;
-use scheduler_filters::{Decision, Failure, Fleet, Plugins, Rules, Scheduling};
+use scheduler_filters::trigger::{Trigger, as_map, trigger};
+use scheduler_filters::wake::wants_every_cluster;
+use scheduler_filters::{Decision, Failure, Fleet, NotOurs, Plugins, Rules, Scheduling, group, ours};
 use serde_json::{Value, json};
-
-use crate::group;
-use crate::trigger::{NotOurs, Trigger, as_map, ours, trigger};
-use crate::wake::wants_every_cluster;
 
 /// Message of the condition after a success, stock's. While a copy is kept beside what was chosen, more follows.
 pub const SUCCESS: &str = "Binding has been scheduled successfully.";
 /// Reason of the condition after a success, stock's.
 const PLACED: &str = "Success";
-/// Reason of the condition, which is True, while a copy is kept beside what was chosen.
-const LAST_COPY_KEPT: &str = "LastCopyKept";
-
-/// Whether the last schedule kept a copy until another one works: then the statuses of the copies concern the scheduler.
-/// Its own condition says so, which it wrote on the very version of the statuses that it judged by.
-#[must_use]
-pub fn keeps_a_copy(binding: &Binding) -> bool {
-    binding
-        .condition(condition::SCHEDULED)
-        .is_some_and(|says| says.status == "True" && says.reason == LAST_COPY_KEPT)
-}
 
 /// What a binding is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +93,7 @@ impl Saying {
     /// Whether a copy is kept beside what was chosen.
     #[must_use]
     pub fn keeps_a_copy(&self) -> bool {
-        self.scheduled == "True" && self.reason == LAST_COPY_KEPT
+        self.scheduled == "True" && self.reason == KEPT
     }
 }
 
@@ -268,7 +255,7 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         spec,
         saying: Saying {
             scheduled: "True",
-            reason: if kept.is_empty() { PLACED } else { LAST_COPY_KEPT }.to_owned(),
+            reason: if kept.is_empty() { PLACED } else { KEPT }.to_owned(),
             message: format!("{SUCCESS}{kept}"),
             affinity_name: decision.affinity_name,
             placed: if news || trigger == Trigger::Asked {

@@ -10,14 +10,13 @@ use binding_writer::{BindingInformers, BindingStores, binding_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Context, Informer, ObjectKey, Store, WorkQueue};
 use parking_lot::Mutex;
-use scheduler_filters::{Fleet, Plugins};
+use scheduler_filters::last_copy::keeps_a_copy;
+use scheduler_filters::wake::{self, Concerned};
+use scheduler_filters::{Fleet, Plugins, ours};
 
 use crate::counts::{Counts, Incoming};
 use crate::news::{ClusterChange, Heard, Item, News};
 use crate::own::{Own, Shown};
-use crate::plan::keeps_a_copy;
-use crate::trigger::ours;
-use crate::wake::{self, Concerned};
 
 /// Reads of what is known; only of what has synced.
 #[derive(Clone)]

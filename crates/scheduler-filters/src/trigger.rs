@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use api_types::names::annotation;
 use api_types::placement::{ClusterAffinityTerm, Placement, ReplicaSchedulingType};
 use api_types::work::{Binding, condition};
-use scheduler_filters::{DeletionBy, Fleet};
 
-pub use scheduler_filters::{NotOurs, ours};
+use crate::fleet::Fleet;
+use crate::request::DeletionBy;
 
 /// Why a binding is placed now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ fn replicas_changed(binding: &Binding, placement: &Placement) -> bool {
 
 /// The clusters and replicas of a result, for comparing two of them whatever their order.
 #[must_use]
-pub(crate) fn as_map(clusters: &[api_types::work::TargetCluster]) -> BTreeMap<&str, i32> {
+pub fn as_map(clusters: &[api_types::work::TargetCluster]) -> BTreeMap<&str, i32> {
     clusters
         .iter()
         .map(|target| (target.name.as_str(), target.replicas))
@@ -132,6 +132,7 @@ pub(crate) fn as_map(clusters: &[api_types::work::TargetCluster]) -> BTreeMap<&s
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ours::{NotOurs, ours};
     use rstest::rstest;
     use serde_json::{Value, json};
 

@@ -7,16 +7,16 @@
 use api_types::placement::{ClusterAffinityTerm, Placement};
 use api_types::work::Binding;
 use failover_core::affinity;
-use scheduler_filters::Fleet;
 
-use crate::plan::keeps_a_copy;
+use crate::fleet::Fleet;
+use crate::last_copy::keeps_a_copy;
 use crate::trigger::applied_placement;
 
 /// The group that the result of a binding was made of, where the status was not written since and names one of which no
 /// cluster is in the result. None where the status is right, or where nothing can be told: of other groups than those of
 /// now, of a result that is empty or holds a copy of an earlier group.
 #[must_use]
-pub(crate) fn of_result(binding: &Binding, placement: &Placement, fleet: &Fleet) -> Option<String> {
+pub fn of_result(binding: &Binding, placement: &Placement, fleet: &Fleet) -> Option<String> {
     let groups = &placement.cluster_affinities;
     let status = binding.status.as_ref();
     let is_told = status.is_some_and(|status| {

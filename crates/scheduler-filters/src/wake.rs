@@ -14,11 +14,12 @@ use api_types::work::{self, Binding, ReplicaRequirements};
 use failover_core::affinity;
 use failover_core::place::Traits;
 use k8s_openapi::api::core::v1::Taint;
-use scheduler_filters::strategy::{self, Strategy};
-use scheduler_filters::{Plugins, estimate};
 
-use crate::plan::keeps_a_copy;
-use crate::trigger::ours;
+use crate::estimate;
+use crate::last_copy::keeps_a_copy;
+use crate::ours::ours;
+use crate::plugin::Plugins;
+use crate::strategy::{self, Strategy};
 
 /// In [`WAKES`]: those that may find a place, or a better one, on a cluster that takes more than before.
 pub const SEEKERS: [&str; 3] = [UNPLACED, EVERYWHERE, KEEPING];
@@ -69,7 +70,8 @@ pub fn wakes(binding: &Binding, scheduler_name: &str) -> Vec<String> {
 }
 
 /// Whether it runs, all of it, on every cluster that fits.
-pub(crate) fn wants_every_cluster(binding: &Binding, placement: &Placement) -> bool {
+#[must_use]
+pub fn wants_every_cluster(binding: &Binding, placement: &Placement) -> bool {
     !binding.spec.is_workload() || placement.scheduling_type() == ReplicaSchedulingType::Duplicated
 }
 
