@@ -25,6 +25,7 @@ use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
 use eviction_queue_api::{QueueClient, v1};
 use failover_core::eviction::queue::Published;
 use serde_json::{Value, json};
+use test_bench::usage::Looks;
 use test_bench::{OwnProcess, Program, free_address};
 use tokio::time::Instant;
 
@@ -82,20 +83,15 @@ async fn measure() -> Value {
     let mut entries = entries(&plane);
     publish(&client, &entries, 0).await;
     println!("with {} entries: {:.1} MiB", entries.len(), process.resident().mib);
-    let mut residents = Vec::new();
+    let mut looks = Looks::default();
     for round in 0..ROUNDS {
         churn(&client, &mut entries, round).await;
-        let resident = process.resident();
-        println!(
-            "after round {round} of churn: {:.1} MiB, the most ever {:.1} MiB",
-            resident.mib, resident.peak_mib
-        );
-        residents.push(resident.mib);
+        looks.take(&format!("after round {round} of churn"), process.resident());
     }
-    let most = residents.iter().copied().fold(0.0, f64::max);
-    let growth = (residents[ROUNDS - 1] / residents[0] - 1.0).max(0.0) * 100.0;
     let (scrape, series) = process.scrape();
-    json!({"memory": most, "growth": growth, "start": start, "scrape": scrape, "series": series})
+    json!({
+        "memory": looks.most(), "growth": looks.growth(), "start": start, "scrape": scrape, "series": series,
+    })
 }
 
 fn main() {

@@ -24,8 +24,9 @@ use eviction_queue::{Flags, controllers};
 use eviction_queue_api::Channel;
 use eviction_queue_api::v1::queue_inspection_client::QueueInspectionClient;
 use eviction_queue_api::{QueueClient, v1};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
+use test_bench::cpu_time::of_this_process as cpu_time;
+use test_bench::statistics::{median, p99};
 
 const PAGE: u32 = 1_000;
 const SNAPSHOTS: usize = 5;
@@ -34,17 +35,8 @@ const FIRST_PAGES: usize = 200;
 /// Lists that are read to the end.
 const WHOLE_LISTS: usize = 5;
 
-/// Time that this process has had of the processor.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(
-        u64::try_from(time.tv_sec).unwrap(),
-        u32::try_from(time.tv_nsec).unwrap(),
-    )
-}
-
-/// One page, and what it took.
-async fn page(service: &mut QueueInspectionClient<Channel>, page_token: String) -> (Duration, String) {
+/// One page, and how many milliseconds it took.
+async fn page(service: &mut QueueInspectionClient<Channel>, page_token: String) -> (f64, String) {
     let request = v1::ListEntriesRequest {
         page_size: PAGE,
         page_token,
@@ -52,14 +44,9 @@ async fn page(service: &mut QueueInspectionClient<Channel>, page_token: String) 
     };
     let began = cpu_time();
     let page = service.list_entries(request).await.unwrap().into_inner();
-    let took = cpu_time() - began;
+    let took = (cpu_time() - began).as_secs_f64() * 1e3;
     assert_eq!(page.entries.len(), usize::try_from(PAGE).unwrap());
     (took, page.next_page_token)
-}
-
-fn percentile_99(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times[(times.len() * 99).div_ceil(100) - 1].as_secs_f64() * 1e3
 }
 
 async fn measure() -> serde_json::Value {
@@ -98,7 +85,6 @@ async fn measure() -> serde_json::Value {
             rates.push(keep.len() as f64 / took);
         }
     }
-    rates.sort_by(f64::total_cmp);
     println!("published a second: {rates:.0?}");
 
     let mut service = client.inspection().await.unwrap();
@@ -112,10 +98,10 @@ async fn measure() -> serde_json::Value {
             next = token;
         }
     }
-    let (first, others) = (percentile_99(first), percentile_99(others));
+    let (first, others) = (p99(first), p99(others));
     println!("P99 of first pages {first:.3} ms, of the others {others:.3} ms");
     queue.stop().await;
-    json!({"published": rates[rates.len() / 2], "page": first.max(others)})
+    json!({"published": median(rates), "page": first.max(others)})
 }
 
 fn main() {

@@ -22,7 +22,7 @@ use std::time::Duration;
 use common::{World, simulate};
 use karmada_failover::story::example::Pace;
 use kube_sandbox::WriteRecord;
-use moving::{NAMESPACE, Standing, home, standing};
+use moving::{Standing, config_map, home, standing};
 use serde_json::{Value, json};
 
 const WORKLOADS: usize = 300;
@@ -47,14 +47,6 @@ const PACE: Pace = Pace {
     remove_on_mismatch_seconds: 60,
     evictions_per_second: 100.0,
 };
-
-fn config_map(number: usize) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"namespace": NAMESPACE, "name": format!("settings-{number:03}")},
-        "data": {"colour": "blue"},
-    })
-}
 
 fn is_counted(write: &WriteRecord) -> bool {
     write.resource != "leases"

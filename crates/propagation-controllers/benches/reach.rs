@@ -18,9 +18,10 @@ mod fleet;
 use std::time::Duration;
 
 use controller_kit::KitFlags;
-use fleet::{config, fleet, member, p99, place, put_config, start, written_at};
+use fleet::{config, fleet, member, place, put_config, start, written_at};
 use kube_sandbox::{Effect, Match};
 use serde_json::json;
+use test_bench::statistics::p99;
 use test_bench::{Bench, paused};
 
 const MEMBERS: usize = 100;

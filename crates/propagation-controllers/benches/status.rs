@@ -18,9 +18,10 @@ mod fleet;
 use std::time::Duration;
 
 use controller_kit::KitFlags;
-use fleet::{NAMESPACE, fleet, member, p99, place, put_config, size, start};
+use fleet::{NAMESPACE, fleet, member, place, put_config, size, start};
 use kube_sandbox::{Effect, Match};
 use serde_json::{Value, json};
+use test_bench::statistics::p99;
 use test_bench::{Bench, paused};
 
 const MEMBERS: usize = 3;

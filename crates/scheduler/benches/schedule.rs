@@ -19,11 +19,11 @@ use api_types::work::Binding;
 use controller_kit::KitFlags;
 use jiff::Timestamp;
 use kube::Api;
-use rustix::time::{ClockId, clock_gettime};
 use scheduler::{Flags, controllers};
 use scheduler_filters::schedule::StartFrom;
 use scheduler_filters::{Fleet, Plugins, Rules, Scheduling, schedule};
 use serde_json::{Value, json};
+use test_bench::cpu_time::of_this_thread as cpu_time;
 use test_bench::{Bench, paused};
 
 const CLUSTERS: usize = 100;
@@ -33,12 +33,6 @@ const BINDINGS: usize = 1_000;
 /// Kinds that a cluster serves, beside the one that is placed.
 const KINDS: usize = 150;
 const LONG_AGO: &str = "2025-06-01T00:00:00Z";
-
-/// Time that this thread has had of the processor.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
-}
 
 fn cluster(number: usize) -> Value {
     let mut served: Vec<Value> = (0..KINDS)

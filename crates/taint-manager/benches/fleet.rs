@@ -27,6 +27,8 @@ use kube::api::{Api, ListParams};
 use kube::config::Kubeconfig;
 use kube_sandbox::{Sandbox, SandboxOptions, Served};
 use serde_json::json;
+use test_bench::statistics::median;
+use test_bench::usage::Looks;
 use test_bench::{BigFleet, OwnProcess, Program};
 use tokio::time::Instant;
 
@@ -201,26 +203,18 @@ async fn measure() -> serde_json::Value {
         times.push(milliseconds);
         judged = judged.max(ratio);
     }
-    times.sort_by(f64::total_cmp);
 
-    let mut residents = Vec::new();
+    let mut looks = Looks::default();
     for round in 0..ROUNDS {
         churn(&plane, &process, round).await;
-        let resident = process.resident();
-        println!(
-            "after round {round} of churn: {:.1} MiB, the most ever {:.1} MiB",
-            resident.mib, resident.peak_mib
-        );
-        residents.push(resident.mib);
+        looks.take(&format!("after round {round} of churn"), process.resident());
     }
-    let most = residents.iter().copied().fold(0.0, f64::max);
-    let growth = (residents[ROUNDS - 1] / residents[0] - 1.0).max(0.0) * 100.0;
     let (scrape, series) = process.scrape();
     drop(process);
     queue.stop().await;
     json!({
-        "memory": most, "growth": growth, "start": start,
-        "verdicts": times[times.len() / 2], "judged": judged, "scrape": scrape, "series": series,
+        "memory": looks.most(), "growth": looks.growth(), "start": start,
+        "verdicts": median(times), "judged": judged, "scrape": scrape, "series": series,
     })
 }
 

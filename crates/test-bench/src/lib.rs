@@ -10,20 +10,25 @@
 mod authority;
 mod bench;
 mod big_fleet;
+pub mod cpu_time;
 mod footprint;
 mod heap;
+mod moves;
 mod own_process;
 mod paused;
 mod program;
 mod queue;
+pub mod statistics;
 pub mod stock;
+pub mod usage;
 
 pub use authority::{Authority, Counts, Issued, Of, Wanted};
 pub use bench::{Bench, STARTED};
 pub use big_fleet::BigFleet;
 pub use footprint::Footprint;
 pub use heap::{Heap, assert_flat, heap, held_to_its_end};
-pub use own_process::{OwnProcess, Resident, free_address};
+pub use moves::Moves;
+pub use own_process::{OwnProcess, free_address};
 pub use paused::paused;
 pub use program::{Program, Said, assert_old_flags_are_warned_about};
 pub use queue::{QueueWatch, forgotten_entries};

@@ -10,7 +10,8 @@ use std::time::Duration;
 use kube_sandbox::Served;
 use tokio::time::Instant;
 
-use crate::Program;
+use crate::usage::{self, Resident};
+use crate::{Program, statistics};
 
 /// How long a program may take to answer.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -68,17 +69,13 @@ impl OwnProcess {
         }
     }
 
-    /// What it has in memory now, in MiB; and the most that it ever had.
+    /// What it has in memory.
     ///
     /// # Panics
     /// When it has ended.
     #[must_use]
     pub fn resident(&self) -> Resident {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        Resident {
-            mib: kib(&status, "VmRSS:") / 1024.0,
-            peak_mib: kib(&status, "VmHWM:") / 1024.0,
-        }
+        usage::resident(self.child.id())
     }
 
     /// Waits until it says that it is ready.
@@ -121,8 +118,7 @@ impl OwnProcess {
             let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
             series = body.lines().filter(|line| !line.starts_with('#')).count();
         }
-        times.sort_by(f64::total_cmp);
-        (times[times.len() / 2], series as f64)
+        (statistics::median(times), series as f64)
     }
 
     /// Waits until a metric has this value.
@@ -152,31 +148,5 @@ impl OwnProcess {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         Some(answer)
-    }
-}
-
-/// What a process has in memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Resident {
-    /// Now, in MiB.
-    pub mib: f64,
-    /// The most that it ever had, in MiB.
-    pub peak_mib: f64,
-}
-
-fn kib(status: &str, field: &str) -> f64 {
-    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read() {
-        let status = "Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t    1536 kB\n";
-        assert!((kib(status, "VmRSS:") - 1536.0).abs() < 1e-9);
-        assert!((kib(status, "VmHWM:") - 2048.0).abs() < 1e-9);
     }
 }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use e2e_control_plane::{Binaries, Tool};
-use kube::Client;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
+use kube::api::{ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
 use serde_json::json;
 
+use crate::audit::{AuditLog, Auditing, POLICY};
 use crate::credentials::{Identity, ServiceAccountKeys, Tokens, base64};
 use crate::error::Error;
 use crate::etcd::Etcd;
@@ -34,6 +37,7 @@ pub struct ApiServer {
     kubeconfigs: PathBuf,
     private_key: PathBuf,
     certificate: PathBuf,
+    audit_log: Option<AuditLog>,
     process: Process,
 }
 
@@ -44,6 +48,8 @@ struct Files {
     tokens: PathBuf,
     private_key: PathBuf,
     public_key: PathBuf,
+    /// The policy of auditing, and the log.
+    audit: Option<(PathBuf, PathBuf)>,
 }
 
 impl ApiServer {
@@ -53,11 +59,12 @@ impl ApiServer {
         folder: &Arc<RunFolder>,
         binaries: &Binaries,
         etcd: &Etcd,
+        auditing: Auditing,
     ) -> Result<Self, Error> {
         let mut tries_left = ports::TRIES;
         loop {
             tries_left -= 1;
-            match Self::start_on(ports::free()?, name, folder, binaries, etcd).await {
+            match Self::start_on(ports::free()?, name, folder, binaries, etcd, auditing).await {
                 Err(error) if error.is_port_taken() && tries_left > 0 => {}
                 done => return done,
             }
@@ -70,6 +77,7 @@ impl ApiServer {
         folder: &Arc<RunFolder>,
         binaries: &Binaries,
         etcd: &Etcd,
+        auditing: Auditing,
     ) -> Result<Self, Error> {
         let tokens = Tokens::generate();
         let keys = ServiceAccountKeys::generate()?;
@@ -79,6 +87,14 @@ impl ApiServer {
             tokens: folder.write(&format!("{name}/tokens.csv"), tokens.file().as_bytes())?,
             private_key: folder.write(&format!("{name}/service-accounts.key"), keys.private.as_bytes())?,
             public_key: folder.write(&format!("{name}/service-accounts.pub"), keys.public.as_bytes())?,
+            audit: match auditing {
+                Auditing::Off => None,
+                Auditing::On => {
+                    let policy = folder.write(&format!("{name}/audit-policy.json"), POLICY.as_bytes())?;
+                    let log = policy.with_file_name("audit.log");
+                    Some((policy, log))
+                }
+            },
         };
         let process = Process::start(folder, launch(port, name, binaries, etcd, &files))?;
         let mut server = Self {
@@ -89,6 +105,7 @@ impl ApiServer {
             kubeconfigs: files.kubeconfigs,
             private_key: files.private_key,
             certificate: files.certificates.join("apiserver.crt"),
+            audit_log: files.audit.map(|(_, log)| AuditLog::at(&log)),
             process,
         };
         // The server signs its certificate itself, once: it is its own authority, also after a restart.
@@ -194,6 +211,53 @@ impl ApiServer {
         self.process.resume()
     }
 
+    /// Who asked it for what, where it was started to write that down.
+    #[must_use]
+    pub fn audit_log(&self) -> Option<&AuditLog> {
+        self.audit_log.as_ref()
+    }
+
+    /// Gives `identity` rights on all that it has, beside those that it has already, under the name `right`.
+    ///
+    /// # Errors
+    /// [`Error::Api`], also when it has been given the right of that name before.
+    pub async fn grant(&self, identity: Identity, right: &str, rules: Vec<PolicyRule>) -> Result<(), Error> {
+        let client = self.client(Identity::Admin).await?;
+        let metadata = ObjectMeta {
+            name: Some(format!("{}-{right}", identity.name())),
+            ..ObjectMeta::default()
+        };
+        let role = ClusterRole {
+            metadata: metadata.clone(),
+            rules: Some(rules),
+            ..ClusterRole::default()
+        };
+        let binding = ClusterRoleBinding {
+            role_ref: RoleRef {
+                api_group: Some("rbac.authorization.k8s.io".to_owned()),
+                kind: "ClusterRole".to_owned(),
+                name: metadata.name.clone().unwrap_or_default(),
+            },
+            subjects: Some(vec![Subject {
+                api_group: Some("rbac.authorization.k8s.io".to_owned()),
+                kind: "User".to_owned(),
+                name: identity.user(),
+                ..Subject::default()
+            }]),
+            metadata,
+        };
+        let create = PostParams::default();
+        Api::all(client.clone())
+            .create(&create, &role)
+            .await
+            .map_err(Error::api("create a ClusterRole"))?;
+        Api::all(client)
+            .create(&create, &binding)
+            .await
+            .map_err(Error::api("create a ClusterRoleBinding"))?;
+        Ok(())
+    }
+
     /// With which tokens of service accounts are signed.
     pub(crate) fn private_key(&self) -> &Path {
         &self.private_key
@@ -256,7 +320,9 @@ impl ApiServer {
 
 fn launch(port: u16, name: &str, binaries: &Binaries, etcd: &Etcd, files: &Files) -> Launch {
     let flag = |name: &str, path: &Path| format!("--{name}={}", path.display());
-    Launch::new(format!("{name}-apiserver"), binaries.path(Tool::KubeApiserver)).args([
+    let auditing = files.audit.iter();
+    let auditing = auditing.flat_map(|(policy, log)| [flag("audit-policy-file", policy), flag("audit-log-path", log)]);
+    let launch = Launch::new(format!("{name}-apiserver"), binaries.path(Tool::KubeApiserver)).args([
         format!("--etcd-servers={}", etcd.endpoint()),
         format!("--etcd-prefix=/{name}"),
         "--bind-address=127.0.0.1".to_owned(),
@@ -274,5 +340,6 @@ fn launch(port: u16, name: &str, binaries: &Binaries, etcd: &Etcd, files: &Files
         // Pods need no service accounts here, and no controller would take a new node's not-ready taint away.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".to_owned(),
         "--profiling=false".to_owned(),
-    ])
+    ]);
+    launch.args(auditing)
 }

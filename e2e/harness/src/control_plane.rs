@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use e2e_control_plane::{Binaries, Tool, locate};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client};
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use kube::Client;
 
 use crate::api_server::ApiServer;
+use crate::audit::Auditing;
 use crate::credentials::Identity;
 use crate::error::Error;
 use crate::etcd::Etcd;
@@ -36,6 +36,7 @@ pub(crate) struct Shared {
     pub etcd: Arc<Etcd>,
     pub binaries: Binaries,
     pub folder: Arc<RunFolder>,
+    pub auditing: Auditing,
 }
 
 impl ControlPlane {
@@ -45,10 +46,22 @@ impl ControlPlane {
     /// [`Error::Missing`] where the programs are not here (ask [`crate::available`] first); else whatever kept a
     /// server from coming up.
     pub async fn start() -> Result<Self, Error> {
+        Self::start_auditing(Auditing::Off).await
+    }
+
+    /// The same, and it and its members write down who asks them for what ([`ApiServer::audit_log`]).
+    ///
+    /// # Errors
+    /// As [`ControlPlane::start`].
+    pub async fn start_audited() -> Result<Self, Error> {
+        Self::start_auditing(Auditing::On).await
+    }
+
+    async fn start_auditing(auditing: Auditing) -> Result<Self, Error> {
         let binaries = locate()?;
         let folder = RunFolder::create()?;
         let etcd = Arc::new(Etcd::start(&folder, &binaries).await?);
-        let api = ApiServer::start(NAME, &folder, &binaries, &etcd).await?;
+        let api = ApiServer::start(NAME, &folder, &binaries, &etcd, auditing).await?;
         // As on a Karmada control plane, whose components come with tokens that stand in Secrets, and whose rights
         // are gathered from several ClusterRoles.
         let launch = controllers(
@@ -70,7 +83,12 @@ impl ControlPlane {
         Ok(Self {
             controllers,
             api,
-            shared: Shared { etcd, binaries, folder },
+            shared: Shared {
+                etcd,
+                binaries,
+                folder,
+                auditing,
+            },
         })
     }
 
@@ -130,40 +148,7 @@ impl ControlPlane {
     /// # Errors
     /// [`Error::Api`], also when it has been given the right of that name before.
     pub async fn grant(&self, identity: Identity, right: &str, rules: Vec<PolicyRule>) -> Result<(), Error> {
-        let client = self.client().await?;
-        let metadata = ObjectMeta {
-            name: Some(format!("{}-{right}", identity.name())),
-            ..ObjectMeta::default()
-        };
-        let role = ClusterRole {
-            metadata: metadata.clone(),
-            rules: Some(rules),
-            ..ClusterRole::default()
-        };
-        let binding = ClusterRoleBinding {
-            role_ref: RoleRef {
-                api_group: Some("rbac.authorization.k8s.io".to_owned()),
-                kind: "ClusterRole".to_owned(),
-                name: metadata.name.clone().unwrap_or_default(),
-            },
-            subjects: Some(vec![Subject {
-                api_group: Some("rbac.authorization.k8s.io".to_owned()),
-                kind: "User".to_owned(),
-                name: identity.user(),
-                ..Subject::default()
-            }]),
-            metadata,
-        };
-        let create = PostParams::default();
-        Api::all(client.clone())
-            .create(&create, &role)
-            .await
-            .map_err(Error::api("create a ClusterRole"))?;
-        Api::all(client)
-            .create(&create, &binding)
-            .await
-            .map_err(Error::api("create a ClusterRoleBinding"))?;
-        Ok(())
+        self.api.grant(identity, right, rules).await
     }
 
     /// Starts a program of ours against this control plane: `KUBECONFIG` is the kubeconfig of `identity`, the log is

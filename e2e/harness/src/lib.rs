@@ -16,12 +16,14 @@
 //! The programs come from the crate `e2e-control-plane`; a test asks [`available`] first.
 
 mod api_server;
+mod audit;
 mod availability;
 mod control_plane;
 mod credentials;
 mod error;
 mod etcd;
 mod helm;
+mod kinds;
 mod member;
 mod ports;
 mod process;
@@ -30,12 +32,14 @@ mod run_folder;
 mod wait;
 
 pub use api_server::ApiServer;
+pub use audit::{AuditLog, Mark, Request, renewals_a_minute};
 pub use availability::{available, available_prometheus, available_with};
 pub use control_plane::ControlPlane;
 pub use credentials::Identity;
 pub use e2e_control_plane::{Binaries, Prometheus, Tool};
 pub use error::Error;
 pub use helm::Helm;
+pub use kinds::serve_kinds;
 pub use member::Member;
 pub use ports::free as free_port;
 pub use process::{Launch, Process};

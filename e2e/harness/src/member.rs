@@ -51,7 +51,7 @@ impl Member {
     pub async fn start(control_plane: &ControlPlane, name: &str) -> Result<Self, Error> {
         let shared = control_plane.shared().clone();
         let (folder, binaries) = (&shared.folder, &shared.binaries);
-        let api = ApiServer::start(name, folder, binaries, &shared.etcd).await?;
+        let api = ApiServer::start(name, folder, binaries, &shared.etcd, shared.auditing).await?;
         let kubeconfig = format!("--kubeconfig={}", api.kubeconfig(Identity::Admin).display());
         let controllers = Process::start(folder, controllers(&api, binaries, &CONTROLLERS))?;
         let scheduler = Launch::new(format!("{name}-scheduler"), binaries.path(Tool::KubeScheduler)).args([

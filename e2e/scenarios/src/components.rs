@@ -4,13 +4,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use e2e_harness::{ControlPlane, Identity, Launch, Process, Programs, eventually};
+use e2e_harness::{ControlPlane, Identity, Launch, Process, Programs, eventually, serve_kinds};
 use eviction_queue_api::QueueClient;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use karmada_failover::story::example::{self, MemberEntry};
 use karmada_failover::story::objects;
-use kube::api::PostParams;
-use kube::{Api, Client, ResourceExt};
+use kube::Client;
 use serde_json::Value;
 
 /// Leases that end soon after their holder, and not at once when the machine stands still for a moment.
@@ -87,41 +85,11 @@ pub async fn stop_components(mut processes: Vec<Process>) -> anyhow::Result<()> 
 
 /// CRDs, namespaces, members, and what a story is given.
 pub async fn furnish(client: &Client, members: &[MemberEntry], given: Vec<Value>) -> anyhow::Result<()> {
-    serve(client, &api_types::crds()).await?;
+    serve_kinds(client, &api_types::crds()).await?;
     let members = members.iter().flat_map(example::member);
     for object in example::namespaces().into_iter().chain(members).chain(given) {
         objects::create(client, object).await?;
     }
-    Ok(())
-}
-
-/// Waits until the API server serves these, too.
-pub async fn serve(client: &Client, crds: &[CustomResourceDefinition]) -> anyhow::Result<()> {
-    for crd in crds {
-        Api::all(client.clone()).create(&PostParams::default(), crd).await?;
-    }
-    eventually("the CRDs to be served", Duration::from_secs(30), async || {
-        let groups = client.list_api_groups().await.map_err(|error| error.to_string())?;
-        for crd in crds {
-            let version = format!("{}/{}", crd.spec.group, crd.spec.versions[0].name);
-            if !groups.groups.iter().any(|group| group.name == crd.spec.group) {
-                return Err(format!("{} is not served", crd.spec.group));
-            }
-            let resources = client
-                .list_api_group_resources(&version)
-                .await
-                .map_err(|error| error.to_string())?;
-            if !resources
-                .resources
-                .iter()
-                .any(|resource| resource.name == crd.spec.names.plural)
-            {
-                return Err(format!("{} is not served", crd.name_any()));
-            }
-        }
-        Ok(())
-    })
-    .await?;
     Ok(())
 }
 

@@ -4,14 +4,13 @@ use api_types::work::{Binding, BindingKind};
 use karmada_failover::story::example;
 use karmada_failover::story::example::Pace;
 use kube::Api;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::common::World;
 
-/// The fleet.
-pub const MEMBERS: [&str; 3] = ["member1", "member2", "member3"];
-/// Where the workloads are.
-pub const NAMESPACE: &str = "shop";
+mod workloads;
+
+pub use workloads::{MEMBERS, NAMESPACE, config_map, policy};
 
 /// A fleet in which every workload of a kind runs on one member, whichever.
 pub fn world(pace: &Pace, api_version: &str, kind: &str) -> World {
@@ -22,20 +21,6 @@ pub fn world(pace: &Pace, api_version: &str, kind: &str) -> World {
         .for_each(|policy| world.create(policy));
     world.create(policy(api_version, kind));
     world
-}
-
-fn policy(api_version: &str, kind: &str) -> Value {
-    json!({
-        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
-        "metadata": {"namespace": NAMESPACE, "name": "workloads"},
-        "spec": {
-            "resourceSelectors": [{"apiVersion": api_version, "kind": kind}],
-            "placement": {
-                "clusterAffinity": {"clusterNames": MEMBERS},
-                "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
-            },
-        },
-    })
 }
 
 /// How many bindings are on a member, and how many leave some cluster.

@@ -96,12 +96,6 @@ pub fn binding(bench: &Bench, number: usize) -> Value {
     found.unwrap_or_else(|| panic!("no binding {name}"))
 }
 
-/// The 99th percentile, of at least one.
-pub fn p99(mut of: Vec<f64>) -> f64 {
-    of.sort_by(f64::total_cmp);
-    of[(of.len() * 99).div_ceil(100) - 1]
-}
-
 /// When a member's copy was last written, by the member's own log.
 pub fn written_at(bench: &Bench, member: &str, since: Timestamp) -> Option<Timestamp> {
     let writes = bench.member(member).faults().writes();

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use e2e_harness::{ControlPlane, Process};
+use e2e_harness::{ControlPlane, Process, serve_kinds};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use karmada_failover::story::example::{self, MemberEntry, Pace};
 use karmada_failover::story::objects;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use test_bench::stock::{StockActors, stocks_crds};
 
 use super::charts::{self, NAMESPACE};
-use crate::components::{serve, start_as, stop_components};
+use crate::components::{start_as, stop_components};
 
 /// Where the Leases of those are who do its work.
 const LEASES: &str = "stock-leases";
@@ -42,7 +42,7 @@ impl Stock {
         let client = control_plane.client().await?;
         let crds: Result<Vec<CustomResourceDefinition>, _> =
             stocks_crds().into_iter().map(serde_json::from_value).collect();
-        serve(&client, &crds.context("stock's kinds")?).await?;
+        serve_kinds(&client, &crds.context("stock's kinds")?).await?;
         let leases = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": LEASES}});
         let members = members.iter().flat_map(example::member);
         for object in example::namespaces().into_iter().chain([leases]).chain(members) {
