@@ -1,16 +1,19 @@
 //! Takes connections in: a place each, a handshake in time, and an end when nothing comes.
 //!
 //! Guarantees: a caller that is slow or silent blocks nobody but itself, and not for long; each new connection is made with
-//! the certificate that is in force then; what is refused is counted.
+//! the certificate that is in force then; what is refused is counted; who comes while the process ends is answered all the
+//! same, for as long as API servers take to hear of it.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use controller_kit::tls::{Reloading, ServerTls, in_words, tls_error};
 use controller_kit::{Metrics, Tasks};
+use http::HeaderValue;
+use http::header::CONNECTION;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -32,6 +35,9 @@ const SILENT_FOR: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 64 * 1024;
 /// After an accept that failed, for want of file descriptors as a rule.
 const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// How long a process that is asked to end goes on taking connections. A Service leads to a Pod for a moment after that is
+/// asked to end, and what comes then would find nobody. Within the time that a process has for its end.
+const LINGERS_FOR: Duration = Duration::from_secs(3);
 /// How often refused connections are told in the log, at most.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
@@ -44,6 +50,7 @@ pub(crate) struct Door {
     tasks: Tasks,
     metrics: Metrics,
     told: Mutex<Option<Instant>>,
+    closes_at: OnceLock<Instant>,
 }
 
 impl Door {
@@ -59,13 +66,19 @@ impl Door {
             tasks: tasks.clone(),
             metrics: metrics.clone(),
             told: Mutex::default(),
+            closes_at: OnceLock::new(),
         })
     }
 
-    /// Takes in what comes, for ever.
+    /// Takes in what comes, until the process was asked to end a while ago.
     pub async fn keep(self: Arc<Self>, listener: TcpListener) {
         loop {
-            let (io, from) = match listener.accept().await {
+            let accepted = tokio::select! {
+                biased;
+                () = self.closing() => return,
+                accepted = listener.accept() => accepted,
+            };
+            let (io, from) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     self.refuse("CannotAccept", None, &error.to_string());
@@ -83,6 +96,13 @@ impl Door {
         }
     }
 
+    /// Comes back when no connection is taken any more.
+    async fn closing(&self) {
+        self.tasks.shutdown().cancelled().await;
+        let closes_at = self.closes_at.get_or_init(|| Instant::now() + LINGERS_FOR);
+        tokio::time::sleep_until(*closes_at).await;
+    }
+
     async fn serve(&self, io: TcpStream, from: SocketAddr, _place: OwnedSemaphorePermit) {
         // Without it small messages wait for each other.
         let _ = io.set_nodelay(true);
@@ -93,7 +113,7 @@ impl Door {
         };
         let shaken = tokio::select! {
             biased;
-            () = shutdown.cancelled() => return,
+            () = self.closing() => return,
             shaken = timeout(HANDSHAKE_WITHIN, shaking) => shaken,
         };
         let stream = match shaken {
@@ -107,7 +127,17 @@ impl Door {
         let desk = self.desk.clone();
         let service = service_fn(move |request| {
             let desk = desk.clone();
-            async move { Ok::<_, Infallible>(desk.take(request).await) }
+            let shutdown = shutdown.clone();
+            async move {
+                let mut answer = desk.take(request).await;
+                if shutdown.is_cancelled() {
+                    // The caller's next connection is to lead to another replica.
+                    answer
+                        .headers_mut()
+                        .insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(answer)
+            }
         });
         let mut serving = http1::Builder::new();
         serving
@@ -118,7 +148,7 @@ impl Door {
         tokio::select! {
             biased;
             ended = connection.as_mut() => gone(from, ended),
-            () = shutdown.cancelled() => {
+            () = self.closing() => {
                 connection.as_mut().graceful_shutdown();
                 gone(from, connection.await);
             }

@@ -9,7 +9,7 @@ use crate::door::Door;
 use crate::flags::Flags;
 use crate::fleet::Fleet;
 
-/// Answers reviews until the process stops.
+/// Answers reviews until the process was asked to stop a while ago.
 ///
 /// # Errors
 /// When the address cannot be bound, the files of TLS are no use, or our kinds are not installed.
@@ -27,10 +27,18 @@ pub(crate) async fn run(ctx: Context, flags: Flags) -> anyhow::Result<()> {
     let door = Door::new(tls.clone(), desk, &ctx.tasks, &ctx.metrics);
     tracing::info!(%bound, "answering reviews");
     flags.bound.tell(bound);
+    let followed = async {
+        let ended = fleet.follow(&ctx).await;
+        if ctx.shutdown.is_cancelled() {
+            // What was known last is good for those who come yet.
+            std::future::pending().await
+        } else {
+            ended
+        }
+    };
     tokio::select! {
         biased;
-        () = ctx.shutdown.cancelled() => Ok(()),
-        followed = fleet.follow(&ctx) => if ctx.shutdown.is_cancelled() { Ok(()) } else { followed },
+        followed = followed => followed,
         () = tls.watch() => Ok(()),
         () = door.keep(listener) => Ok(()),
     }

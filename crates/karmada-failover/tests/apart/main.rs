@@ -6,6 +6,7 @@
     reason = "clippy does not see that the helpers of a test are test code"
 )]
 
+mod admission;
 #[path = "../common/mod.rs"]
 mod common;
 mod granted;

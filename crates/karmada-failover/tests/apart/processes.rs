@@ -1,9 +1,12 @@
 //! One process for each component of a story.
 
+use api_types::cluster::Cluster;
 use clap::Parser;
-use controller_kit::{KitFlags, Process, Running};
+use controller_kit::{KitFlags, OwnMember, Process, Running};
 use karmada_failover::components::ComponentFlags;
 use karmada_failover::story::scenario::Scenario;
+use kube::Api;
+use kube::api::DeleteParams;
 
 use crate::COMPONENTS;
 use crate::common::World;
@@ -50,6 +53,31 @@ pub async fn start(
         .flags(flags.kit)
         .controllers(flags.components.controllers_within(&world.network))
         .members(world.roads())
+        .start()
+        .await
+        .unwrap()
+}
+
+/// Leaves a member to its agent: the control plane is told of it by nobody else.
+pub async fn leave_to_its_agent(world: &World, member: &str) {
+    let clusters = Api::<Cluster>::all(world.client());
+    clusters.delete(member, &DeleteParams::default()).await.unwrap();
+}
+
+/// Starts the agent of a member.
+pub async fn start_agent(world: &World, member: &str, round: &str) -> Running {
+    let flags = agent::Flags {
+        cluster_name: member.to_owned(),
+        ..agent::Flags::default()
+    };
+    let identity = format!("agent-{round}");
+    let own = world.member(member).sandbox().client_named(&identity);
+    Process::builder("agent", world.plane().client_named("agent"))
+        .clock(world.clock.clone())
+        .identity(identity)
+        .flags(KitFlags::default())
+        .members(std::sync::Arc::new(OwnMember::new(own)))
+        .controllers(agent::controllers(flags))
         .start()
         .await
         .unwrap()

@@ -148,6 +148,34 @@ async fn callers_show_a_certificate_where_it_is_asked_for() {
     assert!(refused.contains("requires a certificate of ours"), "{refused}");
 }
 
+/// As when a Service still leads to a replica that is rolled.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_comes_while_it_ends_is_answered() {
+    let scene = Scene::new();
+    let server = scene.start().await;
+    let body = review("CREATE", &pause(&json!({}))).to_string();
+    let head = format!("POST {PAUSES} HTTP/1.1\r\n");
+    let authority = scene.authority.pem();
+    let mut open = server.connect(&authority, None).await.unwrap();
+    assert_eq!(said(&mut open, &head, &body).await.unwrap().status, 200);
+    let mut silent = server.connect(&authority, None).await.unwrap();
+    let meanwhile = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        for late in [&mut open, &mut silent] {
+            assert_eq!(said(late, &head, &body).await.unwrap().status, 200);
+            assert!(said(late, &head, &body).await.is_err(), "the next one leads elsewhere");
+        }
+        let fine = server.review(&scene, PAUSES, &pause(&json!({}))).await;
+        assert_eq!(fine["allowed"], true, "a new connection");
+    };
+    let (ended, ()) = tokio::join!(server.running.stop(), meanwhile);
+    assert_eq!(ended, Ended::Stopped);
+    assert!(
+        tokio::net::TcpStream::connect(server.address).await.is_err(),
+        "and then nobody is there"
+    );
+}
+
 /// A caller that says nothing keeps nobody from being answered, and a stop is quick all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silent_callers_are_in_nobodys_way() {
