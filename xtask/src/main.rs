@@ -10,6 +10,7 @@ mod deny;
 mod docs;
 mod e2e;
 mod images;
+mod processes;
 mod prometheus;
 mod run;
 mod sbom;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use xshell::Cmd;
 
+use crate::processes::kill_tree;
 use crate::stage::Stopwatch;
 
 /// How a command went.
@@ -28,9 +29,20 @@ pub fn run(command: Cmd<'_>, limit: Duration) -> Result<Vec<String>> {
     Ok(finished.lines)
 }
 
+/// The same for a command whose output is no part of ours: it is shown on the standard error.
+pub fn run_aside(command: Cmd<'_>, limit: Duration) -> Result<Vec<String>> {
+    let finished = run_showing(command, limit, |line| eprintln!("{line}"))?;
+    ensure!(finished.succeeded, "its exit status is not 0: {}", finished.command);
+    Ok(finished.lines)
+}
+
 /// Runs a command. Its standard error goes where ours goes. An error means that it could not be run or took longer
-/// than `limit`, in which case it is killed.
+/// than `limit`, in which case it is killed, and all that it has started.
 pub fn run_to_end(command: Cmd<'_>, limit: Duration) -> Result<Finished> {
+    run_showing(command, limit, |line| println!("{line}"))
+}
+
+fn run_showing(command: Cmd<'_>, limit: Duration, show: fn(&str)) -> Result<Finished> {
     let name = command.to_string();
     let watch = Stopwatch::start();
     let mut child = Command::from(without_own_package(command))
@@ -45,13 +57,12 @@ pub fn run_to_end(command: Cmd<'_>, limit: Duration) -> Result<Finished> {
     loop {
         match coming.recv_timeout(limit.saturating_sub(watch.elapsed())) {
             Ok(line) => {
-                println!("{line}");
+                show(&line);
                 lines.push(line);
             }
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
-                child.kill().with_context(|| format!("cannot kill {name}"))?;
-                child.wait()?;
+                kill_tree(&mut child).with_context(|| format!("took too long: {name}"))?;
                 bail!("took longer than {} s and was killed: {name}", limit.as_secs());
             }
         }

@@ -3,38 +3,45 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::Value;
-use xshell::cmd;
 
-use crate::run::without_own_package;
+use super::{benchmark, shipped};
+use crate::run::run_aside;
 use crate::workspace::Workspace;
 use crate::{control_plane, e2e};
 
+/// A story takes a few minutes.
+const STORY_WITHIN: Duration = Duration::from_mins(15);
 /// The name of the only number of a program.
 const ONLY: &str = "value";
 
 /// What a program said last, or why it said nothing.
 type Said = std::result::Result<Value, String>;
 
+/// Runs the one of this name; the lines that it printed.
+type Run = fn(&Workspace, &str) -> Result<Vec<String>>;
+
 /// Runs programs, each once.
 pub struct Programs<'a> {
     workspace: &'a Workspace,
-    /// Runs the one of this name; what it printed.
-    run: fn(&Workspace, &str) -> Result<String>,
+    run: Run,
     said: RefCell<BTreeMap<String, Said>>,
 }
 
 impl<'a> Programs<'a> {
-    /// Benchmarks that are programs of their own. Their names are of one workspace: no two are the same. The whole workspace
-    /// is named to cargo, so that all are built with the same features of what they share, and once.
+    /// Benchmarks that are programs of their own.
     pub fn benchmarks(workspace: &'a Workspace) -> Self {
+        Self::run_by(workspace, |workspace, name| benchmark::run(workspace, name, None))
+    }
+
+    /// Benchmarks on real API servers, of what is shipped.
+    pub fn benchmarks_on_real_servers(workspace: &'a Workspace) -> Self {
         Self::run_by(workspace, |workspace, name| {
-            let shell = workspace.shell();
-            let command = cmd!(shell, "cargo bench --locked --workspace --bench {name}");
-            // Read, not shown: it must not mix with our own report.
-            Ok(without_own_package(command).quiet().read()?)
+            control_plane::build()?;
+            benchmark::run(workspace, name, Some(&shipped::build(workspace)?))
         })
     }
 
@@ -43,12 +50,12 @@ impl<'a> Programs<'a> {
         Self::run_by(workspace, |workspace, name| {
             control_plane::build()?;
             workspace.build()?;
-            let story = e2e::command(workspace, name)?;
-            Ok(without_own_package(story).quiet().read()?)
+            run_aside(e2e::command(workspace, name)?, STORY_WITHIN)
         })
     }
 
-    fn run_by(workspace: &'a Workspace, run: fn(&Workspace, &str) -> Result<String>) -> Self {
+    /// Programs that are run in this way.
+    pub fn run_by(workspace: &'a Workspace, run: Run) -> Self {
         Self {
             workspace,
             run,
@@ -73,8 +80,8 @@ impl<'a> Programs<'a> {
     }
 }
 
-fn last_line(printed: &str) -> Result<Value> {
-    let last = printed.lines().last().context("it printed nothing")?;
+fn last_line(printed: &[String]) -> Result<Value> {
+    let last = printed.last().context("it printed nothing")?;
     serde_json::from_str(last).with_context(|| format!("the last line is no JSON: {last}"))
 }
 
@@ -90,12 +97,24 @@ mod tests {
 
     #[test]
     fn the_last_line_counts() {
-        let value = |printed: &str, name: &str| number(&last_line(printed)?, name);
+        let lines = |printed: &str| -> Vec<String> { printed.lines().map(str::to_owned).collect() };
+        let value = |printed: &str, name: &str| number(&last_line(&lines(printed))?, name);
         assert!((value("words\n{\"value\": 0.25}", ONLY).unwrap() - 0.25).abs() < 1e-12);
         let several = r#"{"memory": 12.5, "start": 2}"#;
         assert!((value(several, "start").unwrap() - 2.0).abs() < 1e-12);
         for bad in ["", "words", r#"{"value": null}"#, "{\"value\": 1}\nwords", several] {
             value(bad, ONLY).unwrap_err();
         }
+    }
+
+    #[test]
+    fn one_that_fails_is_run_once_and_each_of_its_numbers_says_why() {
+        let workspace = Workspace::find().unwrap();
+        let programs = Programs::run_by(&workspace, |_, name| Err(anyhow!("{name} hangs")));
+        for number in ["memory", "start"] {
+            let error = programs.named("fleet", number).unwrap_err();
+            assert_eq!(error.to_string(), "fleet hangs");
+        }
+        assert_eq!(programs.said.borrow().len(), 1);
     }
 }

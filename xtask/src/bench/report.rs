@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::machine::Machine;
-use super::{Bar, Output, Row};
+use super::{Bar, Row};
 
 /// A row and what became of it.
 pub struct Measured {
@@ -34,10 +34,11 @@ impl Measured {
         if self.holds() { "holds" } else { "falls short" }
     }
 
-    fn line(&self, machine: &Machine) -> String {
+    /// Name, value, bar, whether it holds, and on which machine.
+    pub fn line(&self, machine: &Machine) -> String {
         let value = match &self.value {
             Ok(value) => format!("{value:.3} {}", self.unit),
-            Err(error) => format!("not measured ({error:#})"),
+            Err(error) => format!("not measured ({})", one_line(error)),
         };
         let sign = match self.bar {
             Bar::AtMost(_) => "≤",
@@ -67,16 +68,15 @@ impl Measured {
     }
 }
 
-/// Prints all of them.
-pub fn print(measured: &[Measured], machine: &Machine, output: Output) -> Result<()> {
-    match output {
-        Output::Text => measured.iter().for_each(|row| println!("{}", row.line(machine))),
-        Output::Json => println!("{}", serde_json::to_string_pretty(&document(measured, machine))?),
-    }
-    Ok(())
+/// What a command had to say may have many lines; a row is one.
+fn one_line(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join(" | ")
 }
 
-fn document(measured: &[Measured], machine: &Machine) -> Value {
+/// All of them as one document.
+pub fn document(measured: &[Measured], machine: &Machine) -> Value {
     let rows: Vec<Value> = measured.iter().map(Measured::json).collect();
     json!({
         "machine": {"processors": machine.processors, "model": machine.model},
@@ -135,6 +135,8 @@ mod tests {
         let failed = measured(Err(anyhow!("no compiler")));
         assert!(!failed.holds());
         assert!(failed.line(&machine()).contains("not measured (no compiler)"));
+        let failed = measured(Err(anyhow!("it ended\n\n  alas")));
+        assert!(failed.line(&machine()).contains("not measured (it ended | alas)"));
         assert!(!measured(Ok(f64::NAN)).holds());
     }
 

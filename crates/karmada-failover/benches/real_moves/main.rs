@@ -1,6 +1,7 @@
 //! What a move costs and how fast it is on real API servers, and what the fleet costs at rest: 300 ConfigMaps leave a member
 //! that is tainted, 100 a second. All controllers run in one process, `karmada-failover run`, with the flags that they have
-//! by default; the control plane and three members are real.
+//! by default; the control plane and three members are real. `KARMADA_FAILOVER_BIN_DIR` names the folder of another program
+//! than the one that cargo has built for this: `cargo xtask bench` measures what is shipped.
 //!
 //! The last line says
 //! - `cost`: milliseconds of the processor that the process had for a move, from the taint until the last old copy is gone

@@ -9,7 +9,8 @@ use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind, condition};
 use controller_kit::Clock;
 use e2e_harness::{
-    ApiServer, AuditLog, ControlPlane, Identity, Launch, Mark, Member, Process, Request, eventually, serve_kinds,
+    ApiServer, AuditLog, ControlPlane, Identity, Launch, Mark, Member, Process, Programs, Request, eventually,
+    serve_kinds,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -98,7 +99,7 @@ impl Stage {
         let clock = Clock::system();
         let rules = Settings::real_time(EVICTIONS_PER_SECOND);
         let rules = Watching::start(&client, rules, Arc::new(move || clock.now()));
-        let launch = Launch::new("karmada-failover", env!("CARGO_BIN_EXE_karmada-failover"))
+        let launch = Launch::new("karmada-failover", Programs::find()?.path("karmada-failover")?)
             .args(["run", "--feature-gates=Failover=true"])
             .arg(format!("--resource-eviction-rate={EVICTIONS_PER_SECOND}"))
             .args(["--admin-bind-address=127.0.0.1:0", "--queue-bind-address=127.0.0.1:0"])

@@ -10,6 +10,7 @@ mod propagation;
 mod queue;
 mod rate_exactness;
 mod reading;
+mod real_moves;
 mod scheduler;
 mod scrape;
 mod start;
@@ -67,7 +68,17 @@ pub fn all() -> Vec<Row> {
     ]
 }
 
-/// Those that are measured by stories on real API servers.
+/// Those that are measured on real API servers.
 pub fn on_real_servers() -> Vec<Row> {
-    vec![installed::INSTALL, installed::READY]
+    vec![
+        installed::INSTALL,
+        installed::READY,
+        real_moves::COST,
+        real_moves::MEMORY,
+        real_moves::RATE,
+        real_moves::REPLACED,
+        real_moves::REQUESTS,
+        real_moves::RENEWALS,
+        real_moves::IDLE,
+    ]
 }

@@ -24,7 +24,7 @@ pub const REACH: Row = Row {
 };
 
 pub const HANG: Row = Row {
-    name: "propagation: how much later that is beside a member that hangs",
+    name: "propagation: a template's change, how much later beside a member that hangs",
     unit: "ms",
     bar: Bar::AtMost(0.0),
     measure: |tools| tools.programs.named("reach", "hang"),
@@ -38,7 +38,7 @@ pub const STATUS: Row = Row {
 };
 
 pub const STATUS_HANG: Row = Row {
-    name: "propagation: how much later that is beside a member that hangs",
+    name: "propagation: a member's status, how much later beside a member that hangs",
     unit: "ms",
     // What it is exact to, and what the order of the others' reports makes.
     bar: Bar::AtMost(20.0),
