@@ -2,6 +2,7 @@
 
 mod conclusion;
 mod gather;
+mod groups;
 mod places;
 mod report;
 mod tasks;
@@ -9,6 +10,7 @@ mod text;
 mod verdicts;
 
 pub use gather::{FromQueue, Gathered, gather};
+pub use groups::AffinityGroups;
 pub use places::{Place, Rank, Score, Search};
 pub use report::{ClusterRow, ConditionView, ExplainReport, Role, SchedulerView, report};
 pub use tasks::TaskView;

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::conclusion;
 use super::gather::Gathered;
+use super::groups::AffinityGroups;
 use super::places::{KeptView, Place, Rank, Scheduler, Search};
 use super::tasks::{TaskView, tasks};
 use super::verdicts::{VerdictView, application_says, verdict_view};
@@ -42,6 +43,9 @@ pub struct ExplainReport {
     pub being_deleted: bool,
     /// Who places it.
     pub scheduler: SchedulerView,
+    /// The ordered groups of clusters that it is placed in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub affinity_groups: Option<AffinityGroups>,
     /// The condition Scheduled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<ConditionView>,
@@ -268,6 +272,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
         replicas: binding.replicas(),
         being_deleted: binding.is_being_deleted(),
         scheduler: SchedulerView::of(binding),
+        affinity_groups: AffinityGroups::of(binding),
         scheduled: binding.condition(condition::SCHEDULED).map(ConditionView::of),
         eviction_pending: binding.condition(condition::EVICTION_PENDING).map(ConditionView::of),
         graceful_eviction: binding.condition(condition::GRACEFUL_EVICTION).map(ConditionView::of),

@@ -69,6 +69,10 @@ fn summary(report: &ExplainReport, view: &View) -> String {
         ("Owner says", Some(report.owner_says.clone())),
         ("Placed by", placed_by(report)),
         (
+            "Affinity group",
+            report.affinity_groups.as_ref().map(ToString::to_string),
+        ),
+        (
             "Scheduled",
             condition(&report.scheduled).or_else(|| Some("never looked at by a scheduler".to_owned())),
         ),
