@@ -57,7 +57,8 @@ pub enum Task {
         #[arg(long)]
         json: bool,
     },
-    /// Carries out the build step of the Dockerfile here, and fails when a program is larger than it may be.
+    /// Carries out the build step of the Dockerfile here, on a copy of what .dockerignore lets through, and fails when a
+    /// program is larger than it may be.
     Images,
     /// Prints a CycloneDX document of all that is compiled into the programs, with licences and checksums.
     Sbom {

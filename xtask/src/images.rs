@@ -1,7 +1,8 @@
 //! The images of the Dockerfile: which there are, and their build step carried out here, without a container.
 //!
 //! What the Dockerfile names is what the workspace has and what the charts run, compared by tests; how large the programs
-//! are is measured by carrying out the very command of the Dockerfile.
+//! are is measured by carrying out the very command of the Dockerfile, on a copy of what goes to the builder: what is
+//! missing there would be missed nowhere else.
 
 use std::fs;
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use xshell::cmd;
 
+use crate::build_context;
 use crate::run::run as run_command;
 use crate::stage::Outcome;
 use crate::workspace::Workspace;
@@ -28,14 +30,19 @@ pub fn stage(workspace: &Workspace) -> Outcome {
 
 /// Carries out the build step and prints the size of each program.
 pub fn run(workspace: &Workspace) -> Result<()> {
-    let dockerfile = workspace.shell().read_file("Dockerfile")?;
-    let made = workspace.target()?.join("images");
-    fs::create_dir_all(&made).with_context(|| format!("cannot make {}", made.display()))?;
-    let step = build_step(&dockerfile)?;
     let target = workspace.target()?;
-    let build = cmd!(workspace.shell(), "sh -euc {step}")
+    let made = target.join("images");
+    fs::create_dir_all(&made).with_context(|| format!("cannot make {}", made.display()))?;
+    let context = target.join("images-context");
+    build_context::prepare(workspace, &context)?;
+    let inside = workspace.shell().clone();
+    inside.change_dir(&context);
+    let step = build_step(&inside.read_file("Dockerfile")?)?;
+    let build = cmd!(inside, "sh -euc {step}")
         .env("OUT", &made)
-        .env("CARGO_TARGET_DIR", target);
+        // The builder has no .git: nor is one above to be found.
+        .env("GIT_CEILING_DIRECTORIES", &target)
+        .env("CARGO_TARGET_DIR", &target);
     run_command(build, BUILD_WITHIN)?;
     let mut too_large = Vec::new();
     for program in programs(workspace)? {

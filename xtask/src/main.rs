@@ -2,11 +2,13 @@
 #![allow(clippy::print_stdout, reason = "what a task prints is its result")]
 
 mod bench;
+mod build_context;
 mod charts;
 mod control_plane;
 mod crds;
 mod demo;
 mod deny;
+mod dockerignore;
 mod docs;
 mod e2e;
 mod images;
