@@ -83,7 +83,8 @@ pub struct Target {
     )]
     pub host_namespace: String,
 
-    /// Where the eviction queue serves gRPC. Without it: what the queue's leader wrote on its Lease.
+    /// Where the eviction queue serves gRPC. Without it: a port-forward to its leader's pod, where the API server or
+    /// --host-kubeconfig has that pod, else what the leader wrote on its Lease.
     #[arg(
         long,
         global = true,

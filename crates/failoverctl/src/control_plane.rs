@@ -20,7 +20,7 @@ use api_types::names::namespace::{CLUSTER as CLUSTER_LEASES, CLUSTER_SCOPED_EVEN
 
 use crate::cli::Target;
 use crate::controllers::Mode;
-use crate::failure::{ExitStatus, Failure};
+use crate::failure::{ExitStatus, Failure, is_forbidden};
 
 /// Objects a page; the server holds one page in memory at a time.
 const PAGE: u32 = 500;
@@ -211,7 +211,7 @@ impl ControlPlane {
             match read.await {
                 Ok(()) if found == Some(true) => break,
                 Ok(()) => {}
-                Err(error) if api_errors::is_denied(&error) || api_errors::is_not_found(&error) => {}
+                Err(error) if is_forbidden(&error) || api_errors::is_not_found(&error) => {}
                 Err(error) => {
                     let kind = Policy::plural(&kind);
                     return Err(Failure::of_api(&format!("cannot list {kind}"), &error));
@@ -230,7 +230,7 @@ impl ControlPlane {
         let about = format!("involvedObject.kind=Cluster,involvedObject.name={name}");
         match api.list(&ListParams::default().fields(&about)).await {
             Ok(list) => Ok(list.items),
-            Err(error) if api_errors::is_denied(&error) || api_errors::is_not_found(&error) => Ok(Vec::new()),
+            Err(error) if is_forbidden(&error) || api_errors::is_not_found(&error) => Ok(Vec::new()),
             Err(error) => Err(Failure::of_api(
                 &format!("cannot list events about Cluster {name}"),
                 &error,
@@ -246,7 +246,7 @@ impl ControlPlane {
         let api = Api::<Lease>::namespaced(self.client.clone(), CLUSTER_LEASES);
         match api.get_opt(cluster).await {
             Ok(lease) => Ok(lease),
-            Err(error) if api_errors::is_denied(&error) => Ok(None),
+            Err(error) if is_forbidden(&error) => Ok(None),
             Err(error) => Err(Failure::of_api(
                 &format!("cannot read Lease {cluster} in namespace {CLUSTER_LEASES}"),
                 &error,
@@ -283,7 +283,7 @@ impl ControlPlane {
             Ok(_) => Ok(Mode::Standalone),
             // A server without aggregation does not know the kind at all: its answer is a plain 404, no Status.
             Err(error) if api_errors::is_not_found(&error) => Ok(Mode::Standalone),
-            Err(error) if api_errors::is_denied(&error) => Ok(Mode::Unknown),
+            Err(error) if is_forbidden(&error) => Ok(Mode::Unknown),
             Err(error) => Err(Failure::of_api(
                 &format!("cannot read APIService {CLUSTER_API_SERVICE}"),
                 &error,
@@ -484,7 +484,7 @@ where
     );
     match read.await {
         Ok(()) => Ok(Some(names)),
-        Err(error) if api_errors::is_denied(&error) || api_errors::is_not_found(&error) => Ok(None),
+        Err(error) if is_forbidden(&error) || api_errors::is_not_found(&error) => Ok(None),
         Err(error) => Err(Failure::of_api(&format!("cannot list {what}"), &error)),
     }
 }

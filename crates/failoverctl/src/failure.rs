@@ -113,7 +113,16 @@ impl Failure {
                 "try again, with a longer --timeout if the server is slow",
             );
         }
-        if api_errors::is_denied(error) {
+        if is_unknown_user(error) {
+            return Self::new(
+                ExitStatus::Unreachable,
+                what,
+                format!("the API server does not know who asks: {why}"),
+                "the kubeconfig's token or certificate is not accepted, perhaps because it has expired: use a valid one \
+                 (--kubeconfig, --context)",
+            );
+        }
+        if is_forbidden(error) {
             return Self::new(
                 ExitStatus::Unreachable,
                 what,
@@ -214,6 +223,17 @@ impl From<RequireError> for Failure {
             ),
         }
     }
+}
+
+/// The API server knows who asks, and does not allow it: other questions may be answered.
+#[must_use]
+pub(crate) fn is_forbidden(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 403)
+}
+
+/// The API server does not know who asks: it answers no question at all.
+fn is_unknown_user(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 401)
 }
 
 fn is_time_out(error: &kube::Error) -> bool {

@@ -1,14 +1,15 @@
-//! The cluster that runs the components' pods, where it is not the control plane itself.
+//! The cluster that runs the components' pods: the one that the command line names, or the control plane itself.
 
 use std::path::PathBuf;
 
 use controller_kit::connect;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams};
 use kube::{Client, Config};
 
 use crate::cli::Target;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_forbidden};
 
 /// A host cluster.
 #[derive(Clone)]
@@ -58,6 +59,12 @@ impl Host {
         &self.namespace
     }
 
+    /// Whether there is such a pod, as far as this user may look.
+    pub(crate) async fn has_pod(&self, name: &str) -> bool {
+        let api = Api::<Pod>::namespaced(self.client(), &self.namespace);
+        matches!(api.get_opt(name).await, Ok(Some(_)))
+    }
+
     /// The Deployments of the namespace.
     ///
     /// # Errors
@@ -75,8 +82,7 @@ impl Host {
                 let failure =
                     Failure::of_api_needing(&what, &error, needed).about_flags("--host-kubeconfig", "--host-context");
                 // 401 is a user that is not known there, which no other question would show.
-                let is_forbidden = matches!(&error, kube::Error::Api(status) if status.code == 403);
-                Err(if is_forbidden {
+                Err(if is_forbidden(&error) {
                     DeploymentsNotListed::Forbidden(failure)
                 } else {
                     DeploymentsNotListed::Failed(failure)

@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use controller_kit::{api_errors, connect};
 use k8s_openapi::ByteString;
-use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
-use kube::api::{Api, PostParams};
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
 use serde_json::{Value, json};
 
 use crate::cli::{KubeconfigArgs, Target};
 use crate::control_plane::ControlPlane;
 use crate::failure::{ExitStatus, Failure};
 use crate::run::Surroundings;
+use crate::token;
 
 /// Who has a ServiceAccount on the control plane: every component, and who works with this program.
 pub const COMPONENTS: [&str; 10] = [
@@ -30,7 +30,7 @@ pub const COMPONENTS: [&str; 10] = [
     "scheduler",
     "propagation-controllers",
     "webhook",
-    "failoverctl",
+    token::ACCOUNT,
 ];
 
 /// How often the Secret is looked at until the API server has filled it.
@@ -236,18 +236,8 @@ async fn new_token(
     around: &Surroundings,
 ) -> Result<Token, Failure> {
     let namespace = control_plane.system_namespace();
-    let api = Api::<ServiceAccount>::namespaced(control_plane.client(), namespace);
     let what = format!("cannot make a token for {component}");
-    let request = TokenRequest {
-        spec: Some(TokenRequestSpec {
-            expiration_seconds: Some(i64::try_from(lasts.as_secs()).unwrap_or(i64::MAX)),
-            ..TokenRequestSpec::default()
-        }),
-        ..TokenRequest::default()
-    };
-    let answer: kube::Result<TokenRequest> = api
-        .create_subresource("token", component, &PostParams::default(), &request)
-        .await;
+    let answer = token::request(control_plane, component, lasts).await;
     let status = match answer {
         Ok(answer) => answer.status,
         Err(error) if api_errors::is_not_found(&error) => {

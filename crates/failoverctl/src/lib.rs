@@ -35,6 +35,7 @@ pub mod queue;
 pub mod run;
 pub mod shell;
 pub mod status;
+mod token;
 pub mod watch;
 
 pub use cli::Cli;

@@ -3,6 +3,7 @@
 //! The leader's identity on Lease `eviction-queue` begins with its pod's name. Each connection to the queue is a stream of its
 //! own to that pod; TLS and tokens go through it as through a socket.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use controller_kit::connect;
@@ -11,15 +12,18 @@ use eviction_queue_api::memory::{MemoryListener, MemoryNetwork};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use kube::Api;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
 use tokio::task::JoinSet;
 
 use crate::cli::Target;
+use crate::console::Console;
+use crate::control_plane::ControlPlane;
 use crate::controllers::{ControllerView, Running};
 use crate::failure::{ExitStatus, Failure};
 use crate::host::Host;
+use crate::token;
 
 /// The port that the queue serves on where its address does not say one.
 const PORT: u16 = 9443;
@@ -38,12 +42,18 @@ pub struct Credentials {
 }
 
 /// How the queue is called through a forward: as the flags say, and, where they name no authority, by the one that
-/// stands beside the queue's certificate on its cluster, with the token of the kubeconfig. Who may not read that Secret, or has
-/// no token, calls as the flags say. The token goes nowhere without TLS.
+/// stands beside the queue's certificate on its cluster, with the token of the kubeconfig's user, or, where that has none, one of
+/// ServiceAccount `failoverctl`, if this user may make it. Who may not read that Secret calls as the flags say. No token goes
+/// anywhere without TLS.
 ///
 /// # Errors
 /// The files cannot be written.
-pub async fn credentials(host: &Host, target: &Target) -> Result<Credentials, Failure> {
+pub async fn credentials(
+    control_plane: &ControlPlane,
+    host: &Host,
+    target: &Target,
+    console: &dyn Console,
+) -> Result<Credentials, Failure> {
     let as_given = Credentials {
         flags: target.queue.clone(),
         _files: None,
@@ -56,26 +66,26 @@ pub async fn credentials(host: &Host, target: &Target) -> Result<Credentials, Fa
     let Some(authority) = secret.and_then(|secret| secret.data?.remove("ca.crt")) else {
         return Ok(as_given);
     };
-    let config = connect::find_config(target.kubeconfig.as_deref(), target.context.as_deref())
-        .await
-        .ok();
-    let user = config.map(|config| config.auth_info).unwrap_or_default();
+    let shows_something = target.queue.queue_token_file.is_some() || target.queue.queue_client_cert_file.is_some();
+    let shown = if shows_something {
+        Shown::AsGiven
+    } else {
+        shown(control_plane, target, console).await
+    };
     let with_files = || {
         let files = tempfile::tempdir()?;
         let mut flags = target.queue.clone();
         let file = files.path().join("ca.crt");
         std::fs::write(&file, &authority.0)?;
         flags.queue_ca_file = Some(file);
-        let shows_something = flags.queue_token_file.is_some() || flags.queue_client_cert_file.is_some();
-        match (&user.token_file, &user.token) {
-            _ if shows_something => {}
-            (Some(file), _) => flags.queue_token_file = Some(file.into()),
-            (None, Some(token)) => {
+        match shown {
+            Shown::AsGiven => {}
+            Shown::File(file) => flags.queue_token_file = Some(file),
+            Shown::Token(token) => {
                 let file = files.path().join("token");
                 std::fs::write(&file, token.expose_secret())?;
                 flags.queue_token_file = Some(file);
             }
-            (None, None) => {}
         }
         Ok(Credentials {
             flags,
@@ -90,6 +100,35 @@ pub async fn credentials(host: &Host, target: &Target) -> Result<Credentials, Fa
             "make $TMPDIR writable, or give --queue-ca-file",
         )
     })
+}
+
+/// What the queue is shown.
+enum Shown {
+    /// What the flags say, or nothing.
+    AsGiven,
+    /// What stands in a file, now and later.
+    File(PathBuf),
+    /// This token.
+    Token(SecretString),
+}
+
+async fn shown(control_plane: &ControlPlane, target: &Target, console: &dyn Console) -> Shown {
+    let found = connect::find_config(target.kubeconfig.as_deref(), target.context.as_deref()).await;
+    if let Ok(config) = found {
+        if let Some(file) = &config.auth_info.token_file {
+            return Shown::File(file.into());
+        }
+        if let Some(token) = token::of(&config).await {
+            return Shown::Token(token);
+        }
+    }
+    match token::of_account(control_plane).await {
+        Some((token, said)) => {
+            console.note(&said);
+            Shown::Token(token)
+        }
+        None => Shown::AsGiven,
+    }
 }
 
 /// A way to the leader's pod. It is there for as long as this lives.
@@ -159,7 +198,8 @@ impl Forward {
                 ));
             }
             Err(error) => {
-                let needed = "use a --host-kubeconfig whose user may get pods and create pods/portforward there";
+                let needed =
+                    "use a --host-kubeconfig whose user may get pods, and get and create pods/portforward, there";
                 return Err(
                     Failure::of_api_needing(&what, &error, needed).about_flags("--host-kubeconfig", "--host-context")
                 );
@@ -167,7 +207,7 @@ impl Forward {
         }
         // Once for trial: what is refused later is only seen as a connection that breaks.
         if let Err(error) = api.portforward(pod, &[port]).await {
-            let needed = "use a --host-kubeconfig whose user may create pods/portforward there";
+            let needed = "use a --host-kubeconfig whose user may get and create pods/portforward there";
             return Err(
                 Failure::of_api_needing(&what, &error, needed).about_flags("--host-kubeconfig", "--host-context")
             );

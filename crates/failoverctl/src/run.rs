@@ -13,7 +13,7 @@ use crate::check;
 use crate::cli::{Cli, Command, ExplainCommand, LintArgs, QueueCommand, Target};
 use crate::console::{Console, Standard};
 use crate::control_plane::ControlPlane;
-use crate::controllers::{self, Mode};
+use crate::controllers::{self, ControllerView, Mode};
 use crate::drain;
 use crate::dump;
 use crate::entries;
@@ -74,8 +74,14 @@ impl Surroundings {
     }
 
     /// The queue at the end of a port-forward.
-    async fn queue_by(&self, host: &Host, forward: Forward, target: &Target) -> Result<Queue, Failure> {
-        let credentials = port_forward::credentials(host, target).await?;
+    async fn queue_by(
+        &self,
+        control_plane: &ControlPlane,
+        host: &Host,
+        forward: Forward,
+        target: &Target,
+    ) -> Result<Queue, Failure> {
+        let credentials = port_forward::credentials(control_plane, host, target, self.console.as_ref()).await?;
         let security = credentials.flags.security(&self.clock);
         // What is read stays in memory; the user's token stands in no file while a command waits.
         drop(credentials);
@@ -162,7 +168,7 @@ pub async fn run(cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
 pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) -> Result<Answer, Failure> {
     let find = async || {
         control_plane.require_our_kinds().await?;
-        find_queue(cli, &control_plane.leases().await?, around).await
+        find_queue(cli, control_plane, &control_plane.leases().await?, around).await
     };
     match &cli.command {
         // A watch lasts as long as somebody looks, a change waits for an answer: each question has its own time limit.
@@ -194,7 +200,7 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
         Command::Dump(args) => {
             // As long as it takes: each request has its own time limit.
             let queue = match control_plane.leases().await {
-                Ok(leases) => find_queue(cli, &leases, around).await,
+                Ok(leases) => find_queue(cli, control_plane, &leases, around).await,
                 Err(failure) => Err(failure),
             };
             let written = dump::dump(control_plane, queue, args, around).await?;
@@ -244,7 +250,7 @@ async fn look(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) ->
     }
     if let Command::Check(args) = &cli.command {
         let queue = match control_plane.leases().await {
-            Ok(leases) => find_queue(cli, &leases, around).await,
+            Ok(leases) => find_queue(cli, control_plane, &leases, around).await,
             Err(failure) => Err(failure),
         };
         let facts = check::gather(control_plane, queue, args, &cli.target, around).await?;
@@ -252,7 +258,7 @@ async fn look(cli: &Cli, control_plane: &ControlPlane, around: &Surroundings) ->
     }
     control_plane.require_our_kinds().await?;
     let leases = control_plane.leases().await?;
-    let queue = find_queue(cli, &leases, around).await;
+    let queue = find_queue(cli, control_plane, &leases, around).await;
     match &cli.command {
         Command::Status { cluster } => {
             let mode = control_plane.mode().await?;
@@ -380,19 +386,43 @@ async fn about_files(args: &LintArgs, cli: &Cli, around: &Surroundings) -> Resul
 }
 
 /// The queue's Lease is the same whoever else runs here: the mode plays no part.
-async fn find_queue(cli: &Cli, leases: &[Lease], around: &Surroundings) -> Result<Queue, Failure> {
+async fn find_queue(
+    cli: &Cli,
+    control_plane: &ControlPlane,
+    leases: &[Lease],
+    around: &Surroundings,
+) -> Result<Queue, Failure> {
     let controllers = controllers::controllers(leases, Mode::Unknown, around.clock.now());
     let target = &cli.target;
-    if target.queue_address.is_none()
-        && let Some(host) = around.host(target).await?
-    {
-        let (pod, port) = port_forward::leader(&controllers, &target.system_namespace)?;
-        return around
-            .queue_by(&host, Forward::to(&host, &pod, port).await?, target)
-            .await;
+    if target.queue_address.is_none() {
+        let host = match around.host(target).await? {
+            Some(host) => Some(host),
+            None => own_host(control_plane, &controllers, target, around).await,
+        };
+        if let Some(host) = host {
+            let (pod, port) = port_forward::leader(&controllers, &target.system_namespace)?;
+            let forward = Forward::to(&host, &pod, port).await?;
+            return around.queue_by(control_plane, &host, forward, target).await;
+        }
     }
     let address = queue::address(target.queue_address.as_deref(), &controllers, &target.system_namespace)?;
     Ok(around.queue(&address, target))
+}
+
+/// The control plane itself, where one cluster is both: its API server has the leader's pod, and its address leads nowhere from
+/// outside. A queue whose connection the flags spell out is called at its address.
+async fn own_host(
+    control_plane: &ControlPlane,
+    controllers: &[ControllerView],
+    target: &Target,
+    around: &Surroundings,
+) -> Option<Host> {
+    if around.network.is_some() || target.queue.queue_ca_file.is_some() {
+        return None;
+    }
+    let (pod, _) = port_forward::leader(controllers, &target.system_namespace).ok()?;
+    let host = Host::new(control_plane.client(), &target.host_namespace);
+    host.has_pod(&pod).await.then_some(host)
 }
 
 fn finish<R: Report>(report: &R, cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {

@@ -1,5 +1,5 @@
 //! What the checks look at, asked for. What cannot be seen is part of the answer, and why; only a server that does not answer
-//! at all is an error.
+//! at all, or does not know who asks, is an error.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ use super::stock::Stock;
 use crate::cli::{CheckArgs, Target};
 use crate::control_plane::{ControlPlane, each_page};
 use crate::controllers::Mode;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_forbidden};
 use crate::host::DeploymentsNotListed;
 use crate::queue::Queue;
 use crate::run::Surroundings;
@@ -101,7 +101,7 @@ pub async fn gather(
 
 fn unseen(error: &kube::Error) -> String {
     let why = api_errors::one_line(error);
-    if api_errors::is_denied(error) {
+    if is_forbidden(error) {
         format!("the API server refuses: {why}")
     } else {
         why
@@ -112,7 +112,7 @@ async fn served(control_plane: &ControlPlane) -> Result<Seen<BTreeMap<String, Ve
     let client = control_plane.client();
     let groups = match client.list_api_groups().await {
         Ok(groups) => groups.groups,
-        Err(error) if api_errors::is_denied(&error) => return Ok(Err(unseen(&error))),
+        Err(error) if is_forbidden(&error) => return Ok(Err(unseen(&error))),
         Err(error) => return Err(Failure::of_api("cannot ask the API server what it serves", &error)),
     };
     let of_interest = |name: &str| {
@@ -213,7 +213,7 @@ async fn trial(control_plane: &ControlPlane) -> Seen<Trial> {
         Ok(_) => Ok(Trial::Taken),
         Err(kube::Error::Api(status)) if is_refusal(&status) => Ok(Trial::Refused(status.message.clone())),
         Err(error) if api_errors::is_not_found(&error) => Err("ClusterTaintPolicies are not served yet".to_owned()),
-        Err(error) if api_errors::is_denied(&error) => {
+        Err(error) if is_forbidden(&error) => {
             Err("this user may not create clustertaintpolicies, not even for a trial".to_owned())
         }
         Err(error) => Err(format!("the trial came to nothing: {}", unseen(&error))),

@@ -24,8 +24,8 @@ pub(super) fn no_way(address: &str, error: &ClientError) -> Failure {
     }
 }
 
-const REACH_IT: &str = "check that the queue runs and that this machine can reach the address \
-     (inside a cluster: kubectl port-forward to its pod, then --queue-address 127.0.0.1:PORT)";
+const REACH_IT: &str = "check that the queue runs and that this machine can reach the address; from outside the cluster that runs \
+     its pod name that cluster with --host-kubeconfig or --host-context: failoverctl then makes a port-forward to the pod";
 
 /// These say themselves what to do: the last part, after `; ` or `: give`, is the instruction.
 fn why_and_next(text: &str, otherwise: &str) -> (String, String) {
@@ -123,7 +123,10 @@ fn not_let_in(what: String, role: Role, status: &Status) -> Failure {
         None => (status.message(), otherwise),
     };
     let next = if status.code() == Code::Unauthenticated {
-        format!("{next} (here: --queue-client-cert-file with --queue-client-key-file, or --queue-token-file)")
+        format!(
+            "{next} (here: a kubeconfig with a token, such as one of failoverctl kubeconfig failoverctl; or --queue-token-file with what \
+             kubectl -n karmada-system create token failoverctl prints; or --queue-client-cert-file with --queue-client-key-file)"
+        )
     } else {
         next
     };

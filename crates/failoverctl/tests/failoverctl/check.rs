@@ -545,6 +545,41 @@ async fn somebody_without_rights_is_told_which() {
     );
 }
 
+/// A token that has expired, or that nobody knows: the server answers no question, and nothing was checked.
+#[tokio::test(start_paused = true)]
+async fn somebody_who_is_not_known_is_told_so() {
+    let world = World::new(&[]);
+    world.sandbox.set_access(|access| {
+        access.authorization = Authorization::Rbac;
+        access.tokens.insert("t".to_owned(), "bob".to_owned());
+    });
+    let served = world.sandbox.serve_http("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut kubeconfig: Value = serde_saphyr::from_str(&served.kubeconfig()).unwrap();
+    kubeconfig["users"] = json!([{"name": "bob", "user": {"token": "expired"}}]);
+    kubeconfig["contexts"][0]["context"]["user"] = json!("bob");
+    std::fs::write(file.path(), kubeconfig.to_string()).unwrap();
+    let path = file.path().to_str().unwrap();
+    for args in [
+        &["check"][..],
+        &["check", "--before-install"],
+        &["status"],
+        &["queue", "list"],
+    ] {
+        let args = [&["failoverctl", "--kubeconfig", path], args].concat();
+        let cli = Cli::try_parse_from(&args).unwrap();
+        let failure = failoverctl::run(&cli, &world.around).await.unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Unreachable, "{args:?}");
+        let told = failure.to_string();
+        assert!(
+            told.contains("the API server does not know who asks: HTTP 401"),
+            "{told}"
+        );
+        assert!(told.contains("token or certificate is not accepted"), "{told}");
+        assert!(!told.contains("whose user may"), "{told}");
+    }
+}
+
 /// Another server than was meant: nothing of Karmada, and an answer in a line.
 #[tokio::test(start_paused = true)]
 async fn the_wrong_server_is_told() {

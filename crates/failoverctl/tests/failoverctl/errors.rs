@@ -211,7 +211,7 @@ async fn a_queue_that_cannot_be_reached() {
     assert_eq!(failure.status(), ExitStatus::Unreachable);
     assert_snapshot!(failure.to_string(), @r"
     cannot reach the eviction queue at 127.0.0.1:1: Connection refused (os error 111)
-      next: check that the queue runs and that this machine can reach the address (inside a cluster: kubectl port-forward to its pod, then --queue-address 127.0.0.1:PORT)
+      next: check that the queue runs and that this machine can reach the address; from outside the cluster that runs its pod name that cluster with --host-kubeconfig or --host-context: failoverctl then makes a port-forward to the pod
     ");
     let status = on(answers.clone(), &["status"]).await.unwrap();
     assert_eq!(status.status, ExitStatus::Unreachable);

@@ -243,7 +243,7 @@ async fn refusals_are_said_in_words() {
     assert_eq!(failure.status(), ExitStatus::Unreachable);
     assert_snapshot!(failure.to_string(), @r"
     cannot get its entries from the eviction queue at QUEUE: it does not let us in: QueueInspection/ListEntries needs the role reader, and the call names nobody
-      next: send a bearer token whose user may list evictionqueues.failover.karmada.io (here: --queue-client-cert-file with --queue-client-key-file, or --queue-token-file)
+      next: send a bearer token whose user may list evictionqueues.failover.karmada.io (here: a kubeconfig with a token, such as one of failoverctl kubeconfig failoverctl; or --queue-token-file with what kubectl -n karmada-system create token failoverctl prints; or --queue-client-cert-file with --queue-client-key-file)
     ");
     let failure = refused(tonic::Status::unimplemented("")).await;
     assert!(
