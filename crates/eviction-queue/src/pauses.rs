@@ -133,7 +133,7 @@ async fn write(ctx: &Context, store: &Store<FailoverPause>, name: &str, wanted: 
     };
     let before = pause.status.clone().unwrap_or_default();
     let held_entries = i64::try_from(wanted.held_entries).unwrap_or(i64::MAX);
-    let problem = problem(&pause);
+    let problem = problem(&pause).map(|problem| problem.message);
     let mut conditions = before.conditions.clone();
     let generation = pause.metadata.generation;
     if problem.is_some() || conditions.iter().any(|condition| condition.type_ == ACCEPTED) {

@@ -4,11 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api_types::policy::PurgeMode;
 use controller_kit::leader::{CONTROLLERS_ANNOTATION, GATES_ANNOTATION, NoGates, lease_name, said};
 use controller_kit::{FeatureGates, Gate};
-use failover_core::eviction::FailoverGate;
+use failover_core::eviction::{DeletedClusters, FailoverGate, Switches};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
+use scheduler_filters::DeletionBy;
 use serde::Serialize;
 
 use crate::output::{At, relative};
@@ -395,6 +397,29 @@ pub fn failover_gate_of(controllers: &[ControllerView], name: &str) -> Option<Fa
         .find(|view| view.name == name && view.state == Running::Running)?;
     let gates = controller.gates.as_ref().ok()?;
     Some(gates.enabled(Gate::Failover).into())
+}
+
+/// The taint manager's switches as far as its Lease tells them (`gate`); what it does not tell is taken at its default. Beside a
+/// stock Karmada a Cluster that is being deleted is its scheduler's matter.
+#[must_use]
+pub fn switches(mode: Mode, gate: Option<FailoverGate>) -> Switches {
+    Switches {
+        failover: gate.unwrap_or(FailoverGate::On),
+        deleted_clusters: match mode {
+            Mode::BesideStock => DeletedClusters::LeftToStock,
+            Mode::Standalone | Mode::Unknown => DeletedClusters::Evicted,
+        },
+        ..Switches::all_on(PurgeMode::Gracefully)
+    }
+}
+
+/// Who takes workloads off a Cluster that is being deleted, by the same.
+#[must_use]
+pub fn deletion_by(switches: &Switches) -> DeletionBy {
+    match (switches.failover, switches.deleted_clusters) {
+        (FailoverGate::On, DeletedClusters::Evicted) => DeletionBy::Queue,
+        (FailoverGate::Off, _) | (_, DeletedClusters::LeftToStock) => DeletionBy::Scheduler,
+    }
 }
 
 /// Whether this controller runs.

@@ -123,6 +123,8 @@ codes! {
     /// A condition type that some targeted clusters lack.
     ConditionMissingSomewhere = "condition-missing-somewhere", Note, Fleet,
         "Some targeted clusters lack this condition type: there the policy never matches";
+    /// A field that stock Karmada's CRDs do not have.
+    StockDrops = "stock-drops", Error, Fleet, "A field that the stock Karmada here does not know: its API server drops it";
     /// A taint that moves workloads while the gate is off.
     GateOff = "gate-off", Warning, Fleet, "NoExecute or PreferNoExecute while feature gate Failover is off: it is not added";
     /// A toleration of every NoExecute taint for ever.
@@ -158,8 +160,8 @@ codes! {
     TwinGroups = "twin-groups", Error, Files, "Two groups of clusters have one name";
     /// An annotation of ours that cannot be read.
     UnreadableAnnotation = "unreadable-annotation", Error, Files, "An annotation by which people speak to us cannot be read";
-    /// A pause that holds nothing.
-    PauseInVain = "pause-in-vain", Error, Files, "The pause never holds anything";
+    /// A pause that holds nothing, or something else.
+    PauseInVain = "pause-in-vain", Error, Files, "The pause holds nothing, or not what it says";
     /// A pause of everything without an end.
     PauseWithoutEnd = "pause-without-end", Warning, Files, "Everything is paused until somebody deletes the pause";
 }

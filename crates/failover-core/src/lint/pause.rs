@@ -8,18 +8,22 @@ use super::finding::Finding;
 use super::known::Known;
 use super::similar::nearest;
 use super::target::{names, some};
-use crate::eviction::pause::problem;
+use crate::eviction::pause::{Holds, problem};
 
 pub(super) fn findings(pause: &FailoverPause, known: &Known<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    if let Some(why) = problem(&as_created(pause, known)) {
-        found.push(Finding::new(
-            Code::PauseInVain,
-            "spec",
-            why,
-            "evictions go on as if nobody had paused them",
-            "correct what the message names; now is the time that counts",
-        ));
+    if let Some(problem) = problem(&as_created(pause, known)) {
+        let (why, fix) = match problem.holds {
+            Holds::Nothing => (
+                "evictions go on as if nobody had paused them",
+                "correct what the message names; now is the time that counts",
+            ),
+            Holds::SomethingElse => (
+                "it holds back other evictions than its author seems to mean",
+                "correct what the message names",
+            ),
+        };
+        found.push(Finding::new(Code::PauseInVain, "spec", problem.message, why, fix));
     }
     if pause.spec.scope == PauseScope::All && pause.spec.until.is_none() {
         found.push(Finding::new(

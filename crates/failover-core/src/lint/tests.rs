@@ -235,6 +235,9 @@ fn the_gate_and_stock_karmada_and_the_probe_period_are_known() {
         ..Known::default()
     };
     assert_eq!(with(not_ready(), &stock), ["reserved-taint spec.taintsToAdd[0].key"]);
+    let suspended = || taint_policy(&good(|s| s["suspended"] = json!(true)));
+    assert_eq!(alone(suspended()), ["suspended spec.suspended"]);
+    assert_eq!(with(suspended(), &stock), [""; 0], "what is dropped keeps nothing back");
     assert_eq!(alone(not_ready()), [""; 0]);
 
     let slow = Known {
@@ -242,6 +245,25 @@ fn the_gate_and_stock_karmada_and_the_probe_period_are_known() {
         ..Known::default()
     };
     assert_eq!(with(taint_policy(&good(|_| ())), &slow).len(), 2);
+}
+
+/// Who paused everything by a slip is not told that nothing is paused.
+#[rstest]
+#[case::nothing(json!({"scope": "Clusters"}), "evictions go on as if nobody had paused them")]
+#[case::all_with_names(json!({"scope": "All", "clusters": ["m1"], "until": "2026-01-01T01:00:00Z"}), "it holds back other evictions")]
+#[case::unknown_scope(json!({"scope": "Regions"}), "it holds back other evictions")]
+#[case::two_kinds_of_names(json!({"scope": "Clusters", "clusters": ["m1"], "namespaces": ["a"]}), "it holds back other evictions")]
+fn what_a_wrong_pause_does_is_told(#[case] mut spec: Value, #[case] why: &str) {
+    spec["reason"] = json!("r");
+    let pause = json!({"metadata": {"name": "p"}, "spec": spec});
+    let pause = Subject::Pause(Box::new(serde_json::from_value(pause).unwrap()));
+    let known = Known {
+        now: Some("2026-01-01T00:00:00Z".parse().unwrap()),
+        ..Known::default()
+    };
+    let found = lint(&[pause], &known);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].1.why.starts_with(why), "{found:?}");
 }
 
 #[test]

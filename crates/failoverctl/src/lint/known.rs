@@ -15,13 +15,14 @@ use crate::controllers::{self, Mode};
 use crate::failure::Failure;
 
 /// What was found out.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Fleet {
     clusters: Vec<Cluster>,
     taint_policies: Vec<ClusterTaintPolicy>,
     somebody_opted_in: Option<bool>,
     gate: Option<FailoverGate>,
     stock_karmada: StockKarmada,
+    mode: Mode,
 }
 
 impl Fleet {
@@ -44,13 +45,15 @@ impl Fleet {
                 Mode::BesideStock => StockKarmada::There,
                 Mode::Standalone | Mode::Unknown => StockKarmada::NotSeen,
             },
+            mode,
         })
     }
 
     /// Codes of rules that need what the control plane does not tell.
     pub fn rules_left_out(&self) -> Vec<Code> {
+        let stock = (self.mode == Mode::Unknown).then_some(Code::StockDrops);
         let gate = self.gate.is_none().then_some(Code::GateOff);
-        gate.into_iter().collect()
+        stock.into_iter().chain(gate).collect()
     }
 
     /// How many clusters there are.

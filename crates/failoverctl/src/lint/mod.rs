@@ -1,7 +1,8 @@
 //! `lint`: whether policies in files say what their authors most likely meant, and what an API server would say.
 //!
 //! Works without any control plane; where one can be asked, what only it knows is compared too. What the fields mean
-//! is judged by `failover_core::lint`; whether an API server takes them, by our CRDs.
+//! is judged by `failover_core::lint`; whether an API server takes them, by our CRDs, and where a stock Karmada is known to be, by
+//! what its CRDs lack of them.
 
 mod documents;
 mod fields;
@@ -9,6 +10,7 @@ mod kinds;
 mod known;
 mod report;
 mod server;
+mod stock;
 mod text;
 mod tree;
 
@@ -19,7 +21,7 @@ use api_types::policy::{Policy, PolicyKind};
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::Binding;
 use controller_kit::Clock;
-use failover_core::lint::{Code, Finding, Known, Needs, Subject};
+use failover_core::lint::{Code, Finding, Known, Needs, StockKarmada, Subject};
 use serde_json::{Value, json};
 
 pub use documents::{Source, sources};
@@ -72,6 +74,12 @@ pub async fn lint(
         }));
         for document in readable {
             objects.extend(one(document, &mut server, &mut report).await?);
+        }
+    }
+    if known.stock_karmada == StockKarmada::There {
+        for object in &objects {
+            let found = stock::drops(&object.document.value);
+            report.findings.extend(found.into_iter().map(|finding| object.located(finding)));
         }
     }
     twice(&objects, &mut report);

@@ -77,7 +77,7 @@ pub fn report(
 ) -> Result<FailoverPlan, Failure> {
     let controllers = controllers::controllers(&gathered.leases, gathered.mode, now);
     let queue = gathered.queue.as_ref().ok();
-    let Assumed { settings, mut assuming } = settings(given, gate, &controllers, queue, now);
+    let Assumed { settings, mut assuming } = settings(given, gate, (gathered.mode, &controllers), queue, now);
     if !proposal.failing.is_empty() {
         assuming.push(
             "Ready becomes False now: how long a member is away before that (--cluster-failure-threshold) comes on top"

@@ -1,17 +1,16 @@
 //! What the plan is made with: read off the Leases and the queue's word as far as they tell, given by flags, or taken at its
 //! default; and what is taken for granted. Pure.
 
-use api_types::policy::PurgeMode;
 use eviction_queue_api::v1;
+use failover_core::eviction::FailoverGate;
 use failover_core::eviction::regime::RegimeSettings;
-use failover_core::eviction::{FailoverGate, Switches};
 use failover_core::taint_policy::FailoverGate as PolicyGate;
 use jiff::Timestamp;
 use scheduler_filters::plan::Settings;
-use scheduler_filters::{DeletionBy, Rules, Schedulers};
+use scheduler_filters::{Rules, Schedulers};
 
 use crate::cli::{CheckArg, PlanSettings};
-use crate::controllers::{self, ControllerView};
+use crate::controllers::{self, ControllerView, Mode};
 
 /// Whether the gate is taken as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +30,7 @@ pub(super) struct Assumed {
 pub(super) fn settings(
     given: &PlanSettings,
     gate: Gate,
-    controllers: &[ControllerView],
+    (mode, controllers): (Mode, &[ControllerView]),
     queue: Option<&v1::GetStatusResponse>,
     now: Timestamp,
 ) -> Assumed {
@@ -64,16 +63,11 @@ pub(super) fn settings(
     });
     assuming.push("--plugins of every scheduler and of the evictor are those by default".to_owned());
     let regime = regime(given, queue, &mut assuming);
-    let deletion = match failover {
-        FailoverGate::On => DeletionBy::Queue,
-        FailoverGate::Off => DeletionBy::Scheduler,
-    };
+    let switches = controllers::switches(mode, Some(failover));
+    let deletion = controllers::deletion_by(&switches);
     Assumed {
         settings: Settings {
-            switches: Switches {
-                failover,
-                ..Switches::all_on(PurgeMode::Gracefully)
-            },
+            switches,
             policy_gate,
             regime,
             check: check.into(),

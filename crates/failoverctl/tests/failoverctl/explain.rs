@@ -433,6 +433,27 @@ fn it_is_being_deleted() {
     assert_snapshot!(sentence(&Gathered { binding, ..ready() }), @"default/nginx-deployment is being deleted, so nothing moves it.");
 }
 
+/// Whose matter the deletion of a Cluster is, depends on who schedules there.
+#[test]
+fn its_cluster_is_being_deleted() {
+    let mut deleted = cluster("member1", "True");
+    deleted.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(after(-90)));
+    let of = |mode: Mode| {
+        let gathered = Gathered {
+            clusters: fleet(deleted.clone()),
+            queue: queue(calm(), vec![]),
+            mode,
+            ..ready()
+        };
+        let told = explained(&gathered);
+        let row = told.clusters.iter().find(|row| row.name == "member1").unwrap();
+        let verdict = row.verdict.clone().unwrap();
+        (verdict.affected, verdict.cause.is_some())
+    };
+    assert_eq!(of(Mode::Standalone), (true, true), "it leaves through the queue");
+    assert_eq!(of(Mode::BesideStock), (false, false), "stock's scheduler moves it");
+}
+
 #[test]
 fn nobody_schedules_it() {
     let binding = with(|binding| {

@@ -352,6 +352,11 @@ fn it_was_deleted() {
     let mut cluster = cluster("member1", "True");
     cluster.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(after(-90)));
     assert_snapshot!(sentence(&gathered(cluster.clone())));
+    let beside = Gathered {
+        mode: Mode::BesideStock,
+        ..gathered(cluster.clone())
+    };
+    assert_snapshot!(sentence(&beside), @"member1 was deleted 1m30s ago: stock Karmada's scheduler places its workloads anew at once, past the eviction queue and its rate.");
     let blocked = json!({
         "type": "DeletionBlocked", "status": "True", "reason": "WorkloadsRemain", "message": "2 bindings find no place",
         "lastTransitionTime": after(-60),

@@ -15,7 +15,7 @@ use failoverctl::output::Format;
 use failoverctl::run::{Surroundings, run};
 use insta::assert_snapshot;
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::objects::{binding, cluster, fleet, lease, leases_without, now};
 use crate::server::{api_server, control_plane};
@@ -58,8 +58,26 @@ fn with_the_gate_off() -> ControlPlane {
     with_gates("Failover=false")
 }
 
+/// The same, beside a stock Karmada.
+fn beside_stock() -> ControlPlane {
+    let mut answers = answers("Failover=true");
+    let service = json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1alpha1.cluster.karmada.io"},
+        "spec": {"service": {"name": "karmada-aggregated-apiserver", "namespace": "karmada-system"}, "groupPriorityMinimum": 1, "versionPriority": 1},
+    });
+    answers.push((
+        "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.cluster.karmada.io".to_owned(),
+        service,
+    ));
+    ControlPlane::new(api_server(answers), "karmada-system")
+}
+
 /// The same, with what the controller of the policies says of its gates.
 fn with_gates(gates: &str) -> ControlPlane {
+    ControlPlane::new(api_server(answers(gates)), "karmada-system")
+}
+
+fn answers(gates: &str) -> Vec<(String, Value)> {
     let leases: Vec<_> = leases_without(&["cluster-taint-policy"])
         .into_iter()
         .chain([lease("cluster-taint-policy", -3, gates)])
@@ -73,7 +91,7 @@ fn with_gates(gates: &str) -> ControlPlane {
         "/apis/policy.karmada.io/v1alpha1/propagationpolicies".to_owned(),
         policies,
     ));
-    ControlPlane::new(api_server(answers), "karmada-system")
+    answers
 }
 
 #[tokio::test]
@@ -122,6 +140,33 @@ async fn what_only_the_fleet_knows() {
     let report = checked(&[file("meanings.yaml")], &[], Ok(&with_the_gate_off())).await;
     assert_snapshot!("meanings_online", show(&report, Format::Table));
     assert_snapshot!("meanings_online_json", show(&report, Format::Json));
+}
+
+/// A policy that is to be tried out would act at once there: its API server knows neither the switch nor the windows.
+#[tokio::test]
+async fn what_a_stock_karmada_drops() {
+    let policy = "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterTaintPolicy\nmetadata: {name: a}\nspec:\n  \
+                  suspended: true\n  \
+                  matchConditions: [{conditionType: Ready, operator: In, statusValues: [\"False\"]}]\n  \
+                  taintsToAdd: [{key: k, effect: NoSchedule}]\n";
+    let codes = |report: &LintReport| -> Vec<String> {
+        let found = report.findings.iter();
+        found.map(|found| format!("{} {}", found.code, found.field)).collect()
+    };
+    let report = checked(&[text(policy)], &[], Ok(&beside_stock())).await;
+    assert_eq!(
+        codes(&report),
+        [
+            "stock-drops spec.suspended",
+            "stock-drops spec.matchConditions",
+            "stock-drops spec.taintsToAdd"
+        ]
+    );
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    let standalone = checked(&[text(policy)], &[], Ok(&with_gates("Failover=true"))).await;
+    assert_eq!(codes(&standalone), ["suspended spec.suspended"]);
+    let offline = offline(&[text(policy)]).await;
+    assert!(offline.fleet.rules_left_out.contains(&Code::StockDrops));
 }
 
 #[rstest]

@@ -11,7 +11,7 @@ use super::Around;
 use super::annotations::unreadable;
 use super::code::Code;
 use super::finding::Finding;
-use super::known::Known;
+use super::known::{Known, StockKarmada};
 use super::target;
 use crate::taint_policy::{PlannedTaint, Reading};
 
@@ -72,7 +72,8 @@ struct Look<'a> {
 
 impl<'a> Look<'a> {
     fn suspended(&self) -> Vec<Finding> {
-        if !self.policy.spec.suspended {
+        // Stock Karmada's API server has dropped it: another rule says so.
+        if !self.policy.spec.suspended || self.known.stock_karmada == StockKarmada::There {
             return Vec::new();
         }
         vec![Finding::new(

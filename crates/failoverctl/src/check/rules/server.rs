@@ -32,20 +32,24 @@ pub(in crate::check) const KINDS: [(&str, &str); 10] = [
     (OURS, "FailoverRecord"),
 ];
 
-/// A field of ours in a kind of Karmada's, and the annotation that is its second home.
+/// A field of ours in a kind of Karmada's, and its second home beside a stock Karmada.
 struct OurField {
     api_version: &'static str,
     kind: &'static str,
     field: &'static str,
-    second_home: Option<&'static str>,
+    second_home: Home,
 }
 
-const fn field(
-    api_version: &'static str,
-    kind: &'static str,
-    field: &'static str,
-    second_home: Option<&'static str>,
-) -> OurField {
+/// Where a field's word stands that stock's API server drops.
+#[derive(Clone, Copy)]
+enum Home {
+    /// In this annotation.
+    Annotation(&'static str),
+    /// Nowhere; this does the same.
+    Nowhere(&'static str),
+}
+
+const fn field(api_version: &'static str, kind: &'static str, field: &'static str, second_home: Home) -> OurField {
     OurField {
         api_version,
         kind,
@@ -54,12 +58,12 @@ const fn field(
     }
 }
 
-const WINDOWS: Option<&str> = Some(annotation::WINDOWS);
-const FAILOVER: Option<&str> = Some(annotation::FAILOVER);
-const HISTORY: Option<&str> = Some(annotation::ACTIVE_EVICTION_HISTORY);
-const HEALTH_CLOCK: Option<&str> = Some(annotation::HEALTH_CLOCK);
+const WINDOWS: Home = Home::Annotation(annotation::WINDOWS);
+const FAILOVER: Home = Home::Annotation(annotation::FAILOVER);
+const HISTORY: Home = Home::Annotation(annotation::ACTIVE_EVICTION_HISTORY);
+const HEALTH_CLOCK: Home = Home::Annotation(annotation::HEALTH_CLOCK);
 
-const FIELDS: [OurField; 16] = [
+const FIELDS: [OurField; 17] = [
     field(POLICY, "ClusterTaintPolicy", "spec.matchConditions", WINDOWS),
     field(
         POLICY,
@@ -67,7 +71,20 @@ const FIELDS: [OurField; 16] = [
         "spec.taintsToAdd.addOnMatchSeconds",
         WINDOWS,
     ),
-    field(POLICY, "ClusterTaintPolicy", "status", None),
+    field(
+        POLICY,
+        "ClusterTaintPolicy",
+        "spec.suspended",
+        Home::Nowhere(
+            "nowhere, a policy acts as soon as it is stored: try it out with failoverctl plan --policy, stop it by failoverctl pause",
+        ),
+    ),
+    field(
+        POLICY,
+        "ClusterTaintPolicy",
+        "status",
+        Home::Nowhere("events and metrics"),
+    ),
     field(
         POLICY,
         "PropagationPolicy",
@@ -244,8 +261,8 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
         }
         let name = format!("{} {}", our.kind, our.field);
         match (our.second_home, facts.taken_for()) {
-            (Some(home), Mode::BesideStock) => in_annotations.push(format!("{name}: annotation {home}")),
-            (None, Mode::BesideStock) => in_annotations.push(format!("{name}: events and metrics")),
+            (Home::Annotation(home), Mode::BesideStock) => in_annotations.push(format!("{name}: annotation {home}")),
+            (Home::Nowhere(instead), Mode::BesideStock) => in_annotations.push(format!("{name}: {instead}")),
             _ => lost.push(name),
         }
     }

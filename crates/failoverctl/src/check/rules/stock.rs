@@ -27,12 +27,14 @@ const DUTIES: [(&str, &str); 8] = [
 ];
 
 /// What differs there, whatever is switched on.
-const STAYS: [&str; 5] = [
+const STAYS: [&str; 6] = [
     "blockPredecessorSeconds beyond the life of an eviction task needs our scheduler (by schedulerName)",
     "labels of preserved state need stock's gate StatefulFailoverInjection, one target and purge mode Directly; they are lost where \
      a Directly task had to be turned into Gracefully",
     "after a cluster's return the deletion of an old copy waits for stock's back-off, up to 17 minutes",
     "deleting a Cluster places its workloads anew at once, whatever the rate",
+    "spec.suspended of a ClusterTaintPolicy is dropped: a policy acts as soon as it is stored; failoverctl plan --policy tries it out, \
+     failoverctl pause holds back what it would move",
     "what tolerates every taint also tolerates the companion taint failover.karmada.io/prefer-no-execute: failoverctl lint names it",
 ];
 

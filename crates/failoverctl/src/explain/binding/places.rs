@@ -6,17 +6,18 @@ use api_types::ClusterName;
 use api_types::cluster::Cluster;
 use api_types::placement::Placement;
 use api_types::work::{Binding, TargetCluster};
-use failover_core::eviction::{Cause, FailoverGate};
+use failover_core::eviction::{Cause, Switches};
 use jiff::Timestamp;
 use scheduler_filters::available::Estimator;
 use scheduler_filters::schedule::StartFrom;
 use scheduler_filters::strategy::{self, Strategy};
 use scheduler_filters::{
-    Decision, DeletionBy, Failure, FewerCopies, Fleet, Outcome, Plugins, PreEvictionCheck, Question, Refusals, Request,
-    Rules, Scheduling, feasibility, schedule,
+    Decision, Failure, FewerCopies, Fleet, Outcome, Plugins, PreEvictionCheck, Question, Refusals, Request, Rules,
+    Scheduling, feasibility, schedule,
 };
 use serde::Serialize;
 
+use crate::controllers;
 use crate::output::At;
 
 /// Whether one cluster would take the workload.
@@ -124,18 +125,14 @@ pub struct KeptView {
 /// The settings of the dry run. Those of the scheduler's own flags that no object tells are taken at their defaults.
 pub(super) struct Scheduler<'a> {
     pub(super) fleet: &'a Fleet,
-    pub(super) gate: Option<FailoverGate>,
+    pub(super) switches: &'a Switches,
     pub(super) now: Timestamp,
 }
 
 impl Scheduler<'_> {
     fn rules(&self) -> Rules {
-        let deletion = match self.gate {
-            Some(FailoverGate::Off) => DeletionBy::Scheduler,
-            Some(FailoverGate::On) | None => DeletionBy::Queue,
-        };
         Rules {
-            deletion,
+            deletion: controllers::deletion_by(self.switches),
             ..Rules::default()
         }
     }

@@ -7,7 +7,7 @@ use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition as cluster_condition};
 use api_types::policy::{DEFAULT_CLUSTER_TOLERATION_SECONDS, PurgeMode};
 use api_types::work::{Binding, BindingSnapshot, condition};
-use failover_core::eviction::{Cause, FailoverGate, Switches};
+use failover_core::eviction::{Cause, Switches};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use scheduler_filters::ours::scheduler_of;
@@ -205,7 +205,7 @@ pub struct ClusterRow {
 pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
     let binding = &gathered.binding;
     let controllers = controllers::controllers(&gathered.leases, gathered.mode, now);
-    let gate = controllers::failover_gate(&controllers);
+    let switches = controllers::switches(gathered.mode, controllers::failover_gate(&controllers));
     let mut not_done = controllers::not_done(&controllers, &gathered.system_namespace, now);
     if let Ok(queue) = &gathered.queue {
         controllers::add(&mut not_done, queue_not_done(&queue.status, now));
@@ -214,13 +214,13 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ExplainReport {
     let fleet: Fleet = clusters.iter().map(Arc::clone).collect();
     let scheduler = Scheduler {
         fleet: &fleet,
-        gate,
+        switches: &switches,
         now,
     };
 
     let queue = gathered.queue.as_ref().ok();
     let entries = queue.map(|queue| queue.entries.clone()).unwrap_or_default();
-    let mut rows = rows(binding, &fleet, &switches(gate));
+    let mut rows = rows(binding, &fleet, &switches);
     let leaving: Vec<(ClusterName, Option<Cause>)> = rows
         .iter()
         .filter(|row| row.role == Role::Chosen)
@@ -302,14 +302,6 @@ impl ExplainReport {
         } else {
             ExitStatus::Fine
         }
-    }
-}
-
-/// The taint manager's switches as far as its Lease tells them; what it does not tell is taken at its default.
-fn switches(gate: Option<FailoverGate>) -> Switches {
-    Switches {
-        failover: gate.unwrap_or(FailoverGate::On),
-        ..Switches::all_on(PurgeMode::Gracefully)
     }
 }
 

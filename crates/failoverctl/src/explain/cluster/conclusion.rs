@@ -1,11 +1,11 @@
 //! The answer in one sentence: what happens to the Cluster next, or why nothing does. Pure.
 
-use api_types::cluster::condition;
+use api_types::cluster::{condition, effect};
 use jiff::Timestamp;
 
 use super::report::ClusterExplanation;
 use super::reporter::ReporterState;
-use crate::controllers::Severity;
+use crate::controllers::{Mode, Severity};
 use crate::explain::Conclusion;
 use crate::explain::taints::{
     CALM_THE_REPORTER, PolicyOnCluster, TaintOfPolicy, TaintWord, but_restless, join, lead, number,
@@ -14,6 +14,7 @@ use crate::output::{At, relative};
 
 struct Facts<'a> {
     report: &'a ClusterExplanation,
+    mode: Mode,
     now: Timestamp,
 }
 
@@ -29,8 +30,8 @@ enum Taints {
 /// Concludes: the first that applies of deletion, policies that nobody carries out, a conflict, a taint that comes, one
 /// that goes, doubt about the Cluster's health, a taint that stands and evicts, one that is kept away, one that stands,
 /// and nothing. Neither a conflict nor doubt stops a window that runs: what comes is told with them.
-pub(super) fn conclude(report: &ClusterExplanation, now: Timestamp) -> Conclusion {
-    let facts = Facts { report, now };
+pub(super) fn conclude(report: &ClusterExplanation, mode: Mode, now: Timestamp) -> Conclusion {
+    let facts = Facts { report, mode, now };
     facts
         .deleted()
         .or_else(|| facts.unattended())
@@ -96,11 +97,15 @@ impl<'a> Facts<'a> {
                 format!("{lead} and is still there: {}", blocked.message),
                 "annotation failover.karmada.io/force-delete: \"true\" ends it at once, with what still runs there",
             ),
-            None => Conclusion::new(
-                None,
-                format!("{lead}: its workloads leave through the eviction queue"),
-                "",
-            ),
+            None => {
+                let how = match self.mode {
+                    Mode::BesideStock => {
+                        "stock Karmada's scheduler places its workloads anew at once, past the eviction queue and its rate"
+                    }
+                    Mode::Standalone | Mode::Unknown => "its workloads leave through the eviction queue",
+                };
+                Conclusion::new(None, format!("{lead}: {how}"), "")
+            }
         })
     }
 
@@ -178,8 +183,17 @@ impl<'a> Facts<'a> {
         Some(if coming[0].0.restless.is_some() {
             Conclusion::new(Some(Severity::Problem), summary, CALM_THE_REPORTER)
         } else {
-            let change =
-                "to stop it: let the conditions cease to match before then, or set spec.suspended of the policy";
+            // What suspends a policy is nothing beside a stock Karmada; a pause holds everywhere.
+            let evicts = coming.iter().any(|(_, taint)| moves_workloads(&taint.taint));
+            let keep = if evicts {
+                format!(
+                    "; to keep its workloads there meanwhile: failoverctl pause --cluster {} --reason WHY",
+                    self.report.cluster
+                )
+            } else {
+                String::new()
+            };
+            let change = format!("to stop it: let the conditions cease to match before then{keep}");
             Conclusion::new(self.in_doubt().0, summary, change)
         })
     }
@@ -359,6 +373,14 @@ impl<'a> Facts<'a> {
             "to let its failure count, apply a ClusterTaintPolicy whose conditions match",
         )
     }
+}
+
+/// Whether a taint `key:effect` may cause evictions.
+fn moves_workloads(taint: &str) -> bool {
+    let moving = [effect::NO_EXECUTE, effect::PREFER_NO_EXECUTE];
+    taint
+        .rsplit_once(':')
+        .is_some_and(|(_, effect)| moving.contains(&effect))
 }
 
 /// How many more taints there are.

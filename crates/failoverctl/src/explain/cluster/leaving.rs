@@ -1,8 +1,7 @@
 //! What leaves a Cluster because of its state, as the eviction queue has it. Pure.
 
 use api_types::cluster::Cluster;
-use api_types::policy::PurgeMode;
-use failover_core::eviction::{FailoverGate, Switches, switched_off};
+use failover_core::eviction::{Switches, switched_off};
 use serde::Serialize;
 
 use super::gather::FromQueue;
@@ -32,14 +31,9 @@ pub struct Leaving {
     pub queue_error: Option<String>,
 }
 
-/// Puts it together. `gate` is the taint manager's; nothing when it does not tell: a switch is said to be off only when
-/// that is known.
-pub(super) fn leaving(cluster: &Cluster, queue: Result<&FromQueue, &Failure>, gate: Option<FailoverGate>) -> Leaving {
-    let switches = Switches {
-        failover: gate.unwrap_or(FailoverGate::On),
-        ..Switches::all_on(PurgeMode::Gracefully)
-    };
-    let switched_off = switched_off(cluster, &switches).map(|off| off.to_string());
+/// Puts it together. A switch is said to be off only when that is known.
+pub(super) fn leaving(cluster: &Cluster, queue: Result<&FromQueue, &Failure>, switches: &Switches) -> Leaving {
+    let switched_off = switched_off(cluster, switches).map(|off| off.to_string());
     match queue {
         Ok(queue) => Leaving {
             switched_off,

@@ -122,6 +122,7 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ClusterExplanation {
             cluster,
             gathered.bindings.as_deref().unwrap_or_default(),
             &rows,
+            gathered.mode,
             controllers::failover_gate(&controllers),
         ),
         policies: rows,
@@ -133,12 +134,12 @@ pub fn report(gathered: &Gathered, now: Timestamp) -> ClusterExplanation {
         leaving: leaving(
             cluster,
             gathered.queue.as_ref(),
-            controllers::failover_gate(&controllers),
+            &controllers::switches(gathered.mode, controllers::failover_gate(&controllers)),
         ),
         not_done,
         conclusion: Conclusion::default(),
     };
-    report.conclusion = conclusion::conclude(&report, now);
+    report.conclusion = conclusion::conclude(&report, gathered.mode, now);
     report
 }
 

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use api_types::cluster::{Cluster, effect};
-use api_types::policy::PurgeMode;
 use api_types::work::Binding;
-use failover_core::eviction::{FailoverGate, Switches, Verdict, verdict};
+use failover_core::eviction::{FailoverGate, Verdict, verdict};
 use failover_core::taint_policy::TaintId;
 use k8s_openapi::api::core::v1::Taint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
 
+use crate::controllers::{self, Mode};
 use crate::explain::taints::{PolicyOnCluster, TaintWord};
 use crate::output::At;
 
@@ -91,12 +91,10 @@ pub(super) fn would_leave(
     cluster: &Cluster,
     bindings: &[Binding],
     rows: &[PolicyOnCluster],
+    mode: Mode,
     gate: Option<FailoverGate>,
 ) -> Vec<WouldLeave> {
-    let switches = Switches {
-        failover: gate.unwrap_or(FailoverGate::On),
-        ..Switches::all_on(PurgeMode::Gracefully)
-    };
+    let switches = controllers::switches(mode, gate);
     coming(cluster, rows)
         .into_iter()
         .map(|(id, value, at)| {
