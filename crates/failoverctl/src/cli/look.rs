@@ -118,6 +118,10 @@ pub struct HistoryArgs {
     #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
     pub namespace: Option<String>,
 
+    /// Only moves that go on: of which the old copy has not gone yet.
+    #[arg(long, conflicts_with = "record")]
+    pub open: bool,
+
     /// Only what was evicted since this time, or so long ago, as in 2h or 7d.
     #[arg(long, value_name = "TIME|DURATION", value_parser = parse_since)]
     pub since: Option<Since>,

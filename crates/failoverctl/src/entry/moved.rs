@@ -1,16 +1,18 @@
 //! What became of a lease.
 
 use eviction_queue_api::v1;
+use jiff::SignedDuration;
 use serde::Serialize;
 
 use super::{at, binding_key};
 use crate::output::At;
 
-/// Seconds from one time to a later one, to the millisecond.
+/// Seconds from one time to a later one, both as they are shown: to the second. Objects keep no more of them, and a move is to be
+/// told the same by its record and by the queue, which knows it to the millisecond.
 #[must_use]
 pub fn seconds_between(from: Option<At>, to: Option<At>) -> Option<f64> {
-    let seconds = to?.0.duration_since(from?.0).as_secs_f64();
-    (seconds >= 0.0).then(|| (seconds * 1_000.0).round() / 1_000.0)
+    let seconds = to?.0.as_second() - from?.0.as_second();
+    (seconds >= 0).then(|| SignedDuration::from_secs(seconds).as_secs_f64())
 }
 
 /// What became of a lease, in a word.
@@ -78,5 +80,32 @@ impl MoveView {
             seconds_after_due: seconds_between(at(outcome.due_at.as_ref()), at(outcome.ended_at.as_ref())),
             consumer: outcome.consumer.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The queue knows when something was due and when it ended to the millisecond, the FailoverRecord to the second.
+    #[test]
+    fn one_move_takes_as_long_by_the_queue_as_by_its_record() {
+        let time = |text: &str| Some(At(text.parse().unwrap()));
+        for (due, ended) in [
+            ("2026-01-31T12:00:00.004Z", "2026-01-31T12:00:00.998Z"),
+            ("2026-01-31T12:00:00.9Z", "2026-01-31T12:00:01.1Z"),
+            ("2026-01-31T12:00:00Z", "2026-01-31T12:00:40.7Z"),
+        ] {
+            let recorded = |text: &str| time(&format!("{}Z", text.trim_end_matches('Z').split('.').next().unwrap()));
+            assert_eq!(
+                seconds_between(time(due), time(ended)),
+                seconds_between(recorded(due), recorded(ended)),
+                "{due} {ended}"
+            );
+        }
+        assert_eq!(
+            seconds_between(time("2026-01-31T12:00:01Z"), time("2026-01-31T12:00:00Z")),
+            None
+        );
     }
 }

@@ -16,6 +16,7 @@ pub use report::{HandbackResult, Object, ObjectAndWhy};
 use std::collections::BTreeMap;
 
 use api_types::names::depended_by_label;
+use api_types::names::taint::DRAIN;
 use api_types::work::Binding;
 use controller_kit::leader::CONTROLLERS_ANNOTATION;
 use failover_core::graceful::mirrors::{self, MirrorState};
@@ -27,6 +28,7 @@ use crate::change::{Go, agreed, quoted, require_consent};
 use crate::cli::HandbackArgs;
 use crate::control_plane::ControlPlane;
 use crate::controllers;
+use crate::explain::taints::number;
 use crate::failure::{ExitStatus, Failure};
 use crate::run::{Came, Surroundings};
 use api::{Found, KINDS};
@@ -107,7 +109,7 @@ fn refuse(blocked: &[String]) -> Result<(), Failure> {
         ExitStatus::Problem,
         "cannot hand back now",
         format!("{first}{more}"),
-        "stop our controllers, the graceful eviction controller last, when no move goes on any more: failoverctl status",
+        "stop our controllers, the graceful eviction controller last, when no move goes on any more: failoverctl history --open",
     ))
 }
 
@@ -195,8 +197,29 @@ fn left(found: &[Found]) -> Vec<String> {
         "FailoverRecords and FailoverPauses, with their CRDs; to remove them: kubectl delete crd \
          failoverrecords.failover.karmada.io failoverpauses.failover.karmada.io"
             .to_owned(),
-        "taint cluster.karmada.io/drain, which a person set; to end a drain: failoverctl undrain CLUSTER".to_owned(),
     ];
+    let drained: Vec<&str> = found
+        .iter()
+        .filter(|found| found.removal.drained)
+        .map(|found| found.name.as_str())
+        .collect();
+    if !drained.is_empty() {
+        left.push(format!(
+            "taint {}, which a person set, on {}; to end a drain: failoverctl undrain CLUSTER",
+            DRAIN,
+            join_some(&drained)
+        ));
+    }
+    let leaving: Vec<&Found> = found.iter().filter(|found| found.removal.tasks > 0).collect();
+    if !leaving.is_empty() {
+        let tasks: usize = leaving.iter().map(|found| found.removal.tasks).sum();
+        let names: Vec<String> = leaving.iter().map(|found| found.in_words()).collect();
+        left.push(format!(
+            "{}, by which workloads leave clusters, of {}; stock's graceful eviction ends them, and nobody does where that is off",
+            number(tasks, "eviction task"),
+            join_some(&names)
+        ));
+    }
     let mut kept: BTreeMap<&str, usize> = BTreeMap::new();
     for name in found.iter().flat_map(|found| &found.removal.kept) {
         *kept.entry(name).or_default() += 1;
@@ -216,6 +239,16 @@ fn left(found: &[Found]) -> Vec<String> {
         )
     }));
     left
+}
+
+/// The first ones by name, and how many there are more.
+fn join_some<T: AsRef<str>>(names: &[T]) -> String {
+    let shown: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
 }
 
 fn lease_in_words(namespace: &str, lease: &Lease) -> String {

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use api_types::names::annotation;
+use api_types::names::taint::DRAIN;
 use api_types::work::condition::{EVICTION_PENDING, GRACEFUL_EVICTION};
 use api_types::work::task;
 use failover_core::taint_policy::{ManagedTaints, TaintId};
@@ -50,6 +51,10 @@ pub struct Removal {
     pub unknown: Option<String>,
     /// Whether its taints wait only by an annotation of ours, and go only by our controller: a policy in stock's form.
     pub waits_by_ours: bool,
+    /// How many tasks stay by which a workload leaves clusters.
+    pub tasks: usize,
+    /// Whether a person drains it.
+    pub drained: bool,
     /// Clusters of its mirror tasks.
     pub mirrors: Vec<String>,
     /// JSON patch operations, in their order.
@@ -108,6 +113,7 @@ fn annotations(object: &Value, settings: Settings, removal: &mut Removal) {
 
 fn taints(cluster: &Value, removal: &mut Removal) {
     let taints: Vec<Taint> = serde_json::from_value(cluster["spec"]["taints"].clone()).unwrap_or_default();
+    removal.drained = taints.iter().any(|taint| taint.key == DRAIN);
     let all: Option<BTreeMap<String, String>> =
         serde_json::from_value(cluster["metadata"]["annotations"].clone()).unwrap_or_default();
     // A record that somebody edited makes nothing ours, and is the only trace of what may be.
@@ -145,6 +151,9 @@ fn tasks(binding: &Value, removal: &mut Removal) {
     }
     for (index, task) in tasks.iter().enumerate().rev() {
         let from = task["fromCluster"].as_str().unwrap_or_default();
+        if task["producer"] != task::DEPENDENCY_MIRROR {
+            removal.tasks += 1;
+        }
         if task["producer"] == task::DEPENDENCY_MIRROR {
             removal.parts.push(format!("mirror task for {from}"));
             removal.mirrors.push(from.to_owned());
@@ -330,11 +339,26 @@ mod tests {
     fn what_is_stocks_is_left() {
         for object in [
             json!({"kind": "Cluster", "metadata": {"name": "m1"}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}),
-            json!({"kind": "ResourceBinding", "metadata": {"name": "b", "annotations": {"policy.karmada.io/applied-placement": "{}"}},
-                "spec": {"gracefulEvictionTasks": [{"fromCluster": "m1", "producer": "TaintManager"}]}}),
+            json!({"kind": "ResourceBinding", "metadata": {"name": "b", "annotations": {"policy.karmada.io/applied-placement": "{}"}}}),
             json!({"kind": "ResourceBinding"}),
         ] {
             assert_eq!(of(&object, Settings::Removed), None);
         }
+    }
+
+    #[test]
+    fn what_stays_of_a_move_is_counted_and_left() {
+        let binding = json!({"kind": "ResourceBinding", "metadata": {"name": "b"}, "spec": {"gracefulEvictionTasks": [
+            {"fromCluster": "m1", "producer": "TaintManager"}, {"fromCluster": "m2", "producer": "DependencyMirror"},
+        ]}});
+        let removal = of(&binding, Settings::Removed).unwrap();
+        assert_eq!(removal.tasks, 1);
+        assert_eq!(paths(&binding, Settings::Removed), ["/spec/gracefulEvictionTasks/1"]);
+        let drained = cluster(
+            &json!([{"key": "cluster.karmada.io/drain", "effect": "NoExecute"}]),
+            &json!({}),
+        );
+        let removal = of(&drained, Settings::Removed).unwrap();
+        assert!(removal.drained && !removal.is_written());
     }
 }

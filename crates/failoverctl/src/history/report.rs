@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use api_types::BindingKey;
-use api_types::failover::FailoverRecord;
+use api_types::failover::{FailoverRecord, RecordedCondition};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::cli::HistoryArgs;
 use crate::entries::CLUSTER_SCOPE;
 use crate::entry::{CauseView, ResourceView, seconds_between};
 use crate::failure::ExitStatus;
-use crate::output::{At, Grid, Report, Tone, View, Width, whole_span_of};
+use crate::output::{At, Grid, Report, Tone, View, Width, span_of};
 
 /// Moves, newest first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,10 +80,13 @@ pub struct RecordView {
     pub cause: CauseView,
     /// The ClusterTaintPolicies behind the taint.
     pub policies: Vec<String>,
+    /// The conditions of the cluster that they ask for, as they were at the eviction; without those nobody wrote down.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<RecordedCondition>,
     /// The cause as a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Who asked for it.
+    /// Which controller asked for it.
     pub requested_by: String,
     /// When the cause began.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,6 +182,7 @@ fn matches(record: &FailoverRecord, args: &HistoryArgs, now: Timestamp) -> bool 
             .namespace
             .as_deref()
             .is_none_or(|wanted| wanted == binding.namespace.as_deref().unwrap_or(CLUSTER_SCOPE))
+        && (!args.open || record.status.as_ref().is_none_or(|status| status.outcome.is_none()))
         && args.since.is_none_or(|since| spec.evicted_at.0 >= since.as_of(now))
 }
 
@@ -232,6 +236,7 @@ impl RecordView {
                 identity: spec.cause.verdict.clone(),
             },
             policies: spec.cause.policies.clone(),
+            conditions: spec.cause.conditions.clone(),
             message: spec.cause.message.clone(),
             requested_by: spec.requested_by.clone(),
             affected_at: at(&spec.affected_at),
@@ -372,7 +377,7 @@ fn row(record: &RecordView, view: &View) -> Vec<(String, Tone)> {
     let wide = view.width == Width::Wide;
     let plain = |text: &str| (text.to_owned(), Tone::Plain);
     let time = |time: Option<At>| (time.map(|at| at.show(view)).unwrap_or_default(), Tone::Plain);
-    let took = |seconds: Option<f64>| (seconds.map(whole_span_of).unwrap_or_default(), Tone::Plain);
+    let took = |seconds: Option<f64>| (seconds.map(span_of).unwrap_or_default(), Tone::Plain);
     let cause = if wide {
         record.cause.identity.as_str()
     } else {

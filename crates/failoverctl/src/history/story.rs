@@ -1,7 +1,7 @@
 //! One move for people, phase by phase.
 
 use super::report::{PlaceView, RecordView};
-use crate::output::{At, Grid, Tone, View, whole_span_of};
+use crate::output::{At, Grid, Tone, View, span_of};
 
 /// Who and why, then each phase with its time and how long after the one before it came, then how it ended.
 pub(super) fn story(record: &RecordView, view: &View) -> String {
@@ -22,6 +22,12 @@ pub(super) fn story(record: &RecordView, view: &View) -> String {
     };
     line("Because", format!("{}{policies}", record.cause.identity));
     line("", record.message.clone());
+    let conditions = record.conditions.iter().map(|condition| {
+        let reason = Some(condition.reason.as_str()).filter(|reason| !reason.is_empty());
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        format!("{}={}{reason}", condition.type_, condition.status)
+    });
+    line("", conditions.collect::<Vec<_>>().join(", "));
     line("Asked by", record.requested_by.clone());
     text.push('\n');
     let mut grid = Grid::new(["PHASE", "AT", "AFTER"], view.colour);
@@ -31,9 +37,9 @@ pub(super) fn story(record: &RecordView, view: &View) -> String {
             .zip(at)
             .map(|(before, at)| at.0.duration_since(before.0).as_secs_f64());
         let after = match after {
-            Some(seconds) if seconds >= 0.0 => format!("+{}", whole_span_of(seconds)),
+            Some(seconds) if seconds >= 0.0 => format!("+{}", span_of(seconds)),
             // Those that wait in the queue enter it before they are due.
-            Some(seconds) => format!("-{}", whole_span_of(-seconds)),
+            Some(seconds) => format!("-{}", span_of(-seconds)),
             None => String::new(),
         };
         before = at.or(before);

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use style::{Colour, Tone};
 pub use table::Grid;
-pub use time::{At, relative, span_of, whole_span_of};
+pub use time::{At, relative, span_of};
 
 use crate::failure::{ExitStatus, Failure};
 

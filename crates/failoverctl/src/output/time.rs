@@ -50,19 +50,10 @@ pub fn relative(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// `0.4s`, `12s`, `3m20s`: how long something took, given in seconds. Below ten seconds with a tenth.
+/// `1s`, `12s`, `3m20s`: how long something took, given in seconds, rounded up.
 #[must_use]
 pub fn span_of(seconds: f64) -> String {
-    if seconds < 9.95 {
-        return format!("{seconds:.1}s");
-    }
-    whole_span_of(seconds)
-}
-
-/// The same of times that are known to the second only.
-#[must_use]
-pub fn whole_span_of(seconds: f64) -> String {
-    let whole = std::time::Duration::try_from_secs_f64(seconds.round()).unwrap_or(std::time::Duration::MAX);
+    let whole = std::time::Duration::try_from_secs_f64(seconds.ceil()).unwrap_or(std::time::Duration::MAX);
     span(whole.as_secs())
 }
 
@@ -107,11 +98,11 @@ mod tests {
     }
 
     #[rstest]
-    #[case(0.0, "0.0s")]
-    #[case(0.44, "0.4s")]
-    #[case(9.94, "9.9s")]
-    #[case(9.96, "10s")]
-    #[case(200.4, "3m20s")]
+    #[case(0.0, "0s")]
+    #[case(0.001, "1s")]
+    #[case(9.94, "10s")]
+    #[case(200.0, "3m20s")]
+    #[case(200.4, "3m21s")]
     #[case(f64::INFINITY, "213503982334601d7h")]
     fn how_long_it_took(#[case] seconds: f64, #[case] expected: &str) {
         assert_eq!(span_of(seconds), expected);

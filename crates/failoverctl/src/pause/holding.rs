@@ -21,7 +21,7 @@ pub struct Holding {
     pub waiting: u64,
     /// Due.
     pub ready: u64,
-    /// With the evictor already: they are not stopped any more.
+    /// With the evictor: they are called back, and only a write that has been sent may still land.
     pub leased: u64,
 }
 
@@ -42,7 +42,7 @@ impl Holding {
         }
     }
 
-    /// As in `14 entries: 9 ready, 5 waiting; 1 more is with the evictor already and goes on`.
+    /// As in `14 entries: 9 ready, 5 waiting; 1 more is with the evictor and is called back; …`.
     #[must_use]
     pub fn in_words(&self) -> String {
         let held = self.waiting + self.ready;
@@ -52,8 +52,11 @@ impl Holding {
         }
         match self.leased {
             0 => {}
-            1 => text.push_str("; 1 more is with the evictor already and goes on"),
-            more => text.push_str(&format!("; {more} more are with the evictor already and go on")),
+            1 => text
+                .push_str("; 1 more is with the evictor and is called back; a write that has been sent may still land"),
+            more => text.push_str(&format!(
+                "; {more} more are with the evictor and are called back; a write that has been sent may still land"
+            )),
         }
         text
     }
@@ -125,4 +128,26 @@ pub(super) async fn taken_over(queue: &mut Queue, name: &str) -> Result<Effect, 
     tokio::time::timeout(SEEN_WITHIN, asking)
         .await
         .unwrap_or(Ok(Effect::NotSeen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::nothing((0, 0, 0), "0 entries")]
+    #[case::held((5, 9, 0), "14 entries: 9 ready, 5 waiting")]
+    #[case::one_in_hand(
+        (0, 1, 1),
+        "1 entry: 1 ready, 0 waiting; 1 more is with the evictor and is called back; a write that has been sent may still land"
+    )]
+    #[case::some_in_hand(
+        (0, 0, 3),
+        "0 entries; 3 more are with the evictor and are called back; a write that has been sent may still land"
+    )]
+    fn in_words(#[case] (waiting, ready, leased): (u64, u64, u64), #[case] expected: &str) {
+        let holding = Holding { waiting, ready, leased };
+        assert_eq!(holding.in_words(), expected);
+    }
 }

@@ -3,7 +3,7 @@
 use super::report::FailoverPlan;
 use super::views::MoveInPlan;
 use crate::history::PlaceView;
-use crate::output::{At, Grid, Tone, View, Width, whole_span_of};
+use crate::output::{At, Grid, Tone, View, Width, span_of};
 
 pub(super) fn whole(plan: &FailoverPlan, view: &View) -> String {
     let mut text = format!("If {}:\n", if_what(plan));
@@ -224,7 +224,7 @@ pub(crate) fn summary(plan: &FailoverPlan, view: &View) -> String {
             plan.moves.len(),
             first.leaves_at.show(view),
             last.show(view),
-            whole_span_of(plan.seconds_in_all.unwrap_or_default())
+            span_of(plan.seconds_in_all.unwrap_or_default())
         )),
     }
     let counts = [

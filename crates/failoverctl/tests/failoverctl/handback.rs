@@ -311,6 +311,29 @@ async fn a_lease_that_was_written_meanwhile_stays() {
     .await;
 }
 
+/// A move that goes on and a drain are told; where there is neither, nothing is said of them.
+#[tokio::test(start_paused = true)]
+async fn what_goes_on_is_told() {
+    in_time(async {
+        let world = world(-600, false);
+        let told = world.ask(&["handback", "--dry-run"]).await.text;
+        assert!(!told.contains("drain") && !told.contains("eviction task"), "{told}");
+        let mut drained = json!(cluster("member2", "True"));
+        drained["spec"]["taints"] = json!([{"key": "cluster.karmada.io/drain", "effect": "NoExecute", "timeAdded": after(-60)}]);
+        world.put(typed("cluster.karmada.io/v1alpha1", "Cluster", drained));
+        let (owner, _) = attached(-600, true);
+        world.put(owner);
+        let told = world.ask(&["handback", "--dry-run"]).await.text;
+        for words in [
+            "Stays: taint cluster.karmada.io/drain, which a person set, on member2; to end a drain",
+            "Stays: 1 eviction task, by which workloads leave clusters, of ResourceBinding default/nginx-deployment; stock's",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    })
+    .await;
+}
+
 /// What stays is told: settings, policies that only ours made wait, and taints of which nobody knows whose they are.
 #[tokio::test(start_paused = true)]
 async fn what_stays_is_told() {

@@ -76,6 +76,8 @@ async fn filters() {
     assert_eq!(names(&["-n", "-"]).await, role);
     assert_eq!(names(&["-n", "karmada-system"]).await, "");
     assert_eq!(names(&["--cluster", "member1"]).await, format!("{nginx} {role}"));
+    assert_eq!(names(&["--open"]).await, web, "of which no outcome is known");
+    assert_eq!(names(&["--open", "--cluster", "member1"]).await, "");
     assert_eq!(names(&["--since", "1d"]).await, format!("{web} {nginx}"));
     assert_eq!(names(&["--since", &after(-30).to_string()]).await, web);
     assert_eq!(names(&["--limit", "1"]).await, web);
@@ -115,6 +117,24 @@ async fn many_moves() {
     assert_eq!(all["records"].as_array().unwrap().len(), 1_203);
     assert_eq!(all["records"][0]["binding"], "default/app-0");
     assert_eq!(all["records"][1_202]["binding"], "default/app-1202");
+}
+
+/// What the policies behind the taint asked for, where the record has it.
+#[tokio::test(start_paused = true)]
+async fn the_conditions_that_were_the_cause_are_told() {
+    let world = World::new(&[]);
+    let mut moved = record("nginx", Some("default"), "member1", -300, &json!({}));
+    moved["spec"]["cause"]["conditions"] = json!([
+        {"type": "Ready", "status": "False", "reason": "ClusterNotReachable"}, {"type": "Disk", "status": "Unknown"},
+    ]);
+    world.put(moved);
+    let told = world.ask(&["history", "--record", "default/nginx-member1"]).await.text;
+    assert!(
+        told.contains("\n          Ready=False (ClusterNotReachable), Disk=Unknown\n"),
+        "{told}"
+    );
+    let shown = world.ask_json(&["history"]).await;
+    assert_eq!(shown["records"][0]["conditions"][0]["type"], "Ready");
 }
 
 /// All phases of one move with their times; of one that goes on, those that have come.
