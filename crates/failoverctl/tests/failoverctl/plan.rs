@@ -1,11 +1,14 @@
 //! `plan`: what it says, and what it refuses.
 
+use failoverctl::cli::PlanSettings;
+use failoverctl::controllers::Mode;
 use failoverctl::failure::ExitStatus;
+use failoverctl::plan::{Gate, Gathered, report};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::live::{World, typed};
-use crate::objects::{binding, cluster};
+use crate::objects::{binding, calm, cluster, fleet, leases, now};
 
 /// member1 is well; three workloads more, of which one has nowhere to go and one tolerates everything.
 pub fn world() -> World {
@@ -159,4 +162,34 @@ async fn the_gate_as_it_is_and_on() {
     assert!(off.contains("feature gate Failover is off for taintManager"), "{off}");
     let on = world.ask_json(&["plan", "--drain", "member1", "--gate-on"]).await;
     assert_eq!(on["moves"].as_array().unwrap().len(), 2);
+}
+
+/// What a Cluster that is being deleted loses takes its turns in the queue, but not where stock's scheduler sees to it.
+#[test]
+fn a_deletion_is_the_queues_matter_or_stocks() {
+    let mut deleted = cluster("member1", "True");
+    deleted.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()));
+    let others = |mode: Mode| {
+        let gathered = Gathered {
+            world: scheduler_filters::plan::World {
+                clusters: fleet(deleted.clone()),
+                bindings: vec![binding()],
+                policies: Vec::new(),
+                pauses: Vec::new(),
+            },
+            leases: leases(),
+            mode,
+            system_namespace: "karmada-system".to_owned(),
+            queue: Ok(calm()),
+            pauses_error: None,
+        };
+        let proposal = scheduler_filters::plan::Proposal {
+            failing: ["member3".into()].into(),
+            ..scheduler_filters::plan::Proposal::default()
+        };
+        let plan = report(&gathered, &proposal, &PlanSettings::default(), Gate::AsItIs, now()).unwrap();
+        plan.others.moving + plan.others.remaining
+    };
+    assert_eq!(others(Mode::Standalone), 1);
+    assert_eq!(others(Mode::BesideStock), 0);
 }
