@@ -86,7 +86,8 @@ pub struct Flags {
         value_name = "DURATION"
     )]
     pub leader_grace: Duration,
-    /// How long the entries of a producer without a connection count as before.
+    /// How long the entries of a producer count as before while nothing whole is heard of it: from when its connection was lost
+    /// until its whole set has come over another, however often it connects meanwhile.
     #[arg(
         long,
         env = "KARMADA_FAILOVER_PRODUCER_GRACE",

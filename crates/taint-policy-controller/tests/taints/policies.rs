@@ -25,6 +25,34 @@ fn with_the_gate_off_the_policy_says_why_it_does_nothing() {
     });
 }
 
+// S07 (karmada f8fdd02): a label that makes a cluster a target is acted on as it comes, not with the next change of a condition. The
+// window begins then: nobody was watched before.
+#[test]
+fn a_label_makes_a_cluster_a_target_at_once() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        let mut spec = not_ready_spec();
+        spec["targetCluster"] = json!({"labelSelector": {"matchLabels": {"tier": "prod"}}});
+        bench.put_policy("not-ready", &spec);
+        bench.set_ready("m1", "False").await;
+        let _taints = bench.start_taints("taints-0").await;
+        bench.until(1000).await;
+        assert!(bench.taints("m1").await.is_empty(), "it is no target");
+        bench
+            .edit_cluster("m1", json!({"metadata": {"labels": {"tier": "prod"}}}))
+            .await;
+        bench.until(1295).await;
+        assert!(bench.taints("m1").await.is_empty(), "the window runs");
+        bench.until(1305).await;
+        assert_eq!(bench.taints("m1").await, [TAINT]);
+        bench
+            .edit_cluster("m1", json!({"metadata": {"labels": {"tier": null}}}))
+            .await;
+        bench.until(1310).await;
+        assert!(bench.taints("m1").await.is_empty(), "it is none any more");
+    });
+}
+
 #[test]
 fn suspended_conflicting_and_stock_policies_say_so() {
     paused(async {

@@ -2,6 +2,7 @@
 
 use super::*;
 
+// S08 (karmada f8fdd02): stock takes a taint for its own by key and effect. Here it is whose record says so.
 #[test]
 fn what_others_added_stays() {
     let mut world = World::new(&[not_ready("p", 0)]);
@@ -170,6 +171,7 @@ fn a_renamed_policy_makes_nothing_flicker() {
 }
 
 #[test]
+// S08 (karmada f8fdd02): another value is another taint, and nobody puts ours back over it.
 fn a_taint_put_in_place_of_ours_is_theirs() {
     let mut world = tainted(&[not_ready("p", 0)]);
     world.cluster.spec.taints[0].value = Some("mine".to_owned());
