@@ -15,6 +15,7 @@
 mod binding;
 mod binding_status;
 pub mod cli;
+mod created;
 mod dependencies;
 mod detector;
 mod execution;

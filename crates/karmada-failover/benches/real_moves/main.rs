@@ -84,8 +84,8 @@ async fn measure() -> anyhow::Result<Value> {
         "off_rate": (rate / EVICTIONS_PER_SECOND - 1.0).abs() * 100.0,
         "replaced": replaced,
         "requests": requests,
-        // Times of requests are told to the microsecond, and are when they came.
-        "renewals": (renewals * 100.0).round() / 100.0,
+        // A request comes a moment after it was sent, one sooner than another.
+        "renewals": (renewals * 10.0).round() / 10.0,
         "idle": idle,
     }))
 }

@@ -3,7 +3,6 @@
 //! Guarantees: a Work is deleted only on a complete picture; a copy that has to go first has gone, or its cluster has
 //! been away for long enough and a Warning says so; nothing is written when nothing changes.
 
-pub mod created;
 pub mod index;
 pub mod reconcile;
 pub mod render;
@@ -18,7 +17,7 @@ use api_types::cluster::condition::DELETION_BLOCKED;
 use api_types::work::{Binding, Work};
 use api_types::{BindingKey, ClusterName};
 use binding_writer::binding_key;
-use controller_kit::{Change, Context, EventType, Next, WorkQueue};
+use controller_kit::{Change, Context, EventType, Next, ObjectKey, WorkQueue};
 use failover_core::graceful::placed::placed;
 use futures::future::join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -26,12 +25,12 @@ use kube::Resource;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use self::created::Created;
 use self::index::{Index, Sources, binding_of};
 use self::reconcile::{Plan, Situation, plan};
 use self::unwritten::{Lasts, Unwritten};
 use self::writer::Outcome;
 use crate::Flags;
+use crate::created::Created;
 use crate::interpreter::{Interpreter, Interpreters};
 use crate::objects::TemplateKey;
 use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
@@ -136,7 +135,7 @@ struct BindingController {
     unreachable_wait: Duration,
     /// Since when a binding waits for a copy on a cluster that is away.
     away: Mutex<BTreeMap<BindingKey, BTreeMap<ClusterName, Away>>>,
-    created: Created,
+    created: Created<ObjectKey>,
     unwritten: Unwritten,
 }
 
@@ -171,7 +170,7 @@ impl BindingController {
             None
         });
         let works = self.index.works_of(key);
-        self.created.shown(&works);
+        self.created.shown(works.iter().map(|work| ObjectKey::of(&**work)));
         let away_for = self
             .away
             .lock()
@@ -295,7 +294,7 @@ impl BindingController {
         }
         let (mut on_its_way, mut missing) = (None, Vec::new());
         for work in &plan.create {
-            match self.created.on_its_way(work) {
+            match self.created.on_its_way(&ObjectKey::of(work)) {
                 Some(left) => on_its_way = on_its_way.max(Some(left)),
                 None => missing.push(work),
             }
@@ -305,7 +304,7 @@ impl BindingController {
                 let created = writer::create(&self.ctx, work).await;
                 log_moved("Work created", key, work, &created);
                 if matches!(created, Ok(Outcome::Done)) {
-                    self.created.note(work);
+                    self.created.note(ObjectKey::of(*work));
                 }
                 created.map_err(|error| refused(work, &error))
             }));

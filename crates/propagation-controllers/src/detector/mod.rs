@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::BindingKey;
 use api_types::names::finalizer;
 use api_types::policy::{Policy, PolicyKind};
 use api_types::work::{Binding, BindingKind, SchedulePriority};
@@ -29,6 +30,7 @@ use self::index::{Index, Sources};
 use self::matching::{Claim, best, closeness, id_label, kind_of, other_versions};
 use self::writer::Existence;
 use crate::Flags;
+use crate::created::Created;
 use crate::interpreter::{Interpreter, Interpreters, KindName};
 use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
@@ -103,6 +105,7 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
         reserved,
         interpreter: rules.interpreter(),
         priorities: Mutex::default(),
+        created: Created::default(),
     });
     let (by_template, by_policy) = (detector.clone(), detector);
     futures::join!(
@@ -166,6 +169,8 @@ struct Detector {
     interpreter: Arc<dyn Interpreter>,
     /// Values of PriorityClasses by name, and when they were asked for.
     priorities: Mutex<BTreeMap<String, (i32, Instant)>>,
+    /// The claim on a template, which is written first, brings us back before the store shows the binding.
+    created: Created<BindingKey>,
 }
 
 impl Detector {
@@ -255,8 +260,16 @@ impl Detector {
         let mut wanted = reconcile::desired(key, &template, policy, binding.as_deref(), self.interpreter.as_ref())?;
         wanted.spec.schedule_priority = self.priority(policy).await?;
         match binding {
-            None => writer::create(&self.ctx, &name, &wanted).await?,
+            None => {
+                if let Some(left) = self.created.on_its_way(&name) {
+                    // When it arrives we are back here.
+                    return Ok(Next::After(left));
+                }
+                writer::create(&self.ctx, &name, &wanted).await?;
+                self.created.note(name);
+            }
             Some(present) => {
+                self.created.shown([name.clone()]);
                 let changes = writer::changes(&present, &wanted);
                 if changes.is_empty() {
                     return Ok(Next::Done);

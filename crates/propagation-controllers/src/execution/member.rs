@@ -9,6 +9,7 @@ use kube::api::{DeleteParams, PatchParams, PostParams, Preconditions, Propagatio
 use kube::core::DynamicObject;
 use serde_json::Value;
 
+use super::removal::Removal;
 use crate::json;
 use crate::kinds::{DiscoveryError, Kind, KindScope};
 use crate::members::{FollowedKind, Session, Unread};
@@ -62,6 +63,12 @@ impl MemberFailure {
             self,
             Self::TimedOut(_) | Self::Discovery(DiscoveryError::TimedOut { .. })
         )
+    }
+
+    /// It was understood, and what it says is refused.
+    #[must_use]
+    pub fn is_of_what_it_says(&self) -> bool {
+        matches!(self, Self::Api(kube::Error::Api(status)) if status.code == 422)
     }
 
     fn is_not_found(&self) -> bool {
@@ -177,6 +184,23 @@ impl Member {
         Ok(objects::to_value(kind, &written))
     }
 
+    /// Whether the member would take the object if there were none of its name, as it says itself: all that could be wrong
+    /// with it is looked at before the name. What cannot be asked is a no.
+    pub async fn would_take(&self, kind: &Kind, object: &Value) -> bool {
+        let (api, _) = self.api(kind, object);
+        let Ok(wanted) = parse(object) else { return false };
+        let dry = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let tried = self.in_time(async { Ok(api.create(&dry, &wanted).await?) }).await;
+        match tried {
+            Ok(_) => true,
+            Err(MemberFailure::Api(error)) => api_errors::is_already_exists(&error),
+            Err(_) => false,
+        }
+    }
+
     /// Replaces exactly the version that was read.
     ///
     /// # Errors
@@ -206,11 +230,12 @@ impl Member {
             .await
     }
 
-    /// Deletes exactly the object that was read, its dependents after it.
+    /// Deletes exactly the object that was read, its dependents after it. Gone is what the member says is gone; whatever else
+    /// it says, it has to be looked for.
     ///
     /// # Errors
     /// [`MemberFailure`], but not when it is gone.
-    pub async fn delete(&self, kind: &Kind, observed: &Value) -> Result<(), MemberFailure> {
+    pub async fn delete(&self, kind: &Kind, observed: &Value) -> Result<Removal, MemberFailure> {
         let (api, name) = self.api(kind, observed);
         let uid = json::some_text(observed, "/metadata/uid").map(str::to_owned);
         let params = DeleteParams {
@@ -221,12 +246,14 @@ impl Member {
             uid,
             resource_version: None,
         });
-        match self
-            .write(async { Ok(api.delete(&name, &params).await.map(drop)?) })
-            .await
-        {
-            Err(failure) if failure.is_not_found() || failure.is_outdated() => Ok(()),
-            other => other,
+        match self.write(async { Ok(api.delete(&name, &params).await?) }).await {
+            // Of an object that waits for something the answer is the object; some kinds always answer so.
+            Ok(told) => Ok(match told.right() {
+                Some(status) if status.is_success() => Removal::Gone,
+                _ => Removal::Going,
+            }),
+            Err(failure) if failure.is_not_found() || failure.is_outdated() => Ok(Removal::Going),
+            Err(failure) => Err(failure),
         }
     }
 

@@ -129,11 +129,11 @@ impl MemberExecution {
             return Ok(Removal::Gone);
         }
         if observed.pointer("/metadata/deletionTimestamp").is_none() {
-            self.member.delete(&kind, &observed).await.map_err(failed)?;
+            let told = self.member.delete(&kind, &observed).await.map_err(failed)?;
             let (what, object) = (kind.kind(), key_of(manifest));
             tracing::info!(cluster = %self.cluster, work = %work, kind = what, %object, "removed");
             self.memory.left(work, &ObjectName::of(manifest));
-            if self.there(manifest).await.map_err(failed)?.is_none() {
+            if told == Removal::Gone || self.there(manifest).await.map_err(failed)?.is_none() {
                 return Ok(Removal::Gone);
             }
         }

@@ -245,3 +245,29 @@ async fn a_namespace_that_is_kept_here_goes_from_the_members_whatever_statuses_a
     })
     .await;
 }
+
+/// The claim on a template is heard of before the binding that is made after it: the binding is not made a second time.
+#[tokio::test(start_paused = true)]
+async fn a_binding_that_nobody_has_heard_of_yet_is_made_once_and_follows_its_template() {
+    limited(async {
+        let mut world = World::new(&["m1"]);
+        world.start().await;
+        world.propagate("apps/v1", "Deployment", json!({}));
+        late(&world, &["resourcebindings"], 1_000);
+        world.settle().await;
+        world.forget_writes();
+        world.deployment("web", 3);
+        world.pass(500).await;
+        world.edit("apps/v1", "Deployment", Some("shop"), "web", |web| {
+            web["spec"]["replicas"] = json!(4);
+        });
+        world.settle().await;
+        let writes = world.writes();
+        let made = writes
+            .iter()
+            .filter(|write| write.resource == "resourcebindings" && write.verb == Verb::Create);
+        assert_eq!(made.count(), 1, "{writes:#?}");
+        assert_eq!(world.binding("web-deployment").unwrap()["spec"]["replicas"], 4);
+    })
+    .await;
+}

@@ -1,8 +1,9 @@
 //! Templates, policies and bindings that change or go.
 
+use kube_sandbox::{Match, Verb};
 use serde_json::json;
 
-use crate::world::{World, limited};
+use crate::world::{World, edit, limited};
 
 #[tokio::test(start_paused = true)]
 async fn a_deleted_template_takes_everything_along() {
@@ -13,6 +14,38 @@ async fn a_deleted_template_takes_everything_along() {
         assert!(world.binding("web-deployment").is_none());
         assert!(world.deployment_on("m1", "web").is_none() && world.deployment_on("m2", "web").is_none());
         assert!(world.work("m1", "Deployment", "web").is_none() && world.work("m2", "Deployment", "web").is_none());
+    })
+    .await;
+}
+
+/// What the member says is gone is not looked for once more: of a fleet that moves that is a request a workload.
+#[tokio::test(start_paused = true)]
+async fn an_object_is_read_once_for_its_deletion_and_again_only_if_it_waits_for_something() {
+    limited(async {
+        let world = World::running_web().await;
+        let on_m2 = world.member("m2");
+        edit(
+            on_m2.sandbox(),
+            "apps/v1",
+            "Deployment",
+            Some("shop"),
+            "web",
+            |deployment| {
+                deployment["metadata"]["finalizers"] = json!(["example.com/wait"]);
+            },
+        );
+        world.settle().await;
+        world.forget_writes();
+        world.delete("apps/v1", "Deployment", Some("shop"), "web").await;
+        world.settle().await;
+        let reads = |member: &str| {
+            let reads = Match::any().verb(Verb::Get).resource("deployments");
+            world.member(member).faults().count(&reads)
+        };
+        assert!(world.deployment_on("m1", "web").is_none() && world.work("m1", "Deployment", "web").is_none());
+        assert_eq!(reads("m1"), 1);
+        assert!(world.deployment_on("m2", "web").is_some() && world.work("m2", "Deployment", "web").is_some());
+        assert!(reads("m2") > 1, "it is waited for");
     })
     .await;
 }
