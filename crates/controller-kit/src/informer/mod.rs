@@ -8,6 +8,7 @@ mod changes;
 mod counts;
 mod followed;
 mod key;
+mod page;
 mod reflect;
 mod status;
 mod store;

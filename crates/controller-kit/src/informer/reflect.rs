@@ -16,13 +16,14 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use k8s_openapi::serde::de::DeserializeOwned;
 use kube::Resource;
-use kube::api::{ListParams, ObjectList, WatchEvent, WatchParams};
+use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::core::Request;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::cache::{Applied, Cache, Identity, Versions, is_older};
 use super::counts::Counts;
 use super::key::{ObjectKey, Scope};
+use super::page::{Page, object};
 use super::status::{ReadFailure, Status};
 use super::{InformerOptions, Observers, Reflected};
 use crate::api_errors;
@@ -156,7 +157,7 @@ where
         let mut versions = Versions::Ordered;
         let mut unseen = 0;
         loop {
-            let page = match self.page(next_page.clone()).await {
+            let text = match self.page(next_page.clone()).await {
                 // The page's token expired: the list starts over. What was put into the cache stays right.
                 Err(ListError::Api(error)) if next_page.is_some() && api_errors::is_gone(&error) && restarts < 3 => {
                     restarts += 1;
@@ -166,6 +167,7 @@ where
                 }
                 other => other?,
             };
+            let page = Page::of(&text)?;
             let version = page.metadata.resource_version.clone().unwrap_or_default();
             if next_page.is_none() && is_older(Some(&version), self.newest_version.as_deref()) {
                 if failed_before < STALE_LISTS_BELIEVED {
@@ -181,7 +183,8 @@ where
                     echo.begin_anew();
                 }
             }
-            for object in page.items {
+            for item in page.items {
+                let object: K = object(item)?;
                 let told = versions == Versions::Ordered && self.is_told(object.meta().resource_version.as_deref());
                 let (applied, key) = self.apply(object, versions);
                 unseen += usize::from(told && applied == Applied::Changed);
@@ -200,7 +203,8 @@ where
         }
     }
 
-    async fn page(&self, next: Option<String>) -> Result<ObjectList<K>, ListError> {
+    /// The text of a page.
+    async fn page(&self, next: Option<String>) -> Result<String, ListError> {
         let params = ListParams {
             label_selector: self.scope.labels.clone(),
             field_selector: self.scope.fields.clone(),
@@ -215,7 +219,7 @@ where
         };
         let request = request.map_err(kube::Error::BuildRequest)?;
         let limit = self.options.request_timeout;
-        match timeout(limit, self.client.request::<ObjectList<K>>(request)).await {
+        match timeout(limit, self.client.request_text(request)).await {
             Ok(answer) => Ok(answer?),
             Err(_) => Err(ListError::TimedOut(limit)),
         }
