@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 pub const INSTALLED: &str = "installed";
 
 /// The scenarios that only `--full` tells too, with the names of their stages.
-pub const OTHERS: [(&str, &str); 15] = [
+pub const OTHERS: [(&str, &str); 16] = [
     ("e2e installed-beside", "installed-beside"),
     ("e2e worked-example", "worked-example"),
     ("e2e restarts", "restarts"),
@@ -25,6 +25,7 @@ pub const OTHERS: [(&str, &str); 15] = [
     ("e2e custom-kind", "custom-kind"),
     ("e2e regions", "regions"),
     ("e2e room", "room"),
+    ("e2e fallback", "fallback"),
     ("e2e taint-policies", "taint-policies"),
     ("e2e cluster-health", "cluster-health"),
     ("e2e pull-member", "pull-member"),

@@ -27,18 +27,31 @@ impl Fleet {
     /// Starts member1, member2 and member3, puts the fleet's objects there, and starts every component with the given
     /// flags beside its own.
     pub async fn start(pace: &Pace, flags: &[&str]) -> anyhow::Result<Self> {
-        Self::start_with(pace, example::taint_policies(pace), flags).await
+        let members = ["member1", "member2", "member3"].map(str::to_owned);
+        Self::start_with(&members, pace, example::taint_policies(pace), flags).await
     }
 
-    /// The same with other objects than the usual policies.
-    pub async fn start_with(pace: &Pace, given: Vec<Value>, flags: &[&str]) -> anyhow::Result<Self> {
+    /// The same with these members, and other objects than the usual policies.
+    pub async fn start_with(
+        members: &[String],
+        pace: &Pace,
+        given: Vec<Value>,
+        flags: &[&str],
+    ) -> anyhow::Result<Self> {
         let control_plane = ControlPlane::start().await?;
-        let (first, second, third) = tokio::try_join!(
-            control_plane.start_member("member1"),
-            control_plane.start_member("member2"),
-            control_plane.start_member("member3"),
-        )?;
-        let mut fleet = Self::of(control_plane, vec![first, second, third], Vec::new());
+        let start = async |name: &String| control_plane.start_member(name).await;
+        let mut started = Vec::new();
+        for pair in members.chunks(2) {
+            let second = async {
+                match pair.get(1) {
+                    Some(name) => start(name).await.map(Some),
+                    None => Ok(None),
+                }
+            };
+            let (first, second) = tokio::try_join!(start(&pair[0]), second)?;
+            started.extend([Some(first), second].into_iter().flatten());
+        }
+        let mut fleet = Self::of(control_plane, started, Vec::new());
         let entries: Vec<MemberEntry> = fleet.members.iter().map(entry).collect();
         let client = fleet.control_plane.client().await?;
         furnish(&client, &entries, given).await?;

@@ -25,7 +25,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use karmada_failover::story::example::Pace;
-use karmada_failover::story::scenario::{application_failover, custom_kind, drain, no_target, opt_in, regions, room};
+use karmada_failover::story::scenario::{
+    application_failover, custom_kind, drain, fallback, no_target, opt_in, regions, room,
+};
 
 /// Tells a story on real API servers, with the separate binaries as processes.
 #[derive(Parser)]
@@ -60,6 +62,8 @@ enum Scenario {
     Regions,
     /// Free capacity, as nodes and pods have it, decides where a workload goes, and whether it may leave.
     Room,
+    /// A whole group of clusters fails, and its workload falls back to the next one; four members.
+    Fallback,
     /// Sixty workloads leave a cluster while who evicts them is killed, suspended, paused and told otherwise.
     Evictions,
     /// Policies alone, as a person sees them who has kubectl: windows, a restart, a taint taken back, bad policies.
@@ -87,6 +91,7 @@ async fn main() -> ExitCode {
         Scenario::CustomKind => story::tell(custom_kind::scenario(Pace::FAST)).await,
         Scenario::Regions => story::tell(regions::scenario(Pace::FAST)).await,
         Scenario::Room => story::tell(room::scenario(Pace::FAST)).await,
+        Scenario::Fallback => story::tell(fallback::scenario(Pace::FAST)).await,
         Scenario::Evictions => evictions::tell().await,
         Scenario::TaintPolicies => taint_policies::tell().await,
         Scenario::ClusterHealth => cluster_health::tell().await,

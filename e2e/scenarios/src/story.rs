@@ -16,7 +16,7 @@ pub async fn tell(scenario: Scenario) -> anyhow::Result<bool> {
     if available(&format!("{} on real API servers", scenario.name)).is_none() {
         return Ok(true);
     }
-    let fleet = Fleet::start_with(&scenario.pace, scenario.given.clone(), &[]).await?;
+    let fleet = Fleet::start_with(&scenario.members, &scenario.pace, scenario.given.clone(), &[]).await?;
     let mut observer = Observer::start(fleet.sources().await?);
     let rules = watch_rules(&fleet.control_plane.client().await?, scenario.highest_rate());
     let printer = Printer::new(Output::Text);

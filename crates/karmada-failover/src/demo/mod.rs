@@ -14,7 +14,7 @@ use self::stage::{Files, Stage};
 use crate::story::example::Pace;
 use crate::story::print::{Output, Printer};
 use crate::story::scenario::{
-    self, application_failover, custom_kind, drain, flapping, mass_failure, no_target, opt_in, regions, room,
+    self, application_failover, custom_kind, drain, fallback, flapping, mass_failure, no_target, opt_in, regions, room,
     worked_example,
 };
 use crate::story::{Observer, script};
@@ -59,6 +59,8 @@ pub enum Scenario {
     Regions,
     /// Free capacity decides where a workload goes, and whether it may leave.
     Room,
+    /// A whole group of clusters fails, and its workload falls back to the next one.
+    Fallback,
 }
 
 /// How long things take.
@@ -91,6 +93,7 @@ impl Scenario {
             (Self::CustomKind, _) => custom_kind::scenario(tempo.pace()),
             (Self::Regions, _) => regions::scenario(tempo.pace()),
             (Self::Room, _) => room::scenario(tempo.pace()),
+            (Self::Fallback, _) => fallback::scenario(tempo.pace()),
             (Self::Flapping, Tempo::Watchable) => flapping::scenario(flapping::WATCHABLE),
             (Self::Flapping, Tempo::Fast) => flapping::scenario(flapping::FAST),
         }

@@ -1,6 +1,7 @@
 //! What a person does to objects of the control plane, through any client: the sandbox's or a real server's.
 
 use anyhow::{Context as _, anyhow};
+use jiff::{SignedDuration, Timestamp};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::{Api, Client, ResourceExt};
@@ -69,6 +70,22 @@ pub async fn patch(client: &Client, object: &ObjectName, patch: &Value) -> anyho
         .await
         .with_context(|| format!("cannot change {} {}", object.kind, object.name))?;
     Ok(())
+}
+
+/// Asks for a fresh placement of a binding, at a time that is after the last one by the scheduler's clock, whichever that is.
+///
+/// # Errors
+/// When it is not there or was never placed, or the server refuses.
+pub async fn reschedule(client: &Client, binding: &ObjectName) -> anyhow::Result<()> {
+    let stored = api_named(client, binding)?
+        .get(&binding.name)
+        .await
+        .with_context(|| format!("cannot read {} {}", binding.kind, binding.name))?;
+    let last = stored.data["status"]["lastScheduledTime"].as_str();
+    let last = last.ok_or_else(|| anyhow!("{} was never placed", binding.name))?;
+    let asked = last.parse::<Timestamp>()? + SignedDuration::from_secs(1);
+    let wanted = json!({"spec": {"rescheduleTriggeredAt": asked.to_string()}});
+    patch(client, binding, &wanted).await
 }
 
 /// Deletes an object.

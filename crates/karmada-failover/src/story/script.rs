@@ -170,6 +170,7 @@ impl<T: Theatre> Play<'_, T> {
         }
         for until in &act.until {
             let patience = act.patience.unwrap_or(self.patience);
+            let mut said = None;
             let came = match *until {
                 Until::Passed(time) => {
                     self.tell(time, |_, _| false).await?;
@@ -188,11 +189,15 @@ impl<T: Theatre> Play<'_, T> {
                     let says = |teller: &Teller, _| teller.bindings().get(binding).is_some_and(|it| saying.is_of(it));
                     self.tell(patience, says).await?
                 }
-                Until::Explained(binding, words) => self.explained(binding, words, patience).await?,
+                Until::Explained(binding, words) => {
+                    said = self.not_explained(binding, words, patience).await?;
+                    said.is_none()
+                }
             };
             if !came {
+                let said = said.map(|said| format!("; it says: {said}")).unwrap_or_default();
                 return Ok(Some(format!(
-                    "after {:?} this did not come within {} s: {until}",
+                    "after {:?} this did not come within {} s: {until}{said}",
                     act.say,
                     patience.as_secs()
                 )));
@@ -201,19 +206,20 @@ impl<T: Theatre> Play<'_, T> {
         Ok(None)
     }
 
-    /// Waits until failoverctl says these words of a binding, however its lines are broken.
-    async fn explained(&mut self, binding: &str, words: &str, limit: Duration) -> anyhow::Result<bool> {
+    /// Waits until failoverctl says these words of a binding, however its lines are broken; what it said last instead.
+    async fn not_explained(&mut self, binding: &str, words: &str, limit: Duration) -> anyhow::Result<Option<String>> {
         let deadline = Instant::now() + limit;
         loop {
             let Some(text) = self.theatre.explain(binding).await? else {
-                return Ok(true);
+                return Ok(None);
             };
             let text: Vec<&str> = text.split_whitespace().collect();
-            if text.join(" ").contains(words) {
-                return Ok(true);
+            let text = text.join(" ");
+            if text.contains(words) {
+                return Ok(None);
             }
             if Instant::now() >= deadline {
-                return Ok(false);
+                return Ok(Some(text));
             }
             self.tell(GATHER, |_, _| false).await?;
         }

@@ -105,6 +105,7 @@ pub async fn perform(theatre: &mut impl Theatre, action: &Action) -> anyhow::Res
         }
         Action::Create(object) => objects::create(&theatre.control_plane().await?, object.clone()).await,
         Action::Patch { object, patch } => objects::patch(&theatre.control_plane().await?, object, patch).await,
+        Action::Reschedule { binding } => objects::reschedule(&theatre.control_plane().await?, binding).await,
         Action::Delete(object) => objects::delete(&theatre.control_plane().await?, object).await,
         Action::Put(object) => objects::put(&theatre.control_plane().await?, object).await,
         Action::Taint {

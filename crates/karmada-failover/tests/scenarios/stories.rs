@@ -6,7 +6,7 @@ use controller_kit::Mode;
 use karmada_failover::story::Step;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::{
-    Scenario, application_failover, custom_kind, drain, flapping, no_target, opt_in, regions, room,
+    Scenario, application_failover, custom_kind, drain, fallback, flapping, no_target, opt_in, regions, room,
 };
 use rstest::rstest;
 
@@ -85,6 +85,15 @@ fn replicas_stay_in_their_regions(#[case] mode: Mode, #[case] pace: Pace) {
 #[case::beside_stock(Mode::Beside, PACE)]
 fn replicas_go_where_there_is_room(#[case] mode: Mode, #[case] pace: Pace) {
     told(mode, &room::scenario(pace));
+}
+
+#[rstest]
+#[case::to_watch(Mode::Standalone, Pace::WATCHABLE)]
+#[case::fast(Mode::Standalone, Pace::FAST)]
+#[case::of_a_real_fleet(Mode::Standalone, PACE)]
+#[case::beside_stock(Mode::Beside, PACE)]
+fn a_workload_falls_back_to_the_next_group(#[case] mode: Mode, #[case] pace: Pace) {
+    told(mode, &fallback::scenario(pace));
 }
 
 #[rstest]

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
+use api_types::cluster::effect;
 use serde_json::{Value, json};
+
+/// Key of the taint that people put on a cluster which takes nothing new for a while.
+const MAINTENANCE: &str = "maintenance";
 
 /// One thing that somebody, or fate, does.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +85,11 @@ pub enum Action {
     Undrain {
         /// Name of the Cluster.
         cluster: String,
+    },
+    /// A person asks for a fresh placement of a binding: `spec.rescheduleTriggeredAt`.
+    Reschedule {
+        /// Which.
+        binding: ObjectName,
     },
     /// A component is stopped and started again.
     Restart {
@@ -262,6 +271,36 @@ impl Action {
     pub fn undrain(cluster: &str) -> Self {
         Self::Undrain {
             cluster: cluster.to_owned(),
+        }
+    }
+
+    /// A person keeps new workloads off a cluster: what runs there stays.
+    #[must_use]
+    pub fn cordon(cluster: &str) -> Self {
+        Self::Taint {
+            cluster: cluster.to_owned(),
+            key: MAINTENANCE.to_owned(),
+            value: String::new(),
+            effect: effect::NO_SCHEDULE.to_owned(),
+            time_added: None,
+        }
+    }
+
+    /// A person lets new workloads onto it again.
+    #[must_use]
+    pub fn uncordon(cluster: &str) -> Self {
+        Self::Untaint {
+            cluster: cluster.to_owned(),
+            key: MAINTENANCE.to_owned(),
+            effect: effect::NO_SCHEDULE.to_owned(),
+        }
+    }
+
+    /// A person asks for a fresh placement of the Deployment of this name in `default`.
+    #[must_use]
+    pub fn reschedule(deployment: &str) -> Self {
+        Self::Reschedule {
+            binding: ObjectName::binding("default", &format!("{deployment}-deployment")),
         }
     }
 

@@ -43,6 +43,13 @@ pub enum Check {
         /// Replicas by cluster, all of them.
         on: BTreeMap<String, i32>,
     },
+    /// The affinity group that the scheduler observes for a binding.
+    AffinityGroup {
+        /// Its key, `namespace/name`.
+        binding: String,
+        /// Name of the group.
+        name: &'static str,
+    },
     /// When a binding's workload was first seen running, its replicas by cluster were these.
     Ran {
         /// Its key, `namespace/name`.
@@ -137,6 +144,15 @@ impl Check {
         }
     }
 
+    /// The affinity group in use of a Deployment in `default`.
+    #[must_use]
+    pub fn in_group(deployment: &str, name: &'static str) -> Self {
+        Self::AffinityGroup {
+            binding: binding_of(deployment),
+            name,
+        }
+    }
+
     fn problems(&self, seen: Seen<'_>) -> Vec<String> {
         let of = |step: Step| seen.lines.iter().filter(move |line| line.step == step);
         match self {
@@ -176,6 +192,15 @@ impl Check {
                     })
                 }
             },
+            Self::AffinityGroup { binding, name } => {
+                let stored = seen.teller.bindings().get(binding);
+                let observed = stored
+                    .and_then(|stored| stored.status.as_ref())
+                    .and_then(|status| status.scheduler_observed_affinity_name.as_deref());
+                unless(observed == Some(*name), || {
+                    format!("the affinity group of {binding} is {observed:?}, not {name}")
+                })
+            }
             Self::Ran { binding, on } => {
                 match of(Step::WorkloadRunning).find(|line| line.binding.as_ref() == Some(binding)) {
                     None => vec![format!("{binding} was never seen running")],

@@ -8,6 +8,7 @@ pub mod application_failover;
 pub mod custom_kind;
 pub mod drain;
 mod expectation;
+pub mod fallback;
 pub mod flapping;
 pub mod mass_failure;
 pub mod no_target;
