@@ -73,10 +73,8 @@ fn job(template: &Value, items: &[AggregatedStatusItem]) -> Option<Map<String, V
         .filter_map(|item| Some((item.cluster_name.as_str(), json!({"status": item.status.as_ref()?}))))
         .collect();
     let sum = |field: &str| {
-        statuses
-            .iter()
-            .map(|(_, s)| count(s, &format!("/status/{field}")))
-            .sum::<i64>()
+        let numbers = statuses.iter().map(|(_, s)| count(s, &format!("/status/{field}")));
+        counters::total(numbers)
     };
     let mut status = Map::new();
     for field in ["active", "succeeded", "failed"] {

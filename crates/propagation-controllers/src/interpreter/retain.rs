@@ -20,7 +20,10 @@ pub(super) fn retain(desired: &mut Value, observed: &Value) {
         ("batch/v1", "Job") => retain_job(desired, observed),
         ("v1", "Service") => retain_service(desired, observed),
         ("v1", "ServiceAccount") => retain_account(desired, observed),
-        ("v1", "PersistentVolumeClaim") => keep(desired, observed, &["spec", "volumeName"]),
+        ("v1", "PersistentVolumeClaim") => {
+            keep(desired, observed, &["spec", "volumeName"]);
+            keep_if_open(desired, observed, &["spec", "storageClassName"]);
+        }
         ("v1", "PersistentVolume") => keep(desired, observed, &["spec", "claimRef"]),
         ("v1", "Pod") => {
             for field in [
@@ -33,9 +36,15 @@ pub(super) fn retain(desired: &mut Value, observed: &Value) {
             ] {
                 keep(desired, observed, &["spec", field]);
             }
-            for containers in ["/spec/containers", "/spec/initContainers"] {
-                retain_mounts(desired, observed, containers);
+            for field in ["priorityClassName", "imagePullSecrets"] {
+                keep_if_open(desired, observed, &["spec", field]);
             }
+            for containers in ["/spec/containers", "/spec/initContainers"] {
+                retain_of_containers(desired, observed, containers);
+            }
+        }
+        ("networking.k8s.io/v1", "Ingress") if !names_its_class(desired) => {
+            keep_if_open(desired, observed, &["spec", "ingressClassName"]);
         }
         ("v1", "Secret") if text(desired, "/type") == SERVICE_ACCOUNT_TOKEN => {
             keep(desired, observed, &["data"]);
@@ -57,8 +66,24 @@ fn keep(desired: &mut Value, observed: &Value, keys: &[&str]) {
     }
 }
 
-/// The volumes of the account's token are mounted by the member.
-fn retain_mounts(desired: &mut Value, observed: &Value, containers: &str) {
+/// The same for what the template leaves open, and the member's admission chose when the object came. It does not choose
+/// again when the object is replaced: without this its choice would be lost, or asked to be changed where nobody may.
+fn keep_if_open(desired: &mut Value, observed: &Value, keys: &[&str]) {
+    let pointer: String = keys.iter().map(|key| format!("/{}", pointer_key(key))).collect();
+    if desired.pointer(&pointer).is_none_or(Value::is_null) {
+        keep(desired, observed, keys);
+    }
+}
+
+/// In the old way, which stands for the field.
+fn names_its_class(ingress: &Value) -> bool {
+    let class = format!("/metadata/annotations/{}", pointer_key("kubernetes.io/ingress.class"));
+    some_text(ingress, &class).is_some()
+}
+
+/// The volumes of the account's token are mounted by the member, and its limit ranges say what a container asks for that
+/// says nothing itself.
+fn retain_of_containers(desired: &mut Value, observed: &Value, containers: &str) {
     let there = list(observed, containers);
     let wanted = desired.pointer_mut(containers).and_then(Value::as_array_mut);
     for container in wanted.into_iter().flatten() {
@@ -67,6 +92,14 @@ fn retain_mounts(desired: &mut Value, observed: &Value, containers: &str) {
             .find(|other| text(other, "/name") == text(container, "/name"));
         if let Some(other) = same {
             keep(container, other, &["volumeMounts"]);
+            for amounts in ["requests", "limits"] {
+                let chosen = other
+                    .pointer(&format!("/resources/{amounts}"))
+                    .and_then(Value::as_object);
+                for resource in chosen.into_iter().flat_map(serde_json::Map::keys) {
+                    keep_if_open(container, other, &["resources", amounts, resource]);
+                }
+            }
         }
     }
 }
@@ -152,6 +185,19 @@ mod tests {
         json!({"type": SERVICE_ACCOUNT_TOKEN, "data": {"token": "eA=="}}))]
     #[case::secret("v1", "Secret", json!({"data": {"a": "MQ=="}}), json!({"data": {"b": "Mg=="}}), json!({"data": {"a": "MQ=="}}))]
     #[case::claim("v1", "PersistentVolumeClaim", json!({"spec": {}}), json!({"spec": {"volumeName": "v"}}), json!({"spec": {"volumeName": "v"}}))]
+    #[case::class_of_the_members_choice("v1", "PersistentVolumeClaim", json!({"spec": {}}), json!({"spec": {"storageClassName": "fast"}}), json!({"spec": {"storageClassName": "fast"}}))]
+    #[case::class_of_the_template("v1", "PersistentVolumeClaim", json!({"spec": {"storageClassName": ""}}), json!({"spec": {"storageClassName": "fast"}}), json!({"spec": {"storageClassName": ""}}))]
+    #[case::ingress_class("networking.k8s.io/v1", "Ingress", json!({"spec": {}}), json!({"spec": {"ingressClassName": "edge"}}), json!({"spec": {"ingressClassName": "edge"}}))]
+    #[case::ingress_class_of_the_template("networking.k8s.io/v1", "Ingress", json!({"spec": {"ingressClassName": "own"}}), json!({"spec": {"ingressClassName": "edge"}}), json!({"spec": {"ingressClassName": "own"}}))]
+    #[case::ingress_class_by_annotation("networking.k8s.io/v1", "Ingress",
+        json!({"metadata": {"annotations": {"kubernetes.io/ingress.class": "own"}}, "spec": {}}), json!({"spec": {"ingressClassName": "edge"}}),
+        json!({"metadata": {"annotations": {"kubernetes.io/ingress.class": "own"}}, "spec": {}}))]
+    #[case::pod_of_a_limited_namespace("v1", "Pod",
+        json!({"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}),
+        json!({"spec": {"priorityClassName": "usual", "imagePullSecrets": [{"name": "r"}],
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "4"}}}]}}),
+        json!({"spec": {"priorityClassName": "usual", "imagePullSecrets": [{"name": "r"}],
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"cpu": "4"}}}]}}))]
     #[case::account_with_secrets_of_its_own("v1", "ServiceAccount", json!({"secrets": [{"name": "mine"}]}), json!({"secrets": [{"name": "mine"}, {"name": "t"}]}),
         json!({"secrets": [{"name": "mine"}, {"name": "t"}]}))]
     #[case::volume("v1", "PersistentVolume", json!({"spec": {}}), json!({"spec": {"claimRef": {"name": "c"}}}), json!({"spec": {"claimRef": {"name": "c"}}}))]

@@ -48,7 +48,12 @@ fn sum(items: &[AggregatedStatusItem], field: &str, counts: impl Fn(&AggregatedS
         .filter(|item| counts(item))
         .filter_map(|item| item.status.as_ref());
     let numbers = statuses.map(|status| status.get(field).and_then(Value::as_i64).unwrap_or(0));
-    numbers.fold(0, i64::saturating_add)
+    total(numbers)
+}
+
+/// A sum as the API has a number for it: every counter is one of 32 bits, and a status with a larger one is refused whole.
+pub(super) fn total(numbers: impl Iterator<Item = i64>) -> i64 {
+    numbers.fold(0, i64::saturating_add).min(i64::from(i32::MAX))
 }
 
 /// The sums of fields over all items.
@@ -65,7 +70,8 @@ pub(super) fn workload(template: &Value, items: &[AggregatedStatusItem], counter
     }
     if let Some((fails, all)) = counters.fails {
         let lost = sum(items, all, |item| !known(item));
-        status.insert(fails.to_owned(), sum(items, fails, known).saturating_add(lost).into());
+        let failing = total([sum(items, fails, known), lost].into_iter());
+        status.insert(fails.to_owned(), failing.into());
     }
     // Seen everywhere: each copy was rendered from the newest template, and its member has acted on it.
     let generation = count(template, "/metadata/generation");

@@ -51,6 +51,25 @@ fn counters_add_up_and_the_newest_generation_is_seen_when_all_have_it() {
 }
 
 #[test]
+fn a_sum_is_no_larger_than_the_api_has_a_number_for() {
+    let most = i64::from(i32::MAX);
+    let reported = json!({"desiredReplicas": most, "currentReplicas": 1, "active": most});
+    let items = ["m1", "m2"].map(|cluster| item(cluster, ResourceHealth::Healthy, reported.clone()));
+    let of = |version: &str, kind: &str| {
+        let template = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}});
+        aggregate(&template, &items).unwrap().unwrap()
+    };
+    let scaler = of("autoscaling/v2", "HorizontalPodAutoscaler");
+    assert_eq!(scaler, json!({"desiredReplicas": most, "currentReplicas": 2}));
+    assert_eq!(of("batch/v1", "Job")["active"], most);
+
+    let lost = json!({"replicas": most, "unavailableReplicas": most});
+    let items = [ResourceHealth::Unknown, ResourceHealth::Healthy].map(|health| item("m1", health, lost.clone()));
+    let status = aggregate(&deployment(json!({})), &items).unwrap().unwrap();
+    assert_eq!(status["unavailableReplicas"], most);
+}
+
+#[test]
 fn what_runs_on_a_silent_cluster_is_not_called_available() {
     let items = [
         item("m1", ResourceHealth::Unknown, copy(1, 2)),
