@@ -14,7 +14,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use test_bench::stock::in_stocks_form;
 
-use super::charts::{self, OnControlPlane, OnHost, WAIT};
+use super::by_the_book::ByTheBook;
+use super::charts::{OnControlPlane, OnHost, WAIT};
 use super::component_names::hosted;
 use super::stand_in::Stock;
 use super::{nothing_was_forbidden, people_at_the_queue, running};
@@ -51,10 +52,14 @@ pub async fn tell() -> anyhow::Result<bool> {
     let on_host = OnHost::of(&binaries, &host, MODE, &pace, control_plane.folder().path())?;
     out_of_the_way(&control_plane, &host, &on_host_cluster, &on_host).await?;
 
-    say("helm installs ours beside it");
-    let on_control_plane = OnControlPlane::install(&binaries, &control_plane, MODE)?;
-    charts::hand_over_kubeconfigs(&control_plane, &on_host_cluster, MODE).await?;
-    on_host.change("install", &WAIT)?;
+    say("docs/install.md is typed: ours are installed beside it");
+    let book = ByTheBook::open(&binaries, &control_plane, &host, MODE)?;
+    book.control_plane()?;
+    book.kubeconfigs(hosted(MODE))?;
+    let on_control_plane = OnControlPlane::of(&binaries, &control_plane, MODE)?;
+    book.components()?;
+    // Where nobody else listens on this machine.
+    on_host.change("upgrade", &WAIT)?;
     for policy in example::taint_policies(&pace) {
         objects::create(&client, in_stocks_form(policy)).await?;
     }
@@ -64,12 +69,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     all_is_well(&operator).await?;
 
     say("ours are let act");
-    let act = [
-        "--reset-then-reuse-values",
-        "--set",
-        "global.featureGates.Failover=true",
-    ];
-    on_host.change("upgrade", &[&act[..], &WAIT].concat())?;
+    book.let_act()?;
     stop_components(watching).await?;
     let processes = running::start(&control_plane, &host, hosted(MODE)).await?.processes;
     let mut fleet = Fleet::of(control_plane, members, processes).calling_the_queue(queue);

@@ -1,19 +1,14 @@
-//! The charts, installed by helm as docs/install.md says: those of the control plane with its kubeconfig, those of the
-//! components on a host cluster.
+//! The releases of the charts: those of the control plane, changed with its kubeconfig, and the one of the components on a
+//! host cluster, with the values of the story.
 
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use controller_kit::Mode;
 use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Member, free_port};
-use k8s_openapi::api::core::v1::Secret;
 use karmada_failover::story::example::Pace;
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::component_names::hosted;
-use crate::failoverctl::Failoverctl;
 
 /// The namespace of everything.
 pub const NAMESPACE: &str = "karmada-system";
@@ -32,27 +27,21 @@ pub struct OnControlPlane {
 }
 
 impl OnControlPlane {
-    /// Installs it. Policies are left to the story, which has some at its own pace.
-    pub fn install(binaries: &Binaries, control_plane: &ControlPlane, mode: Mode) -> anyhow::Result<Self> {
-        let on_control_plane = Self {
+    /// After it was installed.
+    pub fn of(binaries: &Binaries, control_plane: &ControlPlane, mode: Mode) -> anyhow::Result<Self> {
+        Ok(Self {
             helm: Helm::new(binaries, control_plane.kubeconfig(Identity::Admin))?,
             releases: match mode {
                 Mode::Standalone => &["karmada-crds", "control-plane"],
                 Mode::Beside => &["control-plane"],
             },
-        };
-        for name in on_control_plane.releases {
-            let settings: &[&str] = match (*name, mode) {
-                ("control-plane", Mode::Standalone) => &[
-                    "--set",
-                    "policies.notReadyNoSchedule=false,policies.unreachableNoSchedule=false",
-                ],
-                ("control-plane", Mode::Beside) => &["--set", "mode=beside"],
-                _ => &[],
-            };
-            on_control_plane.change("install", name, &[&["--create-namespace", "--wait"], settings].concat())?;
-        }
-        Ok(on_control_plane)
+        })
+    }
+
+    /// Takes the default policies away: the story has some at its own pace.
+    pub fn leave_policies_to_the_story(&self) -> anyhow::Result<()> {
+        let off = "policies.notReadyNoSchedule=false,policies.unreachableNoSchedule=false";
+        self.change("upgrade", "control-plane", &["--reset-then-reuse-values", "--set", off])
     }
 
     /// Lets the API server ask the webhook at this address; its certificate's authority is in base 64.
@@ -81,29 +70,6 @@ impl OnControlPlane {
 /// The namespace, for a host cluster that has none yet.
 pub fn namespace() -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-}
-
-/// For each component its kubeconfig, as failoverctl prints it: the component's own token, and nothing else.
-pub async fn hand_over_kubeconfigs(control_plane: &ControlPlane, host: &Client, mode: Mode) -> anyhow::Result<()> {
-    let failoverctl = Failoverctl::of(control_plane, Vec::new())?;
-    let secrets: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
-    for component in hosted(mode) {
-        let kubeconfig = tokio::task::block_in_place(|| failoverctl.succeed(&["kubeconfig", component]))?;
-        let secret = Secret {
-            metadata: named(format!("{component}-kubeconfig")),
-            string_data: Some([("kubeconfig".to_owned(), kubeconfig)].into()),
-            ..Secret::default()
-        };
-        secrets.create(&PostParams::default(), &secret).await?;
-    }
-    Ok(())
-}
-
-fn named(name: impl Display) -> ObjectMeta {
-    ObjectMeta {
-        name: Some(name.to_string()),
-        ..ObjectMeta::default()
-    }
 }
 
 /// The umbrella on the host cluster.
@@ -184,6 +150,9 @@ fn values_of(mode: Mode, pace: &Pace, ports: Ports) -> anyhow::Result<Value> {
     let mut values = json!({});
     for component in hosted(mode) {
         values[component] = json!({"replicas": 1, "ports": {"admin": free_port()?}});
+    }
+    for caller in ["taint-manager", "application-failover-controller"] {
+        values[caller]["queue"] = json!({"port": ports.queue});
     }
     let queue = &mut values["eviction-queue"];
     queue["settings"] = json!({"resourceEvictionRate": pace.evictions_per_second, "leaderGrace": "1s"});

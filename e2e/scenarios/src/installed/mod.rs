@@ -10,6 +10,7 @@
 //! Beside a stock Karmada it is told by [`beside`].
 
 pub mod beside;
+mod by_the_book;
 mod charts;
 mod component_names;
 mod own_cluster;
@@ -32,11 +33,11 @@ use karmada_failover::story::example::{self, Pace};
 use karmada_failover::story::objects;
 use kube::{Api, Client};
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::fleet::{Fleet, entry};
 use crate::telling::say;
 use crate::worked_example::Telling;
+use by_the_book::ByTheBook;
 use charts::{NAMESPACE, OnControlPlane, OnHost, WAIT};
 use component_names::hosted;
 use pull::Agent;
@@ -55,18 +56,19 @@ pub async fn tell() -> anyhow::Result<bool> {
         control_plane.start_member(pull::MEMBER),
     )?;
     let on_host_cluster = host.client().await?;
-    say("helm installs kinds, rights and accounts on the control plane");
+    say("docs/install.md is typed: kinds, rights and accounts on the control plane");
     let mut took = Took::default();
-    let begun = Instant::now();
-    let on_control_plane = OnControlPlane::install(&binaries, &control_plane, mode)?;
-    took.installing += begun.elapsed();
-    objects::create(&on_host_cluster, charts::namespace()).await?;
-    charts::hand_over_kubeconfigs(&control_plane, &on_host_cluster, mode).await?;
-    say("helm installs the components on the host cluster");
+    let book = ByTheBook::open(&binaries, &control_plane, &host, mode)?;
+    took.installing += book.control_plane()?;
+    book.namespace()?;
+    book.kubeconfigs(hosted(mode))?;
+    let on_control_plane = OnControlPlane::of(&binaries, &control_plane, mode)?;
+    on_control_plane.leave_policies_to_the_story()?;
+    say("and the components on the host cluster");
+    took.installing += book.components()?;
+    // With the webhook, and where nobody else listens on this machine.
     let on_host = OnHost::of(&binaries, &host, mode, &pace, control_plane.folder().path())?;
-    let begun = Instant::now();
-    on_host.change("install", &WAIT)?;
-    took.installing += begun.elapsed();
+    on_host.change("upgrade", &WAIT)?;
 
     let client = control_plane.client().await?;
     let given = [&first, &second].map(entry).into_iter();

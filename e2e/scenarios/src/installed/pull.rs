@@ -13,6 +13,7 @@ use kube::{Api, Client};
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::by_the_book::REGISTRY;
 use super::charts::{NAMESPACE, WAIT, chart, probing};
 use super::running::{self, Ready};
 use super::typed::{Terminal, commands};
@@ -20,8 +21,6 @@ use super::typed::{Terminal, commands};
 /// Its name in the document.
 pub const MEMBER: &str = "member3";
 const SOON: Duration = Duration::from_secs(30);
-/// No Pod is run from an image here.
-const REGISTRY: &str = "registry.example.com/karmada-failover";
 
 /// The release of the agent on its member.
 pub struct Agent {

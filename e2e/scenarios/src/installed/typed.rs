@@ -14,18 +14,30 @@ const FENCES: (&str, &str) = ("```sh\n", "```");
 
 /// The commands of a section, in their order.
 pub fn commands(heading: &str) -> anyhow::Result<String> {
+    Ok(blocks(heading)?.concat())
+}
+
+/// The same, each block of the page by itself.
+pub fn blocks(heading: &str) -> anyhow::Result<Vec<&'static str>> {
     let begin = format!("\n## {heading}\n");
     let (_, section) = INSTALL
         .split_once(&begin)
         .with_context(|| format!("docs/install.md has no section {heading:?}"))?;
     let section = section.split("\n## ").next().unwrap_or_default();
     let blocks = section.split(FENCES.0).skip(1);
-    let commands: String = blocks.filter_map(|block| block.split(FENCES.1).next()).collect();
-    ensure!(
-        !commands.is_empty(),
-        "docs/install.md has no commands under {heading:?}"
-    );
-    Ok(commands)
+    let blocks: Vec<&str> = blocks.filter_map(|block| block.split(FENCES.1).next()).collect();
+    ensure!(!blocks.is_empty(), "docs/install.md has no commands under {heading:?}");
+    Ok(blocks)
+}
+
+/// The commands of a section that are a line by themselves and begin with this word, as helm or kubectl.
+pub fn lines(heading: &str, word: &str) -> anyhow::Result<Vec<&'static str>> {
+    let lines = blocks(heading)?.into_iter().flat_map(str::lines).map(str::trim);
+    let lines: Vec<&str> = lines
+        .filter(|line| line.split_ascii_whitespace().next() == Some(word))
+        .collect();
+    ensure!(!lines.is_empty(), "docs/install.md has no {word} under {heading:?}");
+    Ok(lines)
 }
 
 /// Where they are typed: in the checkout, with our programs and those of Kubernetes at hand.
@@ -88,5 +100,12 @@ mod tests {
         assert!(pull.contains("helm install agent "), "{pull}");
         assert!(!pull.contains("webhook") && !pull.contains("```"), "{pull}");
         assert!(commands("No such section").is_err());
+        let on_two = lines("Standalone, on two clusters", "helm").unwrap();
+        assert!(
+            on_two.iter().all(|line| line.starts_with("helm install ")),
+            "{on_two:?}"
+        );
+        assert_eq!(on_two.len(), 3, "{on_two:?}");
+        assert!(lines("Pull members", "rm").is_err());
     }
 }
