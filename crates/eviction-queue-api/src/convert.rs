@@ -5,8 +5,8 @@ use api_types::BindingKey;
 use controller_kit::telemetry::TraceContext;
 use failover_core::eviction::CauseKind;
 use failover_core::eviction::queue::{
-    BindingVersions, Entry, EntryKey, HoldReason, OperatorOrder, OrderKind, ProducerHold, Published, Purge, State,
-    TemplateRef, WithdrawReason,
+    BindingVersions, Entry, EntryKey, HoldReason, OperatorOrder, OrderKind, ProducerHold, Published, Purge, Removed,
+    State, TemplateRef, WithdrawReason,
 };
 use jiff::Timestamp;
 
@@ -196,6 +196,63 @@ pub fn to_hold_reason(reason: HoldReason) -> v1::HoldReason {
         HoldReason::Wait => v1::HoldReason::Wait,
         HoldReason::Paused => v1::HoldReason::Paused,
     }
+}
+
+/// A reason to hold; `None` for one that this version does not know.
+#[must_use]
+pub fn from_hold_reason(reason: v1::HoldReason) -> Option<HoldReason> {
+    Some(match reason {
+        v1::HoldReason::Unspecified => return None,
+        v1::HoldReason::CauseNotSeen => HoldReason::CauseNotSeen,
+        v1::HoldReason::ProducerGone => HoldReason::ProducerGone,
+        v1::HoldReason::Dropped => HoldReason::Dropped,
+        v1::HoldReason::Undropped => HoldReason::Undropped,
+        v1::HoldReason::Stay => HoldReason::Stay,
+        v1::HoldReason::Recovering => HoldReason::Recovering,
+        v1::HoldReason::NotNeeded => HoldReason::NotNeeded,
+        v1::HoldReason::NoTarget => HoldReason::NoTarget,
+        v1::HoldReason::Wait => HoldReason::Wait,
+        v1::HoldReason::Paused => HoldReason::Paused,
+    })
+}
+
+/// Why an entry left, as the API has it.
+#[must_use]
+pub fn to_removed_reason(removed: Removed) -> v1::RemovedReason {
+    match removed {
+        Removed::Evicted => v1::RemovedReason::Evicted,
+        Removed::ProducerGone => v1::RemovedReason::ProducerGone,
+        Removed::Withdrawn(reason) => match reason {
+            WithdrawReason::NotPublished => v1::RemovedReason::Withdrawn,
+            WithdrawReason::ClusterRecovered => v1::RemovedReason::ClusterRecovered,
+            WithdrawReason::Tolerated => v1::RemovedReason::Tolerated,
+            WithdrawReason::BindingGone => v1::RemovedReason::BindingGone,
+            WithdrawReason::Leaving => v1::RemovedReason::Leaving,
+            WithdrawReason::Replaced => v1::RemovedReason::Replaced,
+            WithdrawReason::SwitchedOff => v1::RemovedReason::SwitchedOff,
+            WithdrawReason::ApplicationRecovered => v1::RemovedReason::ApplicationRecovered,
+            WithdrawReason::ClusterNotReady => v1::RemovedReason::ClusterNotReady,
+        },
+    }
+}
+
+/// Why an entry left; `None` for a reason that this version does not know.
+#[must_use]
+pub fn from_removed_reason(reason: v1::RemovedReason) -> Option<Removed> {
+    Some(match reason {
+        v1::RemovedReason::Unspecified => return None,
+        v1::RemovedReason::Evicted => Removed::Evicted,
+        v1::RemovedReason::ProducerGone => Removed::ProducerGone,
+        v1::RemovedReason::Withdrawn => Removed::Withdrawn(WithdrawReason::NotPublished),
+        v1::RemovedReason::ClusterRecovered => Removed::Withdrawn(WithdrawReason::ClusterRecovered),
+        v1::RemovedReason::Tolerated => Removed::Withdrawn(WithdrawReason::Tolerated),
+        v1::RemovedReason::BindingGone => Removed::Withdrawn(WithdrawReason::BindingGone),
+        v1::RemovedReason::Leaving => Removed::Withdrawn(WithdrawReason::Leaving),
+        v1::RemovedReason::Replaced => Removed::Withdrawn(WithdrawReason::Replaced),
+        v1::RemovedReason::SwitchedOff => Removed::Withdrawn(WithdrawReason::SwitchedOff),
+        v1::RemovedReason::ApplicationRecovered => Removed::Withdrawn(WithdrawReason::ApplicationRecovered),
+        v1::RemovedReason::ClusterNotReady => Removed::Withdrawn(WithdrawReason::ClusterNotReady),
+    })
 }
 
 fn from_producer_hold(hold: v1::Hold, common: &mut InCommon) -> Result<Box<ProducerHold>, Malformed> {

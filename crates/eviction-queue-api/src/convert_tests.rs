@@ -147,3 +147,29 @@ proptest! {
         }
     }
 }
+
+// What is added to the API must be given its word, too, and come back as it went.
+#[test]
+fn every_reason_has_its_own_word_and_its_way_back() {
+    let known = |of: fn(i32) -> Option<&'static str>| {
+        let words: Vec<&str> = (1..100).map_while(of).collect();
+        let distinct: std::collections::BTreeSet<&str> = words.iter().copied().collect();
+        assert_eq!(distinct.len(), words.len(), "{words:?}");
+        words.len()
+    };
+    let held = known(|number| {
+        let reason = v1::HoldReason::try_from(number).ok()?;
+        let core = from_hold_reason(reason)?;
+        assert_eq!(to_hold_reason(core), reason);
+        Some(core.as_str())
+    });
+    let removed = known(|number| {
+        let reason = v1::RemovedReason::try_from(number).ok()?;
+        let core = from_removed_reason(reason)?;
+        assert_eq!(to_removed_reason(core), reason);
+        Some(core.as_str())
+    });
+    assert_eq!((held, removed), (10, 11));
+    assert_eq!(from_hold_reason(v1::HoldReason::Unspecified), None);
+    assert_eq!(from_removed_reason(v1::RemovedReason::Unspecified), None);
+}

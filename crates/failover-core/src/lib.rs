@@ -12,3 +12,4 @@ pub mod place;
 pub mod quantity;
 pub mod second_owner;
 pub mod taint_policy;
+pub mod text;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use eviction_queue_api::convert::to_entry;
+use eviction_queue_api::convert::{to_entry, to_removed_reason};
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::watch_entries_response::Message;
 use failover_core::eviction::queue::{Change, Entry, Removed, WithdrawReason};
@@ -102,11 +102,10 @@ fn step(change: &Change) -> v1::WatchEntriesResponse {
     let Some(removed) = change.removed else {
         return changed(&change.entry, change.revision);
     };
-    let (reason, message) = why(removed);
     let removed = v1::EntryRemoved {
         entry: Some(to_entry(&change.entry)),
-        reason: reason.into(),
-        message: message.to_owned(),
+        reason: to_removed_reason(removed).into(),
+        message: why(removed).to_owned(),
     };
     v1::WatchEntriesResponse {
         revision: change.revision,
@@ -114,35 +113,20 @@ fn step(change: &Change) -> v1::WatchEntriesResponse {
     }
 }
 
-fn why(removed: Removed) -> (v1::RemovedReason, &'static str) {
+fn why(removed: Removed) -> &'static str {
     match removed {
-        Removed::Evicted => (v1::RemovedReason::Evicted, "evicted"),
-        Removed::ProducerGone => (
-            v1::RemovedReason::ProducerGone,
-            "its producer did not come back in time",
-        ),
+        Removed::Evicted => "evicted",
+        Removed::ProducerGone => "its producer did not come back in time",
         Removed::Withdrawn(reason) => match reason {
-            WithdrawReason::NotPublished => (
-                v1::RemovedReason::Withdrawn,
-                "its producer does not publish it any more",
-            ),
-            WithdrawReason::ClusterRecovered => (v1::RemovedReason::ClusterRecovered, "the cluster recovered"),
-            WithdrawReason::Tolerated => (v1::RemovedReason::Tolerated, "the workload tolerates the cause now"),
-            WithdrawReason::BindingGone => (
-                v1::RemovedReason::BindingGone,
-                "the binding left the cluster or is gone",
-            ),
-            WithdrawReason::Leaving => (v1::RemovedReason::Leaving, "the copy leaves the cluster already"),
-            WithdrawReason::Replaced => (v1::RemovedReason::Replaced, "another cause is due earlier"),
-            WithdrawReason::SwitchedOff => (v1::RemovedReason::SwitchedOff, "a switch is off"),
-            WithdrawReason::ApplicationRecovered => (
-                v1::RemovedReason::ApplicationRecovered,
-                "the application does not fail any more",
-            ),
-            WithdrawReason::ClusterNotReady => (
-                v1::RemovedReason::ClusterNotReady,
-                "the cluster is not Ready, so that nobody knows how the application is",
-            ),
+            WithdrawReason::NotPublished => "its producer does not publish it any more",
+            WithdrawReason::ClusterRecovered => "the cluster recovered",
+            WithdrawReason::Tolerated => "the workload tolerates the cause now",
+            WithdrawReason::BindingGone => "the binding left the cluster or is gone",
+            WithdrawReason::Leaving => "the copy leaves the cluster already",
+            WithdrawReason::Replaced => "another cause is due earlier",
+            WithdrawReason::SwitchedOff => "a switch is off",
+            WithdrawReason::ApplicationRecovered => "the application does not fail any more",
+            WithdrawReason::ClusterNotReady => "the cluster is not Ready, so that nobody knows how the application is",
         },
     }
 }

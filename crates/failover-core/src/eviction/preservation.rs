@@ -20,12 +20,16 @@ use std::time::Duration;
 use api_types::ClusterName;
 use api_types::policy::{StatePreservation, StatePreservationRule};
 use api_types::work::{Binding, GracefulEvictionTask, ResourceHealth};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::Cause;
 use jsonpath::Template;
 use label::{is_label_key, is_label_value};
+
+/// State that is waited for is looked for again so much later: that a cluster reports it is no change of what is wanted,
+/// which would end the wait.
+const STATE_AGAIN: SignedDuration = SignedDuration::from_secs(10);
 
 /// The most characters of a template that are told.
 const SHOWN: usize = 64;
@@ -88,7 +92,7 @@ pub enum Preservation {
     Kept(State),
     /// It waits: the state may yet be reported.
     Wait {
-        /// Until then.
+        /// Until then, when it is looked for again.
         until: Timestamp,
         /// For what, in words.
         why: String,
@@ -116,7 +120,11 @@ pub fn preserve(leaving: &Leaving<'_>, preservation: Option<&StatePreservation>)
     let state = state(leaving.binding, leaving.cluster, preservation);
     let until = leaving.due_at.saturating_add(leaving.wait).unwrap_or(Timestamp::MAX);
     match state.in_words() {
-        Some(why) if leaving.now < until => Preservation::Wait { until, why },
+        Some(why) if leaving.now < until => {
+            let again = leaving.now.saturating_add(STATE_AGAIN).unwrap_or(Timestamp::MAX);
+            let until = until.min(again);
+            Preservation::Wait { until, why }
+        }
         _ => Preservation::Kept(state),
     }
 }

@@ -158,12 +158,28 @@ pub enum NotAffected {
     AlreadyLeaving,
     /// No NoExecute or PreferNoExecute taint and no deletion.
     NoCause,
-    /// Every taint that would count still lacks `timeAdded`: due for nobody until it is stamped.
+    /// Every taint that counts still lacks `timeAdded`: due for nobody until it is stamped.
     NotStamped,
     /// Every NoExecute taint is tolerated for ever, and no PreferNoExecute taint counts.
     Tolerated,
     /// There are PreferNoExecute taints only, and the binding has no `spec.failover.cluster`.
     NotOptedIn,
+}
+
+/// Whether anything on a Cluster can make a binding leave it. Where nothing can, its bindings need not be asked.
+#[must_use]
+pub fn shows_a_cause(cluster: &Cluster) -> bool {
+    let moves = |taint: &Taint| matches!(taint.effect.as_str(), effect::NO_EXECUTE | effect::PREFER_NO_EXECUTE);
+    cluster.is_being_deleted() || cluster.spec.taints.iter().any(moves)
+}
+
+/// Whether a change of a Cluster changes nothing for evictions: heartbeats and resource figures do not.
+#[must_use]
+pub fn same_for_evictions(before: &Cluster, after: &Cluster) -> bool {
+    before.metadata.uid == after.metadata.uid
+        && before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
+        && before.metadata.annotations == after.metadata.annotations
+        && before.spec.taints == after.spec.taints
 }
 
 /// Judges `binding` on `cluster`.
@@ -231,19 +247,18 @@ pub fn cause_on_cluster(binding: &Binding, cluster: &Cluster, switches: &Switche
         .min_by(|(a_due, a_cause, _), (b_due, b_cause, _)| (a_due, a_cause).cmp(&(b_due, b_cause)));
 
     let Some((due_at, cause, why)) = earliest else {
-        let stamped = |taint: &&Taint| taint.time_added.is_some();
-        let only_no_execute = prefer_no_execute == 0 || opted_in.is_none();
-        return Verdict::NotAffected(
-            if no_execute > 0 && switches.against_taints(effect::NO_EXECUTE).is_some() && only_no_execute {
-                NotAffected::NoExecuteOff
-            } else if no_execute > 0 && counting(effect::NO_EXECUTE).all(|taint| stamped(&taint)) {
-                NotAffected::Tolerated
-            } else if no_execute == 0 && opted_in.is_none() {
-                NotAffected::NotOptedIn
-            } else {
-                NotAffected::NotStamped
-            },
-        );
+        // What would count and is due for nobody yet lacks its stamp: that one goes before what does not count.
+        return Verdict::NotAffected(if prefer_no_execute > 0 && opted_in.is_some() {
+            NotAffected::NotStamped
+        } else if no_execute == 0 {
+            NotAffected::NotOptedIn
+        } else if switches.against_taints(effect::NO_EXECUTE).is_some() {
+            NotAffected::NoExecuteOff
+        } else if counting(effect::NO_EXECUTE).all(|taint| tolerance_of(binding, taint) == Tolerance::Forever) {
+            NotAffected::Tolerated
+        } else {
+            NotAffected::NotStamped
+        });
     };
     let purge_mode = opted_in
         .and_then(|behavior| behavior.purge_mode.as_ref())
@@ -261,13 +276,17 @@ pub fn cause_on_cluster(binding: &Binding, cluster: &Cluster, switches: &Switche
     })
 }
 
-fn no_execute_due(binding: &Binding, taint: &Taint) -> Option<(Timestamp, Cause, Why)> {
+fn tolerance_of(binding: &Binding, taint: &Taint) -> Tolerance {
     let tolerations = binding
         .spec
         .placement
         .as_ref()
         .map_or(&[][..], |placement| &placement.cluster_tolerations);
-    match tolerance(tolerations, taint) {
+    tolerance(tolerations, taint)
+}
+
+fn no_execute_due(binding: &Binding, taint: &Taint) -> Option<(Timestamp, Cause, Why)> {
+    match tolerance_of(binding, taint) {
         Tolerance::Forever => None,
         Tolerance::Seconds(seconds) => due(taint, seconds, Why::TolerationEnds { seconds }),
         Tolerance::None => due(taint, 0, Why::Untolerated),
@@ -364,5 +383,7 @@ impl fmt::Display for NotAffected {
     }
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,7 @@ pub mod plugins;
 pub mod preserved;
 pub mod record;
 pub mod report;
+pub mod task;
 
 #[cfg(test)]
 mod tests;

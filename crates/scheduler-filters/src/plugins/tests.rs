@@ -63,6 +63,12 @@ fn affinity_judges_also_what_is_there() {
     tainted("k", "NoSchedule"),
     Some("cluster(s) had untolerated taint {k:NoSchedule}")
 )]
+// C38, karmada#4952: a toleration's seconds say nothing about NoSchedule, which is tolerated or not.
+#[case::no_schedule_tolerated_for_no_time(
+    json!({"placement": {"clusterTolerations": [{"operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 0}]}}),
+    tainted("k", "NoSchedule"),
+    None
+)]
 // C77, karmada PR#2449: what is there is not judged, or the scheduler would evict past the queue.
 #[case::there_already(present(), tainted("k", "NoSchedule"), None)]
 #[case::there_already_no_execute(present(), tainted("k", "NoExecute"), None)]

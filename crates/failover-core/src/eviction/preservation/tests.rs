@@ -110,10 +110,14 @@ fn what_is_lost_is_told_in_few_words() {
 fn s05_state_that_is_missing_is_waited_for_and_then_given_up(#[case] binding: &Binding, #[case] why: &str) {
     let rules = rules(&[("job", "{.job}")]);
     let why = format!("no state of the copy is kept: {why}");
-    let until: Timestamp = "2026-01-01T00:11:00Z".parse().unwrap();
-    for now in [DUE, "2026-01-01T00:10:59Z"] {
+    // Looked for again every ten seconds, and when the time is over.
+    for (now, until) in [
+        (DUE, "2026-01-01T00:10:10Z"),
+        ("2026-01-01T00:10:50Z", "2026-01-01T00:11:00Z"),
+        ("2026-01-01T00:10:59Z", "2026-01-01T00:11:00Z"),
+    ] {
         let expected = Preservation::Wait {
-            until,
+            until: until.parse().unwrap(),
             why: why.clone(),
         };
         assert_eq!(asked_at(binding, &rules, now), expected);

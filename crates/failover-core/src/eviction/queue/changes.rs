@@ -23,6 +23,29 @@ pub enum Removed {
     ProducerGone,
 }
 
+impl Removed {
+    /// One word in CamelCase.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        use super::entry::WithdrawReason as Reason;
+        match self {
+            Self::Evicted => "Evicted",
+            Self::ProducerGone => "ProducerGone",
+            Self::Withdrawn(reason) => match reason {
+                Reason::NotPublished => "Withdrawn",
+                Reason::ClusterRecovered => "ClusterRecovered",
+                Reason::Tolerated => "Tolerated",
+                Reason::BindingGone => "BindingGone",
+                Reason::Leaving => "Leaving",
+                Reason::Replaced => "Replaced",
+                Reason::SwitchedOff => "SwitchedOff",
+                Reason::ApplicationRecovered => "ApplicationRecovered",
+                Reason::ClusterNotReady => "ClusterNotReady",
+            },
+        }
+    }
+}
+
 /// One change.
 #[derive(Clone, Debug)]
 pub struct Change {

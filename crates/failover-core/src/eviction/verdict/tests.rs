@@ -167,6 +167,27 @@ fn a_taint_without_a_stamp_is_due_for_nobody() {
     );
 }
 
+// The one that counts and lacks its stamp goes before what does not count; what would not count with a stamp needs none.
+#[rstest]
+#[case::beside_one_that_is_tolerated(json!([taint("k", "NoExecute", 0), {"key": "p", "effect": "PreferNoExecute"}]), NoExecuteEviction::On, json!({"cluster": {}}), NotAffected::NotStamped)]
+#[case::beside_one_that_is_switched_off(json!([taint("other", "NoExecute", 0), {"key": "p", "effect": "PreferNoExecute"}]), NoExecuteEviction::Off, json!({"cluster": {}}), NotAffected::NotStamped)]
+#[case::not_opted_in(json!([taint("k", "NoExecute", 0), {"key": "p", "effect": "PreferNoExecute"}]), NoExecuteEviction::On, json!(null), NotAffected::Tolerated)]
+#[case::not_opted_in_and_switched_off(json!([taint("other", "NoExecute", 0), {"key": "p", "effect": "PreferNoExecute"}]), NoExecuteEviction::Off, json!(null), NotAffected::NoExecuteOff)]
+#[case::one_of_two(json!([taint("k", "NoExecute", 0), {"key": "other", "effect": "NoExecute"}]), NoExecuteEviction::On, json!(null), NotAffected::NotStamped)]
+#[case::tolerated_without_a_stamp(json!([{"key": "k", "effect": "NoExecute"}]), NoExecuteEviction::On, json!(null), NotAffected::Tolerated)]
+#[case::switched_off_without_a_stamp(json!([{"key": "other", "effect": "NoExecute"}]), NoExecuteEviction::Off, json!(null), NotAffected::NoExecuteOff)]
+fn of_several_taints_the_stamp_that_is_missing_is_named(
+    #[case] taints: Value,
+    #[case] no_execute: NoExecuteEviction,
+    #[case] failover: Value,
+    #[case] expected: NotAffected,
+) {
+    let tolerates_k = json!([{"key": "k", "operator": "Exists"}]);
+    let switches = Switches { no_execute, ..on() };
+    let judged = verdict(&binding(tolerates_k, failover), &cluster(taints), &switches);
+    assert_eq!(judged, Verdict::NotAffected(expected));
+}
+
 #[test]
 fn other_effects_move_nothing() {
     for effect in ["NoSchedule", "PreferNoSchedule"] {

@@ -28,6 +28,7 @@ fn what_others_added_stays() {
     assert_eq!(world.cluster.spec.taints, [theirs]);
 }
 
+// C39 (karmada#1945): without the time at which it was added no toleration could count from it.
 #[test]
 fn missing_times_are_stamped_where_they_decide() {
     let mut world = World::new(&[]);
@@ -170,8 +171,8 @@ fn a_renamed_policy_makes_nothing_flicker() {
     assert!(world.taints().is_empty());
 }
 
-#[test]
 // S08 (karmada f8fdd02): another value is another taint, and nobody puts ours back over it.
+#[test]
 fn a_taint_put_in_place_of_ours_is_theirs() {
     let mut world = tainted(&[not_ready("p", 0)]);
     world.cluster.spec.taints[0].value = Some("mine".to_owned());

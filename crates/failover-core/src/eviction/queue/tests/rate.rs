@@ -91,7 +91,6 @@ fn recovery_abandons_without_spending() {
     );
 }
 
-// C41 (karmada#7612): those that need not go neither wait in the queue nor slow down those that must.
 #[test]
 fn ten_that_must_go_go_at_the_full_rate() {
     let mut sim = Sim::new(settings(5.0));
