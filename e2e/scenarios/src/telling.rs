@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 use controller_kit::Clock;
+use karmada_failover::story::scenario::TAINTS_OF_PEOPLE;
 use kube::Client;
 use kube_sandbox::rules::{Settings, Watching};
 
@@ -16,11 +17,11 @@ pub fn say(text: &str) {
 /// Begins to hold the rules against what happens on this control plane.
 pub fn watch_rules(client: &Client, highest_evictions_per_second: f64) -> Watching {
     let clock = Clock::system();
-    Watching::start(
-        client,
-        Settings::real_time(highest_evictions_per_second),
-        Arc::new(move || clock.now()),
-    )
+    let settings = Settings {
+        people_s_taint_keys: TAINTS_OF_PEOPLE,
+        ..Settings::real_time(highest_evictions_per_second)
+    };
+    Watching::start(client, settings, Arc::new(move || clock.now()))
 }
 
 /// The end of a story that came so far: it came out right if no rule was broken.

@@ -19,7 +19,7 @@ use super::kubeconfig::kubeconfig;
 use crate::components::ComponentFlags;
 use crate::story::example::{self, MemberEntry};
 use crate::story::print::Started;
-use crate::story::scenario::{Fare, MemberState, Network, Scenario};
+use crate::story::scenario::{Fare, MemberState, Network, Scenario, TAINTS_OF_PEOPLE};
 use crate::story::theatre::{Roads, set_simulated_cpus, set_simulated_workload};
 use crate::story::{Sources, Theatre};
 
@@ -143,7 +143,10 @@ impl Stage {
     /// Watches over the correctness rules from here on.
     pub(super) fn watch_rules(&self, scenario: &Scenario) -> Watching {
         let clock = self.clock.clone();
-        let settings = Settings::real_time(scenario.highest_rate());
+        let settings = Settings {
+            people_s_taint_keys: TAINTS_OF_PEOPLE,
+            ..Settings::real_time(scenario.highest_rate())
+        };
         Watching::start(
             &self.fleet.control_plane().observer(),
             settings,

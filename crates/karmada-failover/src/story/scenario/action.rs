@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use api_types::cluster::effect;
+use api_types::names::taint;
 use serde_json::{Value, json};
 
 /// Key of the taint that people put on a cluster which takes nothing new for a while.
 const MAINTENANCE: &str = "maintenance";
+/// Keys of the taints that people put on clusters and take away in stories.
+pub const TAINTS_OF_PEOPLE: &[&str] = &[taint::DRAIN, MAINTENANCE];
 
 /// One thing that somebody, or fate, does.
 #[derive(Clone, Debug, PartialEq)]

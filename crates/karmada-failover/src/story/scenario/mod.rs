@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use action::{Action, Ending, Fare, MemberState, Network, ObjectName};
+pub use action::{Action, Ending, Fare, MemberState, Network, ObjectName, TAINTS_OF_PEOPLE};
 pub use expectation::{Check, Expectation, Seen};
 pub use saying::Saying;
 
