@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use api_types::cluster::{Cluster, effect};
+use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, BindingKind};
 use api_types::{BindingKey, ClusterName};
@@ -14,10 +14,9 @@ use binding_writer::{binding_key, object_key};
 use controller_kit::informer::Stopped;
 use controller_kit::{Change, Changes, Context, Informer, ObjectKey, Store};
 use eviction_queue_api::producer::{Changed, Ledger, Pair, Producer};
-use failover_core::eviction::Switches;
 use failover_core::eviction::desired_entry::{wanted, withdraw_reason};
+use failover_core::eviction::{Switches, same_for_evictions, shows_a_cause};
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
-use k8s_openapi::api::core::v1::Taint;
 
 use super::judged_part::{self, JudgedPart};
 
@@ -168,11 +167,12 @@ impl Index {
         touched
     }
 
-    /// A policy changed: only whether it is suspended matters here.
+    /// A policy changed: only whether it is suspended matters here. Also on clusters that nobody leaves now, for what their
+    /// bindings come to want is judged by the same.
     pub fn policy_changed(&mut self) -> Touched {
         let mut touched = Touched::new();
-        for name in self.ledger.counts().into_keys() {
-            let cluster = self.stores.cluster(&name);
+        for cluster in self.stores.clusters.list() {
+            let (name, cluster) = (cluster.cluster_name(), Some(cluster));
             if self.recovering.get(&name) != self.recovering_on(cluster.as_deref()).as_ref() {
                 touched.append(&mut self.judge_cluster(&name));
             }
@@ -263,21 +263,7 @@ impl Producer for Index {
     }
 }
 
-/// Whether anything on the Cluster can make a binding leave. Where nothing can, its bindings need not be asked.
-fn shows_a_cause(cluster: &Cluster) -> bool {
-    let moves = |taint: &Taint| matches!(taint.effect.as_str(), effect::NO_EXECUTE | effect::PREFER_NO_EXECUTE);
-    cluster.is_being_deleted() || cluster.spec.taints.iter().any(moves)
-}
-
 /// Whether a change of a Cluster changes nothing for evictions.
 pub(crate) fn same_for_evictions_of(change: &Change<Cluster>) -> bool {
     matches!((&change.before, &change.after), (Some(before), Some(after)) if same_for_evictions(before, after))
-}
-
-/// Heartbeats and resource figures change nothing.
-fn same_for_evictions(before: &Cluster, after: &Cluster) -> bool {
-    before.metadata.uid == after.metadata.uid
-        && before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
-        && before.metadata.annotations == after.metadata.annotations
-        && before.spec.taints == after.spec.taints
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use kube_sandbox::{EventEffect, Match};
 
-use super::scene::{NOT_READY, Scene};
+use super::scene::{NOT_READY, PolicyNow, Scene};
 use taint_manager::{Flags, PreCheck};
 use test_bench::paused;
 use test_bench::stock::Excepted;
@@ -147,31 +147,10 @@ fn a_taint_that_is_about_to_go_moves_nobody(#[values(Mode::Standalone, Mode::Bes
     paused(async {
         let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
-        let policy = json!({
-            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": "not-ready"},
-            "spec": {
-                "matchConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
-                "taintsToAdd": [{"key": NOT_READY, "effect": "NoExecute", "addOnMatchSeconds": 5, "removeOnMismatchSeconds": 60}],
-            },
-        });
-        let policy = scene.store(policy);
-        let (uid, cluster) = (&policy["metadata"]["uid"], scene.clusters().get("m1").await.unwrap());
         let _queue = scene.queue("queue-0", 1.0).await;
         let _manager = scene.manager("manager-0").await;
         scene.until(20).await;
-        let id = format!("{NOT_READY}:NoExecute");
-        let taint = scene.no_execute(NOT_READY);
-        let managed = json!({"cluster": cluster.metadata.uid, "taints": {
-            id: {"policies": {"not-ready": uid}, "timeAdded": taint["timeAdded"]}}});
-        let windows = |matching: bool| {
-            json!({"cluster": cluster.metadata.uid, "windows": {
-                uid.as_str().unwrap(): {"policy": "not-ready", "matching": matching, "since": "2026-01-01T00:00:10Z"}}})
-        };
-        let annotated = |matching: bool| {
-            json!({"failover.karmada.io/managed-taints": managed.to_string(),
-                   "failover.karmada.io/taint-windows": windows(matching).to_string()})
-        };
-        scene.cluster("m1", &annotated(false), &json!([taint]));
+        scene.tainted_by_policy("m1", PolicyNow::NoLongerMatches).await;
         scene.until(80).await;
         let (reason, message) = hold(&scene).await.unwrap();
         assert_eq!(reason, HoldReason::Recovering);
@@ -184,6 +163,28 @@ fn a_taint_that_is_about_to_go_moves_nobody(#[values(Mode::Standalone, Mode::Bes
         scene.patch_policy(json!({"spec": {"suspended": true}})).await;
         scene.until(82).await;
         assert_eq!(scene.evicted(), 1, "a suspended policy removes no taint: it stands");
+    });
+}
+
+/// The policy is suspended while nobody wants to leave: its taint stands, and who comes to be affected then leaves.
+#[test]
+fn a_suspended_policy_holds_nobody_who_is_affected_later() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let tolerates = json!({"placement": {"clusterTolerations": [{"operator": "Exists"}]}});
+        scene.binding("web", &["m1"], tolerates);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.tainted_by_policy("m1", PolicyNow::NoLongerMatches).await;
+        scene.until(30).await;
+        assert!(scene.entries().await.is_empty());
+        scene.patch_policy(json!({"spec": {"suspended": true}})).await;
+        scene.until(32).await;
+        let intolerant = json!({"spec": {"placement": {"clusterTolerations": null}}});
+        scene.patch("default/web", intolerant).await;
+        scene.until(35).await;
+        assert_eq!(scene.evicted_at("default/web", "m1").await, Some(32));
     });
 }
 
@@ -261,5 +262,25 @@ fn a_cluster_without_room_is_no_place_until_it_has_some(#[values(Mode::Standalon
         scene.patch_cluster_status("m2", &room("2")).await;
         scene.until(100).await;
         assert_eq!(scene.evicted(), 1, "long before the five minutes are over");
+    });
+}
+
+/// With `--pre-eviction-check=off` nobody asks whether there is a place.
+#[rstest]
+fn without_the_check_it_leaves_without_a_place(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+    paused(async {
+        let scene = Scene::in_mode(mode, &["m1"]);
+        scene.cluster("full", &json!({}), &json!([{"key": "full", "effect": "NoSchedule"}]));
+        scene.binding("web", &["m1"], json!({}));
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let flags = Flags {
+            pre_eviction_check: PreCheck::Off,
+            ..Flags::default()
+        };
+        let _manager = scene.manager_with("manager-0", flags, "Failover=true").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(22).await;
+        assert_eq!(scene.evicted_at("default/web", "m1").await, Some(20));
     });
 }

@@ -43,6 +43,14 @@ pub struct Machine {
     pub network: MemoryNetwork,
 }
 
+/// What the policy behind a taint says of the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyNow {
+    Matches,
+    /// The removal window runs.
+    NoLongerMatches,
+}
+
 impl Deref for Scene {
     type Target = Bench;
 
@@ -218,6 +226,27 @@ impl Scene {
             .patch("not-ready", &PatchParams::default(), &Patch::Merge(patch))
             .await
             .unwrap();
+    }
+
+    /// The cluster has a NoExecute taint, added now by a policy that asks whether it is Ready.
+    pub async fn tainted_by_policy(&self, cluster: &str, policy_now: PolicyNow) {
+        let policy = self.store(json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": "not-ready"},
+            "spec": {
+                "matchConditions": [{"conditionType": "Ready", "operator": "NotIn", "statusValues": ["True"]}],
+                "taintsToAdd": [{"key": NOT_READY, "effect": "NoExecute", "addOnMatchSeconds": 5, "removeOnMismatchSeconds": 60}],
+            },
+        }));
+        let uid = self.clusters().get(cluster).await.unwrap().metadata.uid;
+        let (policy_uid, taint) = (&policy["metadata"]["uid"], self.no_execute(NOT_READY));
+        let managed = json!({"cluster": uid, "taints": {
+            format!("{NOT_READY}:NoExecute"): {"policies": {"not-ready": policy_uid}, "timeAdded": taint["timeAdded"]}}});
+        let matching = policy_now == PolicyNow::Matches;
+        let windows = json!({"cluster": uid, "windows": {policy_uid.as_str().unwrap(): {
+            "policy": "not-ready", "matching": matching, "since": "2026-01-01T00:00:10Z"}}});
+        let annotations = json!({"failover.karmada.io/managed-taints": managed.to_string(),
+            "failover.karmada.io/taint-windows": windows.to_string()});
+        self.cluster(cluster, &annotations, &json!([taint]));
     }
 
     pub async fn task(&self, key: &str, cluster: &str) -> Option<GracefulEvictionTask> {
