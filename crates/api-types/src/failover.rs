@@ -34,7 +34,7 @@ open_enum! {
     derive = "PartialEq",
     printcolumn = r#"{"name":"SCOPE","type":"string","jsonPath":".spec.scope"}"#,
     printcolumn = r#"{"name":"ACTIVE","type":"boolean","jsonPath":".status.active"}"#,
-    printcolumn = r#"{"name":"HELD","type":"integer","jsonPath":".status.heldEntries","description":"Entries that would leave the queue without this pause."}"#,
+    printcolumn = r#"{"name":"HELD","type":"integer","jsonPath":".status.heldEntries","description":"Entries that this pause keeps in the queue, alone or together with others."}"#,
     printcolumn = r#"{"name":"UNTIL","type":"string","jsonPath":".spec.until"}"#,
     printcolumn = r#"{"name":"REASON","type":"string","jsonPath":".spec.reason"}"#,
     printcolumn = r#"{"name":"AGE","type":"date","jsonPath":".metadata.creationTimestamp"}"#
@@ -69,10 +69,11 @@ pub struct FailoverPauseSpec {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FailoverPauseStatus {
-    /// Whether it holds anything back now.
+    /// Whether it is in effect: neither over nor without meaning. It may be so without anything to hold back.
     #[serde(default)]
     pub active: bool,
-    /// Entries that would leave the queue without it.
+    /// Entries that it keeps in the queue, alone or together with others: what another pause covers, or the regime stops,
+    /// counts too.
     #[serde(default)]
     pub held_entries: i64,
     /// Conditions.
@@ -114,7 +115,7 @@ pub struct FailoverRecordSpec {
     pub replicas: Option<i32>,
     /// Why.
     pub cause: RecordedCause,
-    /// Who asked: the controller, or the person who drained.
+    /// Which controller asked the queue for it: taintManager or applicationFailover.
     pub requested_by: String,
     /// When the binding became affected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,10 +172,26 @@ pub struct RecordedCause {
     /// ClusterTaintPolicies behind the taint.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<String>,
+    /// The conditions of the cluster that these policies ask for, as they were when the workload was evicted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<RecordedCondition>,
     /// The cause in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 1024))]
     pub message: String,
+}
+
+/// A condition of the cluster that was left.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedCondition {
+    /// Type.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// True, False or Unknown.
+    pub status: String,
+    /// Its reason in one word.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 open_enum! {

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use api_types::ClusterName;
 use api_types::conditions::Say;
 use api_types::names::annotation::ACTIVE_EVICTION_HISTORY;
 use api_types::second_home::{Home, history as second_home};
 use api_types::work::{Binding, GracefulEvictionTask};
+use api_types::{BindingKey, ClusterName};
 use jiff::Timestamp;
 use kube::Client;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
@@ -98,6 +98,27 @@ impl BindingWriter {
         })
     }
 
+    /// Finds out where the server keeps histories, unless that is known: for those whose write is to follow at once on what
+    /// they read. What cannot be found out now is asked with the first write.
+    pub async fn find_history_home(&self, binding: &BindingKey, now: Timestamp) {
+        if self.known().is_some() {
+            return;
+        }
+        let Ok(Some(read)) = api(&self.client, binding).get_opt(&binding.name).await else {
+            return;
+        };
+        let Some(target) = read.spec.clusters.first() else {
+            return;
+        };
+        let mut edit = BindingEdit::of(&read);
+        edit.remember(&ClusterName::from(target.name.as_str()), now);
+        self.history_home(&edit).await;
+    }
+
+    fn known(&self) -> Option<Home> {
+        *self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Where the history of this edit goes.
     async fn history_home(&self, edit: &BindingEdit<'_>) -> Home {
         let as_it_was = if second_home::is_in_annotation(edit.read()) {
@@ -108,7 +129,7 @@ impl BindingWriter {
         let Some(history) = edit.history() else {
             return as_it_was;
         };
-        if let Some(known) = *self.history.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(known) = self.known() {
             return known;
         }
         if as_it_was == Home::Field && !edit.read().spec.active_eviction_history.is_empty() {

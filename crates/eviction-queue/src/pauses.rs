@@ -103,7 +103,7 @@ struct Wanted {
     view: PauseView,
     /// Whether it is in effect.
     active: bool,
-    /// How many entries would leave without it.
+    /// How many entries it keeps in the queue, alone or together with others.
     held_entries: usize,
 }
 

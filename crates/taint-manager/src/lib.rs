@@ -18,7 +18,6 @@ mod evictor_flags;
 mod flags;
 mod manager;
 mod objects;
-mod text;
 
 use controller_kit::{Controller, Mode};
 use eviction_queue_api::QueueConnector;

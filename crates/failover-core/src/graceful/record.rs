@@ -2,15 +2,18 @@
 //! it down, it is read off what is stored: how a move ended whose task is gone, and how one began whose evictor died
 //! before it wrote the record.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::failover::{
     CauseType, FailoverRecord, FailoverRecordSpec, FailoverRecordStatus, RecordOutcome, RecordedBinding, RecordedCause,
+    RecordedCondition,
 };
 use api_types::names::failover_record_name;
 use api_types::policy::PurgeMode;
+use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, GracefulEvictionTask, TargetCluster, task as task_words};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -19,7 +22,7 @@ use super::copies;
 use super::fate::{End, Fate};
 use super::placed::placed;
 use crate::eviction::{Cause, Switches, Verdict, cause_on_cluster};
-use crate::taint_policy::{ManagedTaints, TaintId};
+use crate::taint_policy::{ManagedTaints, TaintId, condition_types};
 
 /// Who asks for evictions because of taints.
 pub const TAINT_MANAGER: &str = "taintManager";
@@ -100,6 +103,8 @@ pub struct Move<'a> {
     pub cause: Option<&'a Cause>,
     /// The cluster that it left.
     pub cluster: Option<&'a Cluster>,
+    /// The policies as they are now; none where nobody knows how the cluster was at the eviction.
+    pub known_policies: &'a [&'a ClusterTaintPolicy],
     /// Who asked for it.
     pub requested_by: &'a str,
     /// When it was due.
@@ -118,6 +123,7 @@ pub struct Move<'a> {
 #[must_use]
 pub fn of_move(binding: &Binding, task: &GracefulEvictionTask, about: &Move<'_>) -> FailoverRecordSpec {
     let key = binding.key();
+    let policies = policies(about);
     FailoverRecordSpec {
         binding: RecordedBinding {
             namespace: key.namespace,
@@ -135,7 +141,8 @@ pub fn of_move(binding: &Binding, task: &GracefulEvictionTask, about: &Move<'_>)
                 Some(Cause::Taint { .. }) | None => CauseType::Taint,
             },
             verdict: about.cause.map_or_else(|| UNKNOWN.to_owned(), Cause::identity),
-            policies: policies(about),
+            conditions: conditions(about, &policies),
+            policies,
             message: task.message.clone().unwrap_or_default(),
         },
         requested_by: about.requested_by.to_owned(),
@@ -164,6 +171,27 @@ fn policies(about: &Move<'_>) -> Vec<String> {
         .unwrap_or_default()
 }
 
+/// The conditions of the cluster that these policies ask for, each once.
+fn conditions(about: &Move<'_>, policies: &[String]) -> Vec<RecordedCondition> {
+    let Some(cluster) = about.cluster else {
+        return Vec::new();
+    };
+    let is_behind = |policy: &&&ClusterTaintPolicy| {
+        let name = policy.metadata.name.as_ref();
+        name.is_some_and(|name| policies.contains(name))
+    };
+    let asked = about.known_policies.iter().filter(is_behind);
+    let types: BTreeSet<&str> = asked.flat_map(|policy| condition_types(policy)).collect();
+    let found = types.into_iter().filter_map(|type_| cluster.condition(type_));
+    found
+        .map(|condition| RecordedCondition {
+            type_: condition.type_.clone(),
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+        })
+        .collect()
+}
+
 /// The record of a move that has a task and no record, as far as it can be told from what is stored: when the entry was
 /// queued and released nobody knows any more. Nothing for tasks that are no moves of ours, and for one without a time.
 ///
@@ -187,6 +215,7 @@ pub fn of_task(
     let about = Move {
         cause: stands.as_ref().map(|affected| &affected.cause),
         cluster,
+        known_policies: &[],
         requested_by: if is_of_application(task) {
             APPLICATION_FAILOVER
         } else {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use api_types::cluster::Cluster;
 use api_types::placement::SetOperator;
-use api_types::taint_policy::MatchCondition;
+use api_types::taint_policy::{ClusterTaintPolicy, MatchCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::records::SeenCondition;
@@ -36,6 +36,14 @@ pub(super) fn holds_with(wanted: &MatchCondition, status: &str) -> bool {
 /// Whether all match; no condition at all matches.
 pub(super) fn all_hold(wanted: &[MatchCondition], cluster: &Cluster) -> bool {
     wanted.iter().all(|condition| holds(condition, cluster))
+}
+
+/// The types of the conditions that a policy asks for, in either form.
+pub fn condition_types(policy: &ClusterTaintPolicy) -> impl Iterator<Item = &str> {
+    let spec = &policy.spec;
+    let asked = spec.match_conditions.iter().flatten();
+    let asked = asked.chain(&spec.add_on_conditions).chain(&spec.remove_on_conditions);
+    asked.map(|condition| condition.condition_type.as_str())
 }
 
 /// Condition types that the cluster does not have, without repetition.

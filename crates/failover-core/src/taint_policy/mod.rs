@@ -44,6 +44,7 @@ mod properties;
 mod tests;
 
 pub use companion::Companion;
+pub use conditions::condition_types;
 pub use detail::{ConditionDetail, Detail, Role, TaintDetail, TaintState, details};
 pub use engine::{AnnotationChange, Evaluation, FailoverGate, Input, TaintChange, evaluate};
 pub use flaps::FlapScore;

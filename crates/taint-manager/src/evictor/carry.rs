@@ -17,6 +17,7 @@ use controller_kit::informer::Stopped;
 use controller_kit::{
     Change, Context, EventType, Informer, Next, ObjectKey, RequiredKind, Scope, Store, WorkQueue, api_errors,
 };
+use failover_core::eviction::carried::{Words, wanted};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
@@ -60,6 +61,13 @@ impl PolicyWords {
             unreadable,
         }
     }
+
+    fn words(&self) -> Words<'_> {
+        Words {
+            policy_id: self.id.as_deref(),
+            failover: self.failover.as_deref(),
+        }
+    }
 }
 
 /// The label by which bindings know a policy of this kind.
@@ -68,20 +76,6 @@ fn id_label(kind: PolicyKind) -> &'static str {
         PolicyKind::Namespaced => label::PROPAGATION_POLICY_ID,
         PolicyKind::Cluster => label::CLUSTER_PROPAGATION_POLICY_ID,
     }
-}
-
-/// What the annotation of a binding is to say, by its policy; `None` where nothing is to be changed. A policy of the same name
-/// with another id is another one: the binding will be told of it when it is claimed anew.
-fn wanted<'a>(claim: &Claim, policy: Option<&'a PolicyWords>) -> Option<Option<&'a str>> {
-    let policy = policy?;
-    let ids = (claim.id.as_deref(), policy.id.as_deref());
-    if let (Some(claimed_by), Some(id)) = ids
-        && claimed_by != id
-    {
-        return None;
-    }
-    let wanted = policy.failover.as_deref();
-    (wanted != claim.failover.as_deref()).then_some(wanted)
 }
 
 /// Carries what policies say.
@@ -162,7 +156,11 @@ impl Carrier {
             return Ok(Next::Done);
         };
         let policy = self.policy(claim);
-        let Some(text) = wanted(claim, policy.as_deref()) else {
+        let says = Words {
+            policy_id: claim.id.as_deref(),
+            failover: claim.failover.as_deref(),
+        };
+        let Some(text) = wanted(says, policy.as_deref().map(PolicyWords::words)) else {
             return Ok(Next::Done);
         };
         let judged = binding.judged(key).metadata;
@@ -211,40 +209,4 @@ fn tell(ctx: &Context, kind: PolicyKind, change: &Change<PolicyWords>) {
     };
     ctx.events
         .publish(&about, EventType::Warning, Unreadable::EVENT, now.to_string());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    fn words(id: Option<&str>, failover: Option<&str>) -> PolicyWords {
-        PolicyWords {
-            uid: None,
-            id: id.map(str::to_owned),
-            failover: failover.map(str::to_owned),
-            unreadable: None,
-        }
-    }
-
-    #[rstest]
-    #[case::it_says_so_already(Some("a"), Some(words(Some("a"), Some("{}"))), Some("{}"), None)]
-    #[case::it_is_told(Some("a"), Some(words(Some("a"), Some("{}"))), None, Some(Some("{}")))]
-    #[case::it_is_told_of_the_end(Some("a"), Some(words(Some("a"), None)), Some("{}"), Some(None))]
-    #[case::the_policy_is_gone(Some("a"), None, Some("{}"), None)]
-    #[case::another_policy_of_that_name(Some("a"), Some(words(Some("b"), None)), Some("{}"), None)]
-    #[case::nobody_has_ids(None, Some(words(None, Some("{}"))), None, Some(Some("{}")))]
-    fn a_binding_says_what_its_policy_says(
-        #[case] id: Option<&str>,
-        #[case] policy: Option<PolicyWords>,
-        #[case] said: Option<&str>,
-        #[case] expected: Option<Option<&str>>,
-    ) {
-        let claim = Claim {
-            policy: "n/p".to_owned(),
-            id: id.map(str::to_owned),
-            failover: said.map(str::to_owned),
-        };
-        assert_eq!(wanted(&claim, policy.as_ref()), expected);
-    }
 }

@@ -45,14 +45,14 @@ impl Fence {
         }
     }
 
-    /// Whether `term` is the queue's term.
-    pub async fn check(&self, term: &str) -> Result<(), Fenced> {
+    /// Whether `term` is the queue's term; when that was asked.
+    pub async fn check(&self, term: &str) -> Result<Instant, Fenced> {
         if without_lease(term) {
-            return Ok(());
+            return Ok(Instant::now());
         }
-        let now = self.term().await?;
+        let (read_at, now) = self.term().await?;
         if now == term {
-            return Ok(());
+            return Ok(read_at);
         }
         Err(Fenced::OtherTerm {
             granted: term.to_owned(),
@@ -60,17 +60,16 @@ impl Fence {
         })
     }
 
-    async fn term(&self) -> Result<String, kube::Error> {
+    async fn term(&self) -> Result<(Instant, String), kube::Error> {
         let mut last = self.last.lock().await;
-        if let Some((_, term)) = last.as_ref().filter(|(read_at, _)| read_at.elapsed() < SHARED_FOR) {
-            return Ok(term.clone());
+        if let Some(read) = last.as_ref().filter(|(read_at, _)| read_at.elapsed() < SHARED_FOR) {
+            return Ok(read.clone());
         }
         let read_at = Instant::now();
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), &self.namespace);
         let lease = leases.get_opt(&lease_name(QUEUE_CONTROLLER)).await?;
         let term = lease.map_or_else(|| "gone".to_owned(), |lease| term_of(&lease));
-        *last = Some((read_at, term.clone()));
-        Ok(term)
+        Ok(last.insert((read_at, term)).clone())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Leases in, outcomes out.
 //!
 //! Guarantee: the queue never has more credit than there are free workers. Work on a lease goes on when the stream
-//! breaks, for as long as the lease may be used; on the next stream the leases in hand are renewed first, so that what
-//! the queue revoked meanwhile is heard. An outcome goes to whoever leads, who knows whether it still counts.
+//! breaks, while another is opened, and for as long as the lease may be used; on the next stream the leases in hand are
+//! renewed first, so that what the queue revoked meanwhile is heard, and those of a term that is over are over. An outcome goes to whoever leads, who knows whether it still counts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,6 +50,29 @@ struct Hands<'a> {
 }
 
 impl Hands<'_> {
+    /// Waits for `what`, while the work goes on.
+    async fn meanwhile<T>(&mut self, what: impl Future<Output = T>) -> T {
+        tokio::pin!(what);
+        loop {
+            tokio::select! {
+                biased;
+                Some(name) = self.jobs.next() => { self.keepers.remove(&name); }
+                done = &mut what => return done,
+            }
+        }
+    }
+
+    /// How many workers have something to do.
+    fn busy(&self) -> u32 {
+        u32::try_from(self.jobs.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The queue speaks in this term: nobody tells any more what becomes of the leases of another one.
+    fn in_term(&self, queue_epoch: &str) {
+        let others = self.keepers.iter().filter(|((term, _), _)| term != queue_epoch);
+        others.for_each(|(_, keeper)| keeper.over("another term of the queue began"));
+    }
+
     /// Asks on a new stream for every lease in hand to be renewed, term by term.
     fn renew(&mut self, up: &mpsc::Sender<LeaseRequest>) {
         let mut terms = BTreeMap::<String, Vec<u64>>::new();
@@ -78,15 +101,7 @@ impl Evictor {
                 loop {
                     let why = self.session(&link, &mut hands).await;
                     link.down(&why);
-                    let back_off = self.client.back_off();
-                    tokio::pin!(back_off);
-                    loop {
-                        tokio::select! {
-                            biased;
-                            Some(name) = hands.jobs.next() => { hands.keepers.remove(&name); }
-                            () = &mut back_off => break,
-                        }
-                    }
+                    hands.meanwhile(self.client.back_off()).await;
                 }
             };
             tokio::select! {
@@ -101,26 +116,28 @@ impl Evictor {
 
     /// One stream, until it ends; says why it did.
     async fn session<'a>(&'a self, link: &Link, hands: &mut Hands<'a>) -> String {
-        let mut service = match self.client.queue().await {
+        let mut service = match hands.meanwhile(self.client.queue()).await {
             Ok(service) => service,
             Err(error) => return error.to_string(),
         };
         let room = MESSAGES_PER_WORKER * (1 + usize::try_from(self.workers).unwrap_or(usize::MAX / 8));
         let (up, requests) = mpsc::channel(room);
-        let busy = u32::try_from(hands.jobs.len()).unwrap_or(u32::MAX);
+        let busy = hands.busy();
         let hello = LeaseHello {
             identity: self.bench.ctx.identity.to_string(),
         };
         send(&up, lease_request::Message::Hello(hello));
         hands.renew(&up);
         credit(&up, self.workers.saturating_sub(busy));
-        let granted = match tokio::time::timeout(ACCEPT_WITHIN, service.lease(ReceiverStream::new(requests))).await {
+        let accepted = tokio::time::timeout(ACCEPT_WITHIN, service.lease(ReceiverStream::new(requests)));
+        let granted = match hands.meanwhile(accepted).await {
             Ok(Ok(granted)) => granted.into_inner(),
             Ok(Err(status)) => return self.ended(&status),
             Err(_) => return self.ended(&Status::cancelled("the queue does not accept the stream")),
         };
         self.client.succeeded();
         link.up();
+        credit(&up, busy.saturating_sub(hands.busy()));
         let status = self.serve(&up, granted, hands).await;
         hands.keepers.values().for_each(Keeper::cut_off);
         self.ended(&status)
@@ -150,13 +167,17 @@ impl Evictor {
             match message {
                 Ok(Some(response)) => match response.message {
                     Some(lease_response::Message::Granted(lease)) => match Lease::read(lease) {
-                        Ok(lease) => self.take(up, hands, lease),
+                        Ok(lease) => {
+                            hands.in_term(&lease.queue_epoch);
+                            self.take(up, hands, lease);
+                        }
                         Err(error) => {
                             warn!("the queue grants a lease that cannot be understood: {error}");
                             credit(up, 1);
                         }
                     },
                     Some(lease_response::Message::Renewed(renewed)) => {
+                        hands.in_term(&renewed.queue_epoch);
                         for id in renewed.lease_ids {
                             if let Some(keeper) = hands.keepers.get(&(renewed.queue_epoch.clone(), id)) {
                                 keeper.renewed();

@@ -1,8 +1,8 @@
 //! One lease from its grant to its completion.
 //!
 //! Guarantee: right before the write the Cluster and the binding were read live and judged, with nothing waited for in
-//! between; before those reads the queue had confirmed the lease and led; and the lease is in force by this process's
-//! own clock, and was not revoked, when the write is sent. What is attached to the binding, read live before the two, has
+//! between; before those reads, and a few seconds ago at most, the queue had confirmed the lease and led; and the lease is
+//! in force by this process's own clock, and was not revoked, when the write is sent. What is attached to the binding, read live before the two, has
 //! its mirror tasks by then.
 //! A conflict, and a mirror that was written, go back to the beginning.
 
@@ -14,10 +14,11 @@ use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use api_types::work::{Binding, GracefulEvictionTask};
 use controller_kit::{Context, Store, api_errors};
-use failover_core::eviction::Switches;
 use failover_core::eviction::queue::{Completion, OutcomeKind};
 use failover_core::eviction::recheck::Live;
+use failover_core::eviction::{CauseKind, Switches};
 use failover_core::graceful::mirrors::{RELIED_ON_FOR, needed};
+use failover_core::graceful::task::of_eviction;
 use failover_core::taint_policy::{Recovering, TaintId, recovering};
 use kube::Api;
 use scheduler_filters::{Fleet, PreEvictionCheck, Schedulers};
@@ -33,6 +34,10 @@ use super::writer::{Writer, Written};
 
 /// Tries against bindings that others write at the same time, before the lease goes back.
 const TRIES: usize = 5;
+
+/// So long after the queue was seen to lead, what was read since is looked at again rather than written upon: a successor
+/// releases nothing for its `--leader-grace` (10 s), but it hears of pauses and recoveries that the old term knew nothing of.
+const LOOK_COUNTS_FOR: Duration = Duration::from_secs(5);
 
 /// What every worker needs.
 pub(crate) struct Bench {
@@ -78,6 +83,8 @@ enum Again {
     Changed,
     /// The server could not write, and nothing is written.
     Failed(String),
+    /// What was read came too late to be written upon.
+    Slow,
 }
 
 /// The mirrors of what is attached.
@@ -95,11 +102,18 @@ fn lease_over(over: &Over) -> Done {
 impl Bench {
     /// Works on a lease.
     pub async fn work(&self, lease: &Lease, term: &mut Term) -> Done {
-        let mut failed = false;
+        let (mut failed, mut slow) = (false, false);
         for _ in 0..TRIES {
             match self.attempt(lease, term).await {
                 Ok(done) => return done,
                 Err(Again::Changed) => {}
+                // A lease has not the time for five slow reads.
+                Err(Again::Slow) if slow => {
+                    let most = LOOK_COUNTS_FOR.as_secs();
+                    let why = format!("the API server took longer than {most} s to say how things stand, twice");
+                    return Done::failed("ReadsSlow", why);
+                }
+                Err(Again::Slow) => slow = true,
                 // A server that is unwell is asked twice; then the queue's back-off is kinder to it.
                 Err(Again::Failed(why)) if failed => return Done::failed("WriteFailed", why),
                 Err(Again::Failed(_)) => failed = true,
@@ -118,13 +132,17 @@ impl Bench {
             return Ok(lease_over(&over));
         }
         // Before what is judged, so that nothing is waited for between that and the write.
+        if key.cause.kind() == CauseKind::Application {
+            self.writer.find_history_home(&key.binding, self.ctx.clock.now()).await;
+        }
         let attached = match self.attached.read(&key.binding).await {
             Ok(attached) => attached,
             Err(why) => return Ok(Done::failed("ReadFailed", why)),
         };
-        if let Err(fenced) = self.fence.check(&lease.queue_epoch).await {
-            return Ok(Done::failed("Fenced", fenced.to_string()));
-        }
+        let led_at = match self.fence.check(&lease.queue_epoch).await {
+            Ok(led_at) => led_at,
+            Err(fenced) => return Ok(Done::failed("Fenced", fenced.to_string())),
+        };
         let api = binding_writer::api(&self.ctx.client, &key.binding);
         let (cluster, binding) = match tokio::try_join!(self.cluster(lease), api.get_opt(&key.binding.name)) {
             Ok(read) => read,
@@ -143,6 +161,9 @@ impl Bench {
             Ok(until) => until,
             Err(over) => return Ok(lease_over(&over)),
         };
+        if led_at.elapsed() > LOOK_COUNTS_FOR {
+            return Err(Again::Slow);
+        }
         match self.mirror(lease, &attached, until).await {
             Ok(Mirrors::AreThere) => {}
             Ok(Mirrors::Changed) => return Err(Again::Changed),
@@ -153,7 +174,13 @@ impl Bench {
         } else {
             until.min(Instant::now() + RELIED_ON_FOR.unsigned_abs())
         };
-        let task = plan::task(&binding, &key.cluster, &eviction, self.ctx.clock.now());
+        let task = of_eviction(
+            &binding,
+            &key.cluster,
+            &eviction.affected,
+            &eviction.state,
+            self.ctx.clock.now(),
+        );
         match self.writer.evict(&binding, &task, until).await {
             Written::Yes => Ok(self.written(&binding, &cluster, lease, &task, &eviction).await),
             Written::Failed(why) => Err(Again::Failed(why)),
@@ -197,7 +224,9 @@ impl Bench {
         task: &GracefulEvictionTask,
         eviction: &Eviction,
     ) -> Done {
-        let record = plan::record(binding, cluster, lease, task, &self.ctx.system_namespace);
+        let policies = self.policies.list();
+        let policies: Vec<&ClusterTaintPolicy> = policies.iter().map(AsRef::as_ref).collect();
+        let record = plan::record(binding, cluster, lease, task, &policies, &self.ctx.system_namespace);
         self.writer.record(&record).await;
         self.writer.tell(binding, lease, task, &eviction.state);
         let message = task.message.clone().unwrap_or_default();

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use api_types::BindingKey;
 use api_types::failover::FailoverRecord;
 use api_types::work::{Binding, GracefulEvictionTask};
 use binding_writer::{BindingWriter, WriteError, WriteOutcome};
 use controller_kit::{Context, EventType, api_errors};
 use failover_core::eviction::preservation::State;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
 use kube::api::PostParams;
@@ -39,7 +41,7 @@ pub(crate) enum Written {
     Yes,
     /// The binding changed since it was read: decide anew.
     Conflict,
-    /// The server could not write it, and it is as it was: later.
+    /// The server could not write it, said so, and it is as it was: later.
     Failed(String),
     /// The binding is gone.
     Gone,
@@ -47,6 +49,25 @@ pub(crate) enum Written {
     Refused(String),
     /// Whether it was written is not known, also after reading again.
     Unknown(String),
+}
+
+/// What the server answered to a write that is not known to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// That it could not.
+    Bad,
+    /// Nothing, in all the time that there was, or until the connection broke.
+    None,
+}
+
+impl Answer {
+    fn of(error: &WriteError) -> Self {
+        let (WriteError::Refused { source, .. } | WriteError::Unknown { source, .. }) = error;
+        match **source {
+            kube::Error::Api(_) => Self::Bad,
+            _ => Self::None,
+        }
+    }
 }
 
 /// Whether a task is stored, whatever the API server kept of what is ours in it.
@@ -73,16 +94,25 @@ impl Writer {
 
     /// Moves the cluster from `spec.clusters` to the tasks, before `until` or not at all.
     pub async fn evict(&self, read: &Binding, task: &GracefulEvictionTask, until: Instant) -> Written {
-        let why = match timeout_at(until, self.bindings.write(&plan::edit(read, task))).await {
+        let (answer, why) = match timeout_at(until, self.bindings.write(&plan::edit(read, task))).await {
             Ok(Ok(WriteOutcome::Written(_))) => return Written::Yes,
             // The edit was judged to be needed: somebody else's change is in what was read.
             Ok(Ok(WriteOutcome::Conflict | WriteOutcome::NotNeeded)) => return Written::Conflict,
             Ok(Ok(WriteOutcome::Gone)) => return Written::Gone,
             Ok(Err(error @ WriteError::Refused { .. })) => return Written::Refused(error.to_string()),
-            Ok(Err(error @ WriteError::Unknown { .. })) => error.to_string(),
-            Err(_) => "the API server did not answer before the lease ended".to_owned(),
+            Ok(Err(error @ WriteError::Unknown { .. })) => (Answer::of(&error), error.to_string()),
+            Err(_) => (
+                Answer::None,
+                "the API server did not answer before the lease ended".to_owned(),
+            ),
         };
-        self.find_out(read, task, until, why).await
+        self.find_out(read, task, until, answer, why).await
+    }
+
+    /// Finds out where the API server keeps the history of applications' failures, if that is not known yet: a request that
+    /// must not come between what is judged and the write.
+    pub async fn find_history_home(&self, binding: &BindingKey, now: Timestamp) {
+        self.bindings.find_history_home(binding, now).await;
     }
 
     /// Writes a mirror task on an attached binding, before `until` or not at all. Whether it is there, or somebody else
@@ -109,22 +139,33 @@ impl Writer {
     }
 
     /// After a write with unknown result: what is stored now.
-    async fn find_out(&self, read: &Binding, task: &GracefulEvictionTask, until: Instant, why: String) -> Written {
+    async fn find_out(
+        &self,
+        read: &Binding,
+        task: &GracefulEvictionTask,
+        until: Instant,
+        answer: Answer,
+        why: String,
+    ) -> Written {
         let key = read.key();
         let api = binding_writer::api(&self.ctx.client, &key);
         // Reading is harmless, also when the lease is over.
-        let until = until.max(Instant::now() + READ_FOR);
+        let looked_enough = Instant::now() + READ_FOR;
+        let until = until.max(looked_enough);
         let mut wait = Duration::from_millis(100);
         loop {
             match timeout_at(until, api.get_opt(&key.name)).await {
                 Ok(Ok(None)) => return Written::Gone,
                 Ok(Ok(Some(now))) if now.metadata.uid != read.metadata.uid => return Written::Gone,
                 Ok(Ok(Some(now))) if is_there(&now, task) => return Written::Yes,
-                // Not written. Should the write still be under way, it and the next one are conditional on the same
-                // version, so that only one of them lands.
-                Ok(Ok(Some(now))) if now.metadata.resource_version == read.metadata.resource_version => {
-                    return Written::Failed(why);
-                }
+                Ok(Ok(Some(now))) if now.metadata.resource_version == read.metadata.resource_version => match answer {
+                    // Not written. Should the write still be under way, it and the next one are conditional on the same
+                    // version, so that only one of them lands.
+                    Answer::Bad => return Written::Failed(why),
+                    // It may land yet, also when nobody looks any more: the rate must not have it back.
+                    Answer::None if Instant::now() + wait >= looked_enough => return Written::Unknown(why),
+                    Answer::None => {}
+                },
                 Ok(Ok(Some(_))) => return Written::Conflict,
                 Ok(Err(error)) if Instant::now() + wait < until => {
                     warn!(binding = %key, "cannot see whether the eviction was written: {}", api_errors::one_line(&error));

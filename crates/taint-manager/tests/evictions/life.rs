@@ -1,11 +1,14 @@
 //! One eviction, its fields, and what people see of it; recovery.
 
+use std::time::Duration;
+
 use api_types::policy::PurgeMode;
 use controller_kit::Mode;
+use kube_sandbox::{Effect, Match, Verb};
 use rstest::rstest;
 use serde_json::json;
 
-use super::scene::{CLIENT, NOT_READY, Scene};
+use super::scene::{CLIENT, NOT_READY, PolicyNow, Scene};
 use test_bench::paused;
 
 #[rstest]
@@ -62,6 +65,105 @@ fn an_eviction_is_one_write_with_everything_in_it(#[values(Mode::Standalone, Mod
         );
         assert_eq!(scene.events("EvictionsQueued").await.len(), 1);
         assert!(scene.entries().await.is_empty());
+    });
+}
+
+/// Each phase has its own time: of two that are tolerated for a minute one waits for its turn, and its reads take long.
+#[test]
+fn a_record_has_the_time_of_each_phase() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let tolerations = json!([{"operator": "Exists", "tolerationSeconds": 60}]);
+        let tolerating = json!({"placement": {"clusterAffinity": {}, "clusterTolerations": tolerations}});
+        scene.binding("web-0", &["m1"], tolerating.clone());
+        scene.binding("web-1", &["m1"], tolerating);
+        let _queue = scene.queue("queue-0", 0.1).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        let the_read = Match::default()
+            .verb(Verb::Get)
+            .resource("resourcebindings")
+            .name("web-1")
+            .client(CLIENT);
+        let slow = Effect::Latency(Duration::from_secs(3));
+        scene.plane.faults().inject(the_read, slow);
+        let taint = json!({"key": NOT_READY, "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:05Z"});
+        scene.taint("m1", &json!([taint])).await;
+        scene.until(100).await;
+        let records = scene.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord");
+        let record = records
+            .iter()
+            .find(|record| record["spec"]["binding"]["name"] == "web-1")
+            .unwrap();
+        let times = ["affectedAt", "queuedAt", "dueAt", "releasedAt", "evictedAt"].map(|phase| {
+            let time = record["spec"][phase].as_str().unwrap();
+            let time: jiff::Timestamp = time.parse().unwrap();
+            time.as_second() - scene.started.as_second()
+        });
+        assert_eq!(times, [5, 20, 65, 75, 78]);
+    });
+}
+
+/// With the policies behind the taint, and what these saw.
+#[test]
+fn a_record_names_the_policies_and_the_conditions_behind_the_taint() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        let tolerations = json!([{"operator": "Exists", "tolerationSeconds": 5}]);
+        let tolerating = json!({"placement": {"clusterAffinity": {}, "clusterTolerations": tolerations}});
+        scene.binding("web", &["m1"], tolerating);
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        let condition = |type_: &str, status: &str, reason: &str| json!({"type": type_, "status": status, "reason": reason, "message": "", "lastTransitionTime": scene.now_text()});
+        scene.tainted_by_policy("m1", PolicyNow::Matches).await;
+        let conditions = json!([
+            condition("Ready", "False", "ClusterNotReachable"),
+            condition("DiskPressure", "True", "Full"),
+        ]);
+        scene
+            .patch_cluster_status("m1", &json!({"status": {"conditions": conditions}}))
+            .await;
+        scene.until(30).await;
+        let record = &scene.plane.list("failover.karmada.io/v1alpha1", "FailoverRecord")[0];
+        let cause = &record["spec"]["cause"];
+        assert_eq!(cause["policies"], json!(["not-ready"]));
+        assert_eq!(
+            cause["conditions"],
+            json!([{"type": "Ready", "status": "False", "reason": "ClusterNotReachable"}])
+        );
+    });
+}
+
+/// What enters the queue is told at most once a minute for each cluster, then with all that came meanwhile.
+#[test]
+fn what_is_queued_is_told_once_a_minute() {
+    paused(async {
+        let scene = Scene::new(&["m1", "m2"]);
+        for n in 0..3 {
+            scene.binding(&format!("web-{n}"), &["m1"], json!({}));
+        }
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(40).await;
+        for n in 3..5 {
+            scene.binding(&format!("web-{n}"), &["m1"], json!({}));
+        }
+        let told = async || {
+            let told = scene.events("EvictionsQueued").await;
+            let words = told
+                .iter()
+                .map(|note| note.split(" to leave").next().unwrap().to_owned());
+            words.collect::<Vec<_>>()
+        };
+        let first = "Cluster/m1: 3 workloads are queued";
+        scene.until(80).await;
+        assert_eq!(scene.evicted(), 5);
+        assert_eq!(told().await, [first]);
+        scene.until(84).await;
+        assert_eq!(told().await, [first, "Cluster/m1: 2 workloads are queued"]);
     });
 }
 

@@ -83,6 +83,26 @@ fn s05_state_that_is_missing_is_waited_for_and_then_given_up(#[values(Mode::Stan
     });
 }
 
+/// What is reported while it is waited for goes along, and the eviction does not wait to the end of its time then.
+#[rstest]
+fn state_that_is_reported_meanwhile_goes_along(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+    paused(async {
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
+        scene.binding("web", &["m1"], keeps_job());
+        let _queue = scene.queue("queue-0", 1.0).await;
+        let _manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(34).await;
+        report(&scene, "default/web", "m1", &json!({"job": "J1"})).await;
+        scene.until(42).await;
+        let task = scene.task("default/web", "m1").await.unwrap();
+        assert_eq!(task.preserved_label_state["failover.example.com/job"], "J1");
+        assert!(scene.events("StateNotPreserved").await.is_empty());
+        assert_eq!(scene.events("EvictionHeld").await.len(), 1, "each look is no news");
+    });
+}
+
 /// A rule that nobody can read is named, and costs the other rules nothing.
 #[rstest]
 fn a_rule_that_cannot_be_read_counts_as_missing(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {

@@ -175,3 +175,62 @@ fn closed_records_are_kept_for_a_time(#[case] age_seconds: u64, #[case] records:
     let now = closed + Duration::from_secs(age_seconds);
     assert_eq!(keeping(closed, Duration::from_secs(3_600), records, now), expected);
 }
+
+// Those that the policies behind the taint ask for, in either form, and no others; each once.
+#[test]
+fn the_conditions_behind_a_taint_are_remembered() {
+    let condition = |type_: &str, status: &str| {
+        json!({
+            "type": type_, "status": status, "reason": "Because", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    };
+    let managed = json!({"cluster": "c", "taints": {"k:NoExecute": {
+        "policies": {"ours": "u1", "stock-s": "u2"}, "timeAdded": "2026-01-01T00:00:00Z",
+    }}});
+    let cluster: Cluster = serde_json::from_value(json!({
+        "metadata": {"name": "m1", "uid": "c", "annotations": {"failover.karmada.io/managed-taints": managed.to_string()}},
+        "spec": {"syncMode": "Push", "taints": [{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]},
+        "status": {"conditions": [
+            condition("Ready", "False"), condition("Disk", "True"), condition("Network", "Unknown"), condition("Other", "True"),
+        ]},
+    }))
+    .unwrap();
+    let asks = |type_: &str| json!([{"conditionType": type_, "operator": "In", "statusValues": ["True"]}]);
+    let policy = |name: &str, spec: Value| -> ClusterTaintPolicy {
+        serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec})).unwrap()
+    };
+    let ready = asks("Ready").as_array().unwrap().clone();
+    let both = [ready, asks("Missing").as_array().unwrap().clone()].concat();
+    let policies = [
+        policy("ours", json!({"matchConditions": both, "taintsToAdd": []})),
+        policy(
+            "stock-s",
+            json!({"addOnConditions": asks("Ready"), "removeOnConditions": asks("Network"), "taints": []}),
+        ),
+        policy("another", json!({"matchConditions": asks("Other"), "taintsToAdd": []})),
+    ];
+    let policies: Vec<&ClusterTaintPolicy> = policies.iter().collect();
+    let tasks = json!([{"fromCluster": "m1", "reason": "TaintUntolerated", "producer": "TaintManager"}]);
+    let binding = binding(&json!([]), &tasks, &json!([]));
+    let cause: Cause = "k:NoExecute@2026-01-01T00:00:00Z".parse().unwrap();
+    let about = Move {
+        cause: Some(&cause),
+        cluster: Some(&cluster),
+        known_policies: &policies,
+        requested_by: TAINT_MANAGER,
+        due_at: None,
+        queued_at: None,
+        released_at: None,
+        evicted_at: "2026-01-01T00:01:00Z".parse().unwrap(),
+        traceparent: None,
+    };
+    let record = of_move(&binding, &binding.spec.graceful_eviction_tasks[0], &about);
+    assert_eq!(record.cause.policies, ["ours", "stock-s"]);
+    assert_eq!(
+        serde_json::to_value(&record.cause.conditions).unwrap(),
+        json!([
+            {"type": "Network", "status": "Unknown", "reason": "Because"},
+            {"type": "Ready", "status": "False", "reason": "Because"},
+        ])
+    );
+}

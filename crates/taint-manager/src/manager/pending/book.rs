@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use api_types::BindingKey;
 use eviction_queue_api::convert::{self, Malformed};
 use eviction_queue_api::v1::{self, watch_entries_response::Message as Step};
-use failover_core::eviction::queue::EntryKey;
+use failover_core::eviction::queue::{EntryKey, HoldReason, Removed, WithdrawReason};
 use jiff::Timestamp;
 
 /// An entry as it was last heard.
@@ -242,37 +242,17 @@ fn read(entry: v1::Entry) -> Result<(EntryKey, Seen), Malformed> {
 
 /// The word for an entry that left without an eviction and without anything in its place.
 fn abandoned(reason: v1::RemovedReason) -> Option<&'static str> {
-    match reason {
-        v1::RemovedReason::ClusterRecovered => Some("ClusterRecovered"),
-        v1::RemovedReason::Tolerated => Some("Tolerated"),
-        v1::RemovedReason::BindingGone => Some("BindingGone"),
-        v1::RemovedReason::SwitchedOff => Some("SwitchedOff"),
-        v1::RemovedReason::Withdrawn => Some("Withdrawn"),
-        v1::RemovedReason::ProducerGone => Some("ProducerGone"),
-        v1::RemovedReason::ApplicationRecovered => Some("ApplicationRecovered"),
-        v1::RemovedReason::ClusterNotReady => Some("ClusterNotReady"),
-        v1::RemovedReason::Unspecified
-        | v1::RemovedReason::Evicted
-        | v1::RemovedReason::Leaving
-        | v1::RemovedReason::Replaced => None,
-    }
+    let nobody_misses_it = |removed: &Removed| {
+        let replaced = [WithdrawReason::Leaving, WithdrawReason::Replaced].map(Removed::Withdrawn);
+        *removed == Removed::Evicted || replaced.contains(removed)
+    };
+    let removed = convert::from_removed_reason(reason)?;
+    (!nobody_misses_it(&removed)).then(|| removed.as_str())
 }
 
 /// One word for a hold reason.
 pub(crate) fn hold_word(reason: v1::HoldReason) -> &'static str {
-    match reason {
-        v1::HoldReason::Unspecified => "Held",
-        v1::HoldReason::Stay => "Stay",
-        v1::HoldReason::Recovering => "Recovering",
-        v1::HoldReason::Dropped => "Dropped",
-        v1::HoldReason::Undropped => "Undropped",
-        v1::HoldReason::ProducerGone => "ProducerGone",
-        v1::HoldReason::CauseNotSeen => "CauseNotSeen",
-        v1::HoldReason::NotNeeded => "NotNeeded",
-        v1::HoldReason::NoTarget => "NoTarget",
-        v1::HoldReason::Wait => "Wait",
-        v1::HoldReason::Paused => "Paused",
-    }
+    convert::from_hold_reason(reason).map_or("Held", HoldReason::as_str)
 }
 
 #[cfg(test)]

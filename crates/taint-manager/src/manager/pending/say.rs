@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use eviction_queue_api::v1::EntryState;
 use failover_core::eviction::queue::EntryKey;
+use failover_core::text::shorten;
 use jiff::{SignedDuration, Timestamp};
 
 use super::book::{Seen, hold_word};
-use crate::text::shorten;
 
 /// What the condition says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ struct Stage {
     scene: Scene,
     producer: Option<Producer>,
     _queue: Running,
-    _manager: Running,
+    manager: Running,
 }
 
 impl Stage {
@@ -38,7 +38,7 @@ impl Stage {
             scene,
             producer,
             _queue: queue,
-            _manager: manager,
+            manager,
         }
     }
 

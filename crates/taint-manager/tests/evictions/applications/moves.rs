@@ -1,10 +1,13 @@
 //! One move: what is written, for whom, how fast; together with the failure of the cluster.
 
+use std::time::Duration;
+
 use controller_kit::Mode;
+use kube_sandbox::{Effect, EventEffect, Match, Verb};
 use rstest::rstest;
 use serde_json::json;
 
-use super::super::scene::NOT_READY;
+use super::super::scene::{CLIENT, NOT_READY};
 use super::{Stage, asks, report, tolerates};
 use test_bench::paused;
 use test_bench::stock::Excepted;
@@ -71,6 +74,47 @@ fn a_failover_is_one_write_with_everything_in_it(#[values(Mode::Standalone, Mode
         let told = [format!("Deployment/web: leaves m1: {message}")];
         assert_eq!(scene.events("Evicted").await, told);
         assert!(scene.entries().await.is_empty());
+    });
+}
+
+/// Where the history goes is found out before anything is judged: the cluster that fails while the server thinks about that
+/// is seen. (By delayed news, so that neither the queue nor the producer tells of it.)
+#[rstest]
+fn the_trial_of_the_history_does_not_come_between_reads_and_write(
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
+    paused(async {
+        let mut stage = Stage::in_mode(mode, &["m1", "m2"], 1.0).await;
+        stage.scene.binding("web", &["m1"], tolerates(10));
+        stage.report("default/web", &[("m1", "Healthy")]).await;
+        stage.scene.until(40).await;
+        stage.report("default/web", &[("m1", "Unhealthy")]).await;
+        stage.scene.until(50).await;
+        stage.producer = None;
+        let scene = &stage.scene;
+        let the_trial = Match::default()
+            .verb(Verb::Patch)
+            .resource("resourcebindings")
+            .subresource("")
+            .client(CLIENT);
+        let slow = Effect::Latency(Duration::from_secs(3));
+        scene.plane.faults().inject_times(the_trial, 0, 1, slow);
+        let late = EventEffect::Delay(Duration::from_secs(30));
+        let clusters = Match::any().resource("clusters");
+        scene.plane.faults().disturb_events(clusters, 0, u64::MAX, late);
+        // It is due between 51 and 52.
+        scene.until(53).await;
+        let unready = json!({"type": "Ready", "status": "False", "reason": "R", "message": "", "lastTransitionTime": scene.now_text()});
+        scene
+            .patch_cluster_status("m1", &json!({"status": {"conditions": [unready]}}))
+            .await;
+        scene.until(60).await;
+        assert!(scene.task("default/web", "m1").await.is_none());
+        let looked = [("outcome", "NotNeeded"), ("reason", "ClusterNotReady")];
+        assert_eq!(
+            stage.manager.metrics().value("evictor_leases_total", &looked),
+            Some(1.0)
+        );
     });
 }
 
