@@ -65,6 +65,10 @@
 {{- fail (printf "%s: this API server is a stock Karmada's (its APIService v1alpha1.cluster.karmada.io has a service): say mode=beside" $name) }}
 {{- end }}
 {{- end }}
+{{- /* Whatever its flags say. The control plane that a kubeconfig leads to cannot be looked at from here. */ -}}
+{{- if include "lib.stockFlags" $root }}
+{{- fail (printf "%s: a stock Karmada runs in %s (its karmada-controller-manager is there): say mode=beside" $name $root.Release.Namespace) }}
+{{- end }}
 {{- else }}
 {{- $flags := include "lib.stockFlags" $root }}
 {{- if $flags }}

@@ -8,16 +8,15 @@ use std::time::Duration;
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::Mode;
 use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Tool, available_with, eventually};
-use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRole;
-use kube::api::{Api, DynamicObject, ListParams, PostParams};
+use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::component_names::hosted;
 use crate::objects::objects;
-use crate::{COMPONENTS, chart, least, renderer};
+use crate::{COMPONENTS, chart, least, renderer, second_owner};
 
 const DEFAULTS: [&str; 2] = ["not-ready-no-schedule", "unreachable-no-schedule"];
 const NAMESPACE: [&str; 2] = ["--namespace", "karmada-system"];
@@ -167,10 +166,11 @@ fn the_api_server_is_told_where_the_webhook_is() {
     );
 }
 
-struct Stage {
+/// A control plane, and helm.
+pub struct Stage {
     binaries: Binaries,
     helm: Helm,
-    client: Client,
+    pub client: Client,
     control_plane: ControlPlane,
 }
 
@@ -182,7 +182,7 @@ impl Stage {
         arguments
     }
 
-    fn run(&self, verb: &'static str, name: &'static str, more: &[&str]) -> String {
+    pub fn run(&self, verb: &'static str, name: &'static str, more: &[&str]) -> String {
         let arguments = Self::arguments(verb, name);
         let arguments: Vec<&str> = arguments
             .iter()
@@ -192,7 +192,7 @@ impl Stage {
         self.helm.run(&arguments).unwrap()
     }
 
-    fn refused(&self, name: &'static str, more: &[&str]) -> String {
+    pub fn refused(&self, name: &'static str, more: &[&str]) -> String {
         let arguments = Self::arguments("install", name);
         let arguments: Vec<&str> = arguments
             .iter()
@@ -242,7 +242,7 @@ async fn on_a_real_api_server() {
     it_installs_changes_and_goes(&stage).await;
     every_chart_is_taken_by_the_server(&stage);
     certificates_stay_when_others_are_to_make_them(&stage).await;
-    a_second_owner_is_refused(&stage).await;
+    second_owner::is_refused(&stage).await;
 }
 
 fn half_a_set_is_refused(stage: &Stage) {
@@ -374,124 +374,6 @@ async fn certificates_stay_when_others_are_to_make_them(stage: &Stage) {
         .run(&["uninstall", "eviction-queue", NAMESPACE[0], NAMESPACE[1]])
         .unwrap();
     assert!(secrets.get_opt(names[0]).await.unwrap().is_none());
-}
-
-/// With the stock Karmada that is on, where helm can look: on the Karmada API server, and on its host cluster.
-async fn a_second_owner_is_refused(stage: &Stage) {
-    let api_service: DynamicObject = serde_json::from_value(json!({
-        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-        "metadata": {"name": "v1alpha1.cluster.karmada.io"},
-        "spec": {
-            "group": "cluster.karmada.io", "version": "v1alpha1", "groupPriorityMinimum": 2000, "versionPriority": 10,
-            "insecureSkipTLSVerify": true,
-            "service": {"name": "karmada-aggregated-apiserver", "namespace": "karmada-system"},
-        },
-    }))
-    .unwrap();
-    let services = kube::api::ApiResource {
-        group: "apiregistration.k8s.io".into(),
-        version: "v1".into(),
-        api_version: "apiregistration.k8s.io/v1".into(),
-        kind: "APIService".into(),
-        plural: "apiservices".into(),
-    };
-    // The one that the kinds of the other chart have made stands for none.
-    let services: Api<DynamicObject> = Api::all_with(stage.client.clone(), &services);
-    let patch = kube::api::Patch::Merge(json!({"metadata": {"labels": null}, "spec": api_service.data["spec"]}));
-    services
-        .patch("v1alpha1.cluster.karmada.io", &Default::default(), &patch)
-        .await
-        .unwrap();
-    for name in ["karmada-crds", "control-plane", "taint-manager", "eviction-queue"] {
-        let said = stage.refused(name, &["--dry-run=server"]);
-        assert!(
-            said.contains("stock Karmada") && said.contains("mode=beside"),
-            "{name}: {said}"
-        );
-    }
-
-    let deployments: Api<Deployment> = Api::namespaced(stage.client.clone(), "karmada-system");
-    let stock = |flags: &[&str]| -> Deployment {
-        let command = [&["/bin/x"][..], flags].concat();
-        serde_json::from_value(json!({
-            "metadata": {"name": "karmada-controller-manager"},
-            "spec": {"selector": {"matchLabels": {"app": "stock"}}, "template": {
-                "metadata": {"labels": {"app": "stock"}},
-                "spec": {"containers": [{"name": "stock", "image": "stock", "command": command}]},
-            }},
-        }))
-        .unwrap()
-    };
-    let beside = ["--dry-run=server", "--set", "mode=beside,karmada.kubeconfigSecret=k"];
-    let create = PostParams::default();
-    deployments
-        .create(&create, &stock(&["--feature-gates=PropagateDeps=true,Failover=true"]))
-        .await
-        .unwrap();
-    for (name, advice) in [
-        (
-            "graceful-eviction-controller",
-            "add -gracefulEviction to its --controllers",
-        ),
-        (
-            "application-failover-controller",
-            "add -applicationFailover to its --controllers",
-        ),
-        ("taint-manager", "--feature-gates=Failover=false"),
-        ("taint-policy-controller", "--feature-gates=Failover=false"),
-    ] {
-        let said = stage.refused(name, &beside);
-        assert!(said.contains(advice), "{name}: {said}");
-    }
-    let gone = Default::default();
-    for on in [
-        &["--controllers=*,-gracefulEviction"][..],
-        &["--controllers", "*,-gracefulEviction"],
-        &["--controllers=cluster,applicationFailover"],
-        &["--controllers=applicationFailover,-applicationFailover"],
-        &["--controllers=*,-applicationFailoverToo"],
-        &["--feature-gates=Failover=false"],
-    ] {
-        deployments.delete("karmada-controller-manager", &gone).await.unwrap();
-        deployments.create(&create, &stock(on)).await.unwrap();
-        let said = stage.refused("application-failover-controller", &beside);
-        assert!(said.contains("add -applicationFailover"), "{on:?}: {said}");
-    }
-    // As failoverctl check reads them.
-    for off in [
-        &[
-            "--controllers=-gracefulEviction,-applicationFailover,*",
-            "--feature-gates=A=true,Failover=true",
-            "--feature-gates=Failover=false,StatefulFailoverInjection=true",
-        ][..],
-        &[
-            "--controllers=*",
-            "--controllers",
-            "-gracefulEviction,-applicationFailover",
-        ],
-        &["--controllers=cluster,clusterStatus", "--feature-gates=Failover=false"],
-        &[
-            "--feature-gates",
-            "Failover=false",
-            "--controllers",
-            "*,-gracefulEviction,-applicationFailover",
-        ],
-        &[
-            "--controllers=*,-gracefulEviction,-applicationFailover",
-            "--feature-gates=Failover=false",
-        ],
-    ] {
-        deployments.delete("karmada-controller-manager", &gone).await.unwrap();
-        deployments.create(&create, &stock(off)).await.unwrap();
-        for name in [
-            "graceful-eviction-controller",
-            "application-failover-controller",
-            "taint-manager",
-            "taint-policy-controller",
-        ] {
-            stage.run("install", name, &beside);
-        }
-    }
 }
 
 async fn policies(client: &Client) -> Vec<String> {

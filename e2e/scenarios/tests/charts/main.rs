@@ -12,10 +12,16 @@ mod component_names;
 mod control_plane;
 mod documents;
 mod flags;
+mod gates;
 mod golden;
+mod monitoring;
 mod objects;
+mod one_cluster;
 mod pods;
 mod refusals;
+mod second_owner;
+#[path = "../../src/installed/typed.rs"]
+mod typed;
 
 use std::path::{Path, PathBuf};
 

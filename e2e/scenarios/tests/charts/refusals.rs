@@ -107,6 +107,21 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         ),
         (
             "karmada-failover",
+            "control-plane.webhook.enabled=true,control-plane.webhook.caBundle=YQ==",
+            "first set webhook.enabled=true",
+        ),
+        (
+            "karmada-failover",
+            "eviction-queue.ports.grpc=9555,application-failover-controller.queue.port=9555",
+            "set taint-manager.queue.port=9555",
+        ),
+        (
+            "karmada-failover",
+            "eviction-queue.ports.grpc=9555,taint-manager.queue.port=9555",
+            "set application-failover-controller.queue.port=9555",
+        ),
+        (
+            "karmada-failover",
             "taint-manger.enabled=false",
             "'taint-manger' not allowed",
         ),
@@ -118,6 +133,29 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             .refused(&[&arguments, least(name), &["--set", settings]].concat())
             .unwrap();
         assert!(said.contains(complaint), "{name} {settings}: {said}");
+    }
+}
+
+/// What looks like it, and is none.
+#[test]
+fn what_makes_sense_is_not_refused() {
+    let Some(helm) = renderer() else { return };
+    let asked = "control-plane.webhook.enabled=true,control-plane.webhook.caBundle=YQ==";
+    for settings in [
+        format!("{asked},webhook.enabled=true"),
+        format!("{asked},control-plane.webhook.url=https://elsewhere:8443"),
+        format!("{asked},control-plane.webhook.service.name=of-another-release"),
+        "eviction-queue.ports.grpc=9555,taint-manager.queue.port=9555,application-failover-controller.queue.port=9555"
+            .to_owned(),
+        // Nobody who may call it is told a port.
+        "eviction-queue.ports.grpc=9555,taint-manager.networkPolicy.enabled=false,\
+         application-failover-controller.enabled=false"
+            .to_owned(),
+        "eviction-queue.ports.grpc=9555,eviction-queue.advertiseAddress=queue.example.com:9443".to_owned(),
+        "eviction-queue.enabled=false".to_owned(),
+    ] {
+        helm.template(&chart("karmada-failover"), &["--set", &settings])
+            .unwrap();
     }
 }
 
