@@ -70,6 +70,25 @@ fn a_healthy_member_is_ready_at_once_and_described() {
 }
 
 #[test]
+fn a_namespace_that_another_hand_made_gets_its_label() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        bench.put(json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "karmada-es-m1", "labels": {"team": "a"}},
+        }));
+        let _process = bench.start("health-0").await;
+        bench.until(3).await;
+        let namespace = Api::<Namespace>::all(bench.plane().observer())
+            .get("karmada-es-m1")
+            .await
+            .unwrap();
+        let labels = namespace.metadata.labels.unwrap();
+        assert_eq!(labels["karmada.io/system"], "true");
+        assert_eq!(labels["team"], "a");
+    });
+}
+
+#[test]
 fn at_rest_nothing_is_asked_and_nothing_written() {
     paused(async {
         let bench = Bench::new(&["m1", "m2"]);

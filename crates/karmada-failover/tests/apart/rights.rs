@@ -2,6 +2,8 @@
 //! else: the stories are played, every request is noted and held against the rights, and a right that nobody needed is as
 //! wrong as one that is missing.
 
+use std::path::Path;
+
 use controller_kit::Mode;
 
 use crate::COMPONENTS;
@@ -9,93 +11,153 @@ use crate::granted::{Right, granted};
 use crate::lives;
 use crate::log::Asked;
 
-/// Rights that no story here needs, and why they are granted nevertheless: component (`*`: each), verb, resource.
-const NOT_SEEN_HERE: &[(&str, &str, &str, &str)] = &[
-    ("*", "patch", "events", "what is told again is counted in its Event"),
-    (
-        "application-failover-controller",
-        "get",
-        "resourcebindings",
-        "read anew when somebody else was faster: the controller's own test of its rights",
-    ),
-    (
-        "cluster-health-controller",
-        "list",
-        "works",
-        "what a deletion waits for is counted when its member is away",
-    ),
-    (
-        "cluster-health-controller",
-        "list",
-        "failoverpauses",
-        "a person's word is looked for while the monitor seems to be isolated",
-    ),
-    (
-        "cluster-health-controller",
-        "patch",
-        "namespaces",
-        "an execution namespace that another hand made gets its label",
-    ),
-    (
-        "eviction-queue",
-        "create",
-        "tokenreviews",
-        "whose a caller's token is: the tests of the queue's access",
-    ),
-    (
-        "eviction-queue",
-        "create",
-        "subjectaccessreviews",
-        "what a caller may: the tests of the queue's access",
-    ),
-    (
-        "graceful-eviction-controller",
-        "get",
-        "clusters",
-        "before a task is let go because its cluster is gone",
-    ),
-    (
-        "graceful-eviction-controller",
-        "create",
-        "failoverrecords",
-        "makes up for one that the evictor could not write",
-    ),
-    (
-        "scheduler",
-        "get",
-        "clusters",
-        "before a copy counts as gone because its cluster is",
-    ),
-    (
-        "scheduler",
-        "get",
-        "resourcebindings",
-        "read anew when somebody else was faster, as the longer set of stories shows",
-    ),
-    (
-        "propagation-controllers",
-        "delete",
-        "resourcebindings",
-        "its template is gone: the controllers' own test of their rights",
-    ),
-    (
-        "propagation-controllers",
-        "get",
-        "priorityclasses",
-        "of a policy that names one: the controllers' own test of their rights",
-    ),
-    (
-        "propagation-controllers",
-        "get",
-        "namespaces",
-        "before what is in one counts as gone: the controllers' own test of their rights",
-    ),
-    (
-        "propagation-controllers",
-        "get",
-        "resourcebindings",
-        "before one counts as gone: the controllers' own test of their rights",
-    ),
+/// A right that no story here needs, why it is granted nevertheless, and which test needs it.
+struct Excuse {
+    /// The component; `*`: each.
+    component: &'static str,
+    /// What, and on which resource.
+    right: (&'static str, &'static str),
+    why: &'static str,
+    /// A file, from the checkout's root, and a function in it.
+    test: (&'static str, &'static str),
+}
+
+const NOT_SEEN_HERE: &[Excuse] = &[
+    Excuse {
+        component: "*",
+        right: ("patch", "events"),
+        why: "what is told again is counted in its Event",
+        test: (
+            "crates/controller-kit/tests/kit/events.rs",
+            "equal_events_are_one_with_a_count",
+        ),
+    },
+    Excuse {
+        component: "application-failover-controller",
+        right: ("get", "resourcebindings"),
+        why: "read anew when somebody else was faster",
+        test: (
+            "crates/application-failover-controller/tests/applications/rights.rs",
+            "a_whole_life_needs_these_rights_and_no_others",
+        ),
+    },
+    Excuse {
+        component: "cluster-health-controller",
+        right: ("list", "works"),
+        why: "what a deletion waits for is counted when its member is away",
+        test: (
+            "crates/cluster-health-controller/tests/health/deletion.rs",
+            "works_that_nobody_lets_go_are_counted_and_force_does_not_wait_for_them",
+        ),
+    },
+    Excuse {
+        component: "cluster-health-controller",
+        right: ("list", "failoverpauses"),
+        why: "whose pause holds the bindings that a deletion waits for",
+        test: (
+            "crates/cluster-health-controller/tests/health/deletion.rs",
+            "the_condition_counts_what_holds_the_bindings",
+        ),
+    },
+    Excuse {
+        component: "cluster-health-controller",
+        right: ("patch", "namespaces"),
+        why: "an execution namespace that another hand made gets its label",
+        test: (
+            "crates/cluster-health-controller/tests/health/main.rs",
+            "a_namespace_that_another_hand_made_gets_its_label",
+        ),
+    },
+    Excuse {
+        component: "eviction-queue",
+        right: ("create", "tokenreviews"),
+        why: "whose a caller's token is",
+        test: (
+            "e2e/scenarios/tests/queue_access.rs",
+            "a_real_api_server_judges_the_callers_of_the_queue",
+        ),
+    },
+    Excuse {
+        component: "eviction-queue",
+        right: ("create", "subjectaccessreviews"),
+        why: "what a caller may",
+        test: (
+            "e2e/scenarios/tests/queue_access.rs",
+            "a_real_api_server_judges_the_callers_of_the_queue",
+        ),
+    },
+    Excuse {
+        component: "graceful-eviction-controller",
+        right: ("get", "clusters"),
+        why: "before a task is let go because its cluster is gone",
+        test: (
+            "crates/graceful-eviction-controller/tests/graceful/main.rs",
+            "tasks_of_a_cluster_that_does_not_exist_go",
+        ),
+    },
+    Excuse {
+        component: "graceful-eviction-controller",
+        right: ("create", "failoverrecords"),
+        why: "makes up for one that the evictor could not write",
+        test: (
+            "crates/graceful-eviction-controller/tests/graceful/records.rs",
+            "a_record_that_the_evictor_owes_is_made_up",
+        ),
+    },
+    Excuse {
+        component: "scheduler",
+        right: ("get", "clusters"),
+        why: "before a copy counts as gone because its cluster is",
+        test: (
+            "crates/scheduler/tests/scheduler/last_copy.rs",
+            "a_cluster_that_only_the_cache_misses_stays",
+        ),
+    },
+    Excuse {
+        component: "scheduler",
+        right: ("get", "resourcebindings"),
+        why: "read anew when somebody else was faster",
+        test: (
+            "crates/scheduler/tests/scheduler/writes.rs",
+            "a_conflict_places_anew_and_loses_nobodys_change",
+        ),
+    },
+    Excuse {
+        component: "propagation-controllers",
+        right: ("delete", "resourcebindings"),
+        why: "its template is gone",
+        test: (
+            "crates/propagation-controllers/tests/propagation/rights.rs",
+            "a_whole_life_needs_these_rights_and_no_others",
+        ),
+    },
+    Excuse {
+        component: "propagation-controllers",
+        right: ("get", "priorityclasses"),
+        why: "of a policy that names one",
+        test: (
+            "crates/propagation-controllers/tests/propagation/rights.rs",
+            "a_whole_life_needs_these_rights_and_no_others",
+        ),
+    },
+    Excuse {
+        component: "propagation-controllers",
+        right: ("get", "namespaces"),
+        why: "before what is in one counts as gone",
+        test: (
+            "crates/propagation-controllers/tests/propagation/rights.rs",
+            "a_whole_life_needs_these_rights_and_no_others",
+        ),
+    },
+    Excuse {
+        component: "propagation-controllers",
+        right: ("get", "resourcebindings"),
+        why: "before one counts as gone",
+        test: (
+            "crates/propagation-controllers/tests/propagation/rights.rs",
+            "a_whole_life_needs_these_rights_and_no_others",
+        ),
+    },
 ];
 
 /// Every account may ask what is served.
@@ -113,7 +175,7 @@ fn is_excused(component: &str, mode: Mode, right: &Right) -> bool {
         || resource == "evictionqueues"
         || NOT_SEEN_HERE
             .iter()
-            .any(|(who, what, on, _)| ["*", component].contains(who) && (*what, *on) == (verb, resource))
+            .any(|excuse| ["*", component].contains(&excuse.component) && excuse.right == (verb, resource))
 }
 
 /// A kind that a person defines, and gives the right to, as docs/propagation.md says.
@@ -176,14 +238,39 @@ fn beside_stock_too() {
 /// An excuse for what is not granted any more is stale.
 #[test]
 fn excuses_are_for_rights_that_are_granted() {
-    for &(component, verb, resource, why) in NOT_SEEN_HERE {
+    for Excuse {
+        component, right, why, ..
+    } in NOT_SEEN_HERE
+    {
         let of_whom = COMPONENTS.iter().map(|(name, _)| *name);
-        let mut of_whom = of_whom.filter(|name| component == "*" || component == *name);
+        let mut of_whom = of_whom.filter(|name| *component == "*" || component == name);
         let is_granted = of_whom.any(|name| {
-            granted(name, Mode::Beside)
-                .iter()
-                .any(|right| right.one() == (verb, resource))
+            let rights = granted(name, Mode::Beside);
+            rights.iter().any(|granted| granted.one() == *right)
         });
-        assert!(is_granted, "{component} {verb} {resource}: {why}");
+        assert!(is_granted, "{component} {right:?}: {why}");
+    }
+}
+
+/// One for a test that is not there is none.
+#[test]
+fn excuses_name_tests_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for Excuse {
+        component,
+        right,
+        test: (file, name),
+        ..
+    } in NOT_SEEN_HERE
+    {
+        let source = std::fs::read_to_string(root.join(file)).unwrap_or_default();
+        let mut lines = source.lines().map(str::trim_start);
+        let is_there = lines.any(|line| {
+            let line = line.strip_prefix("async ").unwrap_or(line);
+            line.strip_prefix("fn ")
+                .and_then(|line| line.strip_prefix(name))
+                .is_some_and(|rest| rest.starts_with('('))
+        });
+        assert!(is_there, "{component} {right:?}: {file} has no test {name}");
     }
 }
