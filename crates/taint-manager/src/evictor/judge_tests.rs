@@ -246,7 +246,8 @@ fn state_is_kept_or_waited_for() {
     let m2 = [cluster("m2", &json!([]))];
     assert_eq!(end(&binding, &[]).reason, "NoTarget");
     let missing = end(&binding, &m2);
-    let until = "2026-01-01T00:11:00Z".parse().unwrap();
+    // Looked for again in ten seconds.
+    let until = "2026-01-01T00:10:10Z".parse().unwrap();
     assert_eq!(
         (missing.outcome, missing.reason.as_str()),
         (OutcomeKind::Wait { until }, "StateMissing")
