@@ -4,6 +4,7 @@ mod hold;
 mod moved;
 
 use api_types::BindingKey;
+use eviction_queue_api::convert::from_hold_reason;
 use eviction_queue_api::v1;
 use failover_core::eviction::{Cause, CauseKind};
 use serde::Serialize;
@@ -212,7 +213,7 @@ impl EntryView {
                 .as_ref()
                 .filter(|_| state == State::Held)
                 .map(|hold| HoldView {
-                    reason: HoldReason::of(hold.reason()),
+                    reason: from_hold_reason(hold.reason()),
                     message: hold.message.clone(),
                     until: at(hold.until.as_ref()),
                     dropped: hold.dropped,
@@ -254,8 +255,8 @@ impl EntryView {
     #[must_use]
     pub fn why(&self) -> String {
         match &self.hold {
-            Some(hold) if hold.message.is_empty() => format!("{:?}", hold.reason),
-            Some(hold) => format!("{:?}: {}", hold.reason, hold.message),
+            Some(hold) if hold.message.is_empty() => hold.word().to_owned(),
+            Some(hold) => format!("{}: {}", hold.word(), hold.message),
             None => self.reason.clone(),
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn in_queue(entries: &[EntryView]) -> InQueue {
 
 /// Whether it is held for a reason that does not end by itself within moments.
 pub(super) fn is_stuck(entry: &EntryView) -> bool {
-    let reason = entry.hold.as_ref().map(|hold| hold.reason);
+    let reason = entry.hold.as_ref().and_then(|hold| hold.reason);
     entry.state == State::Held
         && reason.is_some_and(|reason| {
             matches!(

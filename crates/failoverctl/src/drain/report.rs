@@ -213,7 +213,7 @@ fn table(held: &[EntryView], view: &View) -> String {
         let reason = entry
             .hold
             .as_ref()
-            .map(|hold| format!("{:?}", hold.reason))
+            .map(|hold| hold.word().to_owned())
             .unwrap_or_default();
         grid.row([
             (entry.binding.clone(), Tone::Plain),

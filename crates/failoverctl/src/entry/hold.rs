@@ -1,79 +1,18 @@
 //! Why an entry is held, and what an operator ordered.
 
 use eviction_queue_api::v1;
-use serde::Serialize;
+pub use failover_core::eviction::queue::HoldReason;
+use serde::{Serialize, Serializer};
 
 use super::at;
 use crate::output::At;
 
-/// Why an entry is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum HoldReason {
-    /// The binding's annotation says so.
-    Stay,
-    /// The conditions behind the taint no longer match.
-    Recovering,
-    /// An operator dropped it.
-    Dropped,
-    /// An operator took a drop back and the annotation is not removed yet.
-    Undropped,
-    /// Its producer is gone.
-    ProducerGone,
-    /// The queue does not see the cause on the cluster.
-    CauseNotSeen,
-    /// The evictor found it not needed.
-    NotNeeded,
-    /// No cluster could take the workload.
-    NoTarget,
-    /// The evictor asked to wait.
-    Wait,
-    /// A FailoverPause covers it.
-    Paused,
-    /// A reason that this version does not know.
-    Unknown,
-}
-
-impl HoldReason {
-    pub(super) fn of(reason: v1::HoldReason) -> Self {
-        match reason {
-            v1::HoldReason::Stay => Self::Stay,
-            v1::HoldReason::Recovering => Self::Recovering,
-            v1::HoldReason::Dropped => Self::Dropped,
-            v1::HoldReason::Undropped => Self::Undropped,
-            v1::HoldReason::ProducerGone => Self::ProducerGone,
-            v1::HoldReason::CauseNotSeen => Self::CauseNotSeen,
-            v1::HoldReason::NotNeeded => Self::NotNeeded,
-            v1::HoldReason::NoTarget => Self::NoTarget,
-            v1::HoldReason::Wait => Self::Wait,
-            v1::HoldReason::Paused => Self::Paused,
-            v1::HoldReason::Unspecified => Self::Unknown,
-        }
-    }
-
-    /// What would change it.
-    #[must_use]
-    fn remedy(self) -> &'static str {
-        match self {
-            Self::Stay => "it moves when the annotation failover.karmada.io/stay is taken off the binding",
-            Self::Recovering => "it is given up if the taint is removed, and released if the conditions match again",
-            Self::Undropped => "it goes on when the taint manager has removed the annotation that the drop left",
-            Self::Dropped => "it stays; to let it go: failoverctl queue undrop",
-            Self::ProducerGone => "it goes on when the controller that published it runs again",
-            Self::CauseNotSeen => "it goes on when the queue sees the taint, and is given up if the taint is gone",
-            Self::NotNeeded => "its controller confirms it or takes it back within moments",
-            Self::NoTarget => "it moves when a cluster can take it; failoverctl explain binding says why each cannot",
-            Self::Wait => "it is looked at again at the time given",
-            Self::Paused => "it goes on when the FailoverPause ends: failoverctl pause list, failoverctl resume",
-            Self::Unknown => "see the message",
-        }
-    }
-}
-
 /// Why an entry is not released.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HoldView {
-    /// One word.
-    pub reason: HoldReason,
+    /// Why; nothing: a reason that this version does not know.
+    #[serde(serialize_with = "as_word")]
+    pub reason: Option<HoldReason>,
     /// A sentence.
     pub message: String,
     /// When it is looked at again at the latest.
@@ -85,14 +24,45 @@ pub struct HoldView {
 }
 
 impl HoldView {
+    /// Why, in one word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        self.reason.map_or("Unknown", HoldReason::as_str)
+    }
+
     /// What would change it.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
-        if self.reason == HoldReason::Stay && self.dropped {
-            return "it was dropped, and moves when that is taken back: failoverctl queue undrop";
+        let Some(reason) = self.reason else {
+            return "see the message";
+        };
+        match reason {
+            HoldReason::Stay if self.dropped => {
+                "it was dropped, and moves when that is taken back: failoverctl queue undrop"
+            }
+            HoldReason::Stay => "it moves when the annotation failover.karmada.io/stay is taken off the binding",
+            HoldReason::Recovering => {
+                "it is given up if the taint is removed, and released if the conditions match again"
+            }
+            HoldReason::Undropped => "it goes on when the taint manager has removed the annotation that the drop left",
+            HoldReason::Dropped => "it stays; to let it go: failoverctl queue undrop",
+            HoldReason::ProducerGone => "it goes on when the controller that published it runs again",
+            HoldReason::CauseNotSeen => {
+                "it goes on when the queue sees the taint, and is given up if the taint is gone"
+            }
+            HoldReason::NotNeeded => "its controller confirms it or takes it back within moments",
+            HoldReason::NoTarget => {
+                "it moves when a cluster can take it; failoverctl explain binding says why each cannot"
+            }
+            HoldReason::Wait => "it is looked at again at the time given",
+            HoldReason::Paused => "it goes on when the FailoverPause ends: failoverctl pause list, failoverctl resume",
         }
-        self.reason.remedy()
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, clippy::ref_option, reason = "as serde calls it")]
+fn as_word<S: Serializer>(reason: &Option<HoldReason>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(reason.map_or("Unknown", HoldReason::as_str))
 }
 
 /// What an operator ordered.

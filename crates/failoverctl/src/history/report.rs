@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use api_types::BindingKey;
-use api_types::failover::FailoverRecord;
+use api_types::failover::{FailoverRecord, RecordedCondition};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::Serialize;
@@ -80,10 +80,13 @@ pub struct RecordView {
     pub cause: CauseView,
     /// The ClusterTaintPolicies behind the taint.
     pub policies: Vec<String>,
+    /// The conditions of the cluster that they ask for, as they were at the eviction; without those nobody wrote down.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<RecordedCondition>,
     /// The cause as a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// Who asked for it.
+    /// Which controller asked for it.
     pub requested_by: String,
     /// When the cause began.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,6 +236,7 @@ impl RecordView {
                 identity: spec.cause.verdict.clone(),
             },
             policies: spec.cause.policies.clone(),
+            conditions: spec.cause.conditions.clone(),
             message: spec.cause.message.clone(),
             requested_by: spec.requested_by.clone(),
             affected_at: at(&spec.affected_at),

@@ -22,6 +22,12 @@ pub(super) fn story(record: &RecordView, view: &View) -> String {
     };
     line("Because", format!("{}{policies}", record.cause.identity));
     line("", record.message.clone());
+    let conditions = record.conditions.iter().map(|condition| {
+        let reason = Some(condition.reason.as_str()).filter(|reason| !reason.is_empty());
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        format!("{}={}{reason}", condition.type_, condition.status)
+    });
+    line("", conditions.collect::<Vec<_>>().join(", "));
     line("Asked by", record.requested_by.clone());
     text.push('\n');
     let mut grid = Grid::new(["PHASE", "AT", "AFTER"], view.colour);

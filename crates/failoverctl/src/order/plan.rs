@@ -75,7 +75,7 @@ pub fn plan(verb: Verb, found: impl Iterator<Item = (v1::EntryKey, EntryView)>) 
 /// Why it is not done to an entry.
 fn why_not(verb: Verb, entry: &EntryView) -> Option<String> {
     let ordered = entry.order.as_ref().map(|order| order.kind);
-    let stay = entry.hold.as_ref().filter(|hold| hold.reason == HoldReason::Stay);
+    let stay = entry.hold.as_ref().filter(|hold| hold.reason == Some(HoldReason::Stay));
     match (verb, ordered, stay) {
         (Verb::Drop, Some(OrderKind::Drop), _) => Some("it is dropped already".to_owned()),
         (Verb::Drop, None, Some(stay)) => Some(format!("it stays already: {}", stay.message)),

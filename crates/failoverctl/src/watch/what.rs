@@ -1,6 +1,8 @@
 //! What happened to an entry, told from how it was before and how it is now. Pure.
 
+use eviction_queue_api::convert::from_removed_reason;
 use eviction_queue_api::v1;
+use failover_core::eviction::queue::Removed;
 use serde::Serialize;
 
 use crate::entry::{EntryView, State};
@@ -126,20 +128,7 @@ impl QueueChange {
 }
 
 fn removed_word(reason: v1::RemovedReason) -> &'static str {
-    match reason {
-        v1::RemovedReason::Evicted => "Evicted",
-        v1::RemovedReason::ClusterRecovered => "ClusterRecovered",
-        v1::RemovedReason::Tolerated => "Tolerated",
-        v1::RemovedReason::BindingGone => "BindingGone",
-        v1::RemovedReason::Leaving => "Leaving",
-        v1::RemovedReason::Replaced => "Replaced",
-        v1::RemovedReason::SwitchedOff => "SwitchedOff",
-        v1::RemovedReason::Withdrawn => "Withdrawn",
-        v1::RemovedReason::ProducerGone => "ProducerGone",
-        v1::RemovedReason::ApplicationRecovered => "ApplicationRecovered",
-        v1::RemovedReason::ClusterNotReady => "ClusterNotReady",
-        v1::RemovedReason::Unspecified => "Unknown",
-    }
+    from_removed_reason(reason).map_or("Unknown", Removed::as_str)
 }
 
 /// What happened between `before` (nothing: it was not there) and `now`; nothing when no person would see a difference.

@@ -119,6 +119,24 @@ async fn many_moves() {
     assert_eq!(all["records"][1_202]["binding"], "default/app-1202");
 }
 
+/// What the policies behind the taint asked for, where the record has it.
+#[tokio::test(start_paused = true)]
+async fn the_conditions_that_were_the_cause_are_told() {
+    let world = World::new(&[]);
+    let mut moved = record("nginx", Some("default"), "member1", -300, &json!({}));
+    moved["spec"]["cause"]["conditions"] = json!([
+        {"type": "Ready", "status": "False", "reason": "ClusterNotReachable"}, {"type": "Disk", "status": "Unknown"},
+    ]);
+    world.put(moved);
+    let told = world.ask(&["history", "--record", "default/nginx-member1"]).await.text;
+    assert!(
+        told.contains("\n          Ready=False (ClusterNotReachable), Disk=Unknown\n"),
+        "{told}"
+    );
+    let shown = world.ask_json(&["history"]).await;
+    assert_eq!(shown["records"][0]["conditions"][0]["type"], "Ready");
+}
+
 /// All phases of one move with their times; of one that goes on, those that have come.
 #[tokio::test(start_paused = true)]
 async fn the_story_of_one_move() {

@@ -250,6 +250,14 @@ async fn what_goes_wrong_is_said() {
         cannot make FailoverPause p: clusters goes with scope Clusters
           next: correct the arguments: failoverctl pause --help
         ");
+        assert_snapshot!(refused(&["--name", "p", "--scope", "namespaces", "--reason", "x"]).await, @r"
+        cannot make FailoverPause p: scope Namespaces needs namespaces ('-' stands for bindings of cluster scope)
+          next: correct the arguments: failoverctl pause --help
+        ");
+        assert_snapshot!(refused(&["--name", "p", "--scope", "all", "-n", "default", "--reason", "x"]).await, @r"
+        cannot make FailoverPause p: namespaces goes with scope Namespaces
+          next: correct the arguments: failoverctl pause --help
+        ");
         assert_snapshot!(refused(&["--name", "p", "--scope", "all", "--reason", ""]).await, @r"
         cannot make FailoverPause p: spec.reason in body should be at least 1 chars long
           next: correct the arguments: failoverctl pause --help

@@ -71,15 +71,17 @@ impl Facts<'_> {
             ),
             (State::Held, Some(hold)) => {
                 let severity = match hold.reason {
-                    HoldReason::Stay
-                    | HoldReason::Dropped
-                    | HoldReason::Undropped
-                    | HoldReason::Paused
-                    | HoldReason::Recovering
-                    | HoldReason::NotNeeded
-                    | HoldReason::Wait
-                    | HoldReason::CauseNotSeen => Severity::Note,
-                    HoldReason::NoTarget | HoldReason::ProducerGone | HoldReason::Unknown => Severity::Problem,
+                    Some(
+                        HoldReason::Stay
+                        | HoldReason::Dropped
+                        | HoldReason::Undropped
+                        | HoldReason::Paused
+                        | HoldReason::Recovering
+                        | HoldReason::NotNeeded
+                        | HoldReason::Wait
+                        | HoldReason::CauseNotSeen,
+                    ) => Severity::Note,
+                    Some(HoldReason::NoTarget | HoldReason::ProducerGone) | None => Severity::Problem,
                 };
                 let summary = format!("{binding} has to leave {cluster} but is held: {}", entry.why());
                 let change = self.other_than_evictor(cluster, hold.reason);
@@ -90,8 +92,8 @@ impl Facts<'_> {
     }
 
     /// The evictor found no place, and the dry run here does: what the dry run does not know.
-    fn other_than_evictor(&self, leaving: &str, held: HoldReason) -> Option<String> {
-        if held != HoldReason::NoTarget {
+    fn other_than_evictor(&self, leaving: &str, held: Option<HoldReason>) -> Option<String> {
+        if held != Some(HoldReason::NoTarget) {
             return None;
         }
         let of_it = |search: &&Search| search.leaving.as_deref() == Some(leaving) && search.fits;
