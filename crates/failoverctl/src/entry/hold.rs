@@ -60,7 +60,6 @@ impl HoldView {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, clippy::ref_option, reason = "as serde calls it")]
 fn as_word<S: Serializer>(reason: &Option<HoldReason>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(reason.map_or("Unknown", HoldReason::as_str))
 }
