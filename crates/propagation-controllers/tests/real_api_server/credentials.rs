@@ -1,0 +1,159 @@
+//! How a member is reached: its address, its Secret, its certificate, a proxy. What is wrong is said in the words of whom
+//! it was said by, other members go on, and what is mended is used at once.
+
+use std::time::Duration;
+
+use e2e_harness::{Identity, Member};
+use serde_json::{Value, json};
+
+use crate::identity::{Bound, Id};
+use crate::proxy::Proxy;
+use crate::world::{World, config};
+
+/// What is mended in a Secret or a Cluster is used so soon, on a machine that does much else.
+const AT_ONCE: Duration = Duration::from_secs(20);
+
+pub async fn the_road_to_a_member(world: &World) {
+    let road = Road {
+        world,
+        member: &world.members[1],
+        probe: world.on_both(config("credentials", "probe", "0"), json!({}), 0).await,
+    };
+    road.a_token_that_counts_no_more().await;
+    road.a_token_with_few_rights().await;
+    road.a_certificate_of_somebody_else().await;
+    road.through_a_proxy().await;
+}
+
+/// To m2, with an object that shows whether it is open.
+struct Road<'a> {
+    world: &'a World,
+    member: &'a Member,
+    probe: Bound,
+}
+
+impl Road<'_> {
+    /// Gives the template a value of its own.
+    async fn change(&self, value: &str) {
+        self.world
+            .plane
+            .merge(&self.probe.template, json!({"data": {"k": value}}))
+            .await;
+    }
+
+    /// m1 has the value at once, whatever is the matter with m2; m2 says so in these words.
+    async fn is_closed(&self, value: &str, words: &str) {
+        self.change(value).await;
+        let (world, probe) = (self.world, &self.probe);
+        let others = world
+            .m1
+            .until(&probe.template, "follows", |copy| copy["data"]["k"] == value);
+        tokio::time::timeout(AT_ONCE, others)
+            .await
+            .expect("another member waits");
+        let work = world.refused(probe, "m2", words).await;
+        assert_eq!(work["spec"]["workload"]["manifests"][0]["data"]["k"], value);
+        let told = |item: &Value| item["appliedMessage"].as_str().is_some_and(|text| text.contains(words));
+        world.item(probe, "m2", words, told).await;
+    }
+
+    async fn is_open(&self, value: &str) {
+        let (world, probe) = (self.world, &self.probe);
+        let follows = async {
+            world
+                .m2
+                .until(&probe.template, &format!("has {value}"), |copy| {
+                    copy["data"]["k"] == value
+                })
+                .await;
+            world.applied(probe, "m2").await;
+        };
+        tokio::time::timeout(AT_ONCE, follows)
+            .await
+            .expect("what is mended is used at once");
+    }
+
+    async fn secret(&self, key: &str, value: &str) {
+        let patch = json!({"stringData": {key: value}});
+        self.world.plane.merge(&Id::credentials("m2"), patch).await;
+    }
+
+    async fn cluster(&self, spec: Value) {
+        self.world.plane.merge(&Id::cluster("m2"), json!({"spec": spec})).await;
+    }
+
+    fn own_token(&self) -> &str {
+        self.member.api().token(Identity::Admin)
+    }
+
+    /// A token that nobody knows, and one that was good.
+    async fn a_token_that_counts_no_more(&self) {
+        self.secret("token", "nobody-knows-this").await;
+        self.is_closed("unknown", "HTTP 401: Unauthorized").await;
+        self.secret("token", self.own_token()).await;
+        self.is_open("unknown").await;
+    }
+
+    /// Of an account that may write nothing but ConfigMaps.
+    async fn a_token_with_few_rights(&self) {
+        let (world, namespace) = (self.world, "credentials");
+        world
+            .m2
+            .create(json!({"apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"namespace": namespace, "name": "few"}}))
+            .await;
+        let rules = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "update"]}]);
+        world
+            .m2
+            .create(
+                json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+            "metadata": {"name": "few"}, "rules": rules}),
+            )
+            .await;
+        let binding = world.m2.create(json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": "few"}, "subjects": [{"kind": "ServiceAccount", "namespace": namespace, "name": "few"}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "few"}})).await;
+        let token = world.m2.token(namespace, "few").await;
+        self.secret("token", &token).await;
+        self.change("few rights").await;
+        self.is_open("few rights").await;
+        let account =
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": namespace, "name": "more"}});
+        let account = world.spread(account, json!({})).await;
+        world.place(&account, &[("m2", 0)]).await;
+        let words = "User \"system:serviceaccount:credentials:few\" cannot";
+        world.refused(&account, "m2", words).await;
+        // It is given to another account: what it could before it can no more.
+        world.m2.delete(&binding).await;
+        self.is_closed("no rights", words).await;
+        self.secret("token", self.own_token()).await;
+        self.is_open("no rights").await;
+        world.applied(&account, "m2").await;
+    }
+
+    async fn a_certificate_of_somebody_else(&self) {
+        let own = self.member.api().ca_bundle().to_owned();
+        self.secret("caBundle", self.world.members[0].api().ca_bundle()).await;
+        self.is_closed("not trusted", "invalid peer certificate").await;
+        self.cluster(json!({"insecureSkipTLSVerification": true})).await;
+        self.is_open("not trusted").await;
+        self.secret("caBundle", &own).await;
+        self.cluster(json!({"insecureSkipTLSVerification": null})).await;
+        self.change("trusted").await;
+        self.is_open("trusted").await;
+    }
+
+    async fn through_a_proxy(&self) {
+        let proxy = Proxy::start().await;
+        self.cluster(json!({"proxyURL": format!("http://{}", proxy.address)}))
+            .await;
+        self.change("by proxy").await;
+        self.is_open("by proxy").await;
+        // The connection of before is still there for what was under way; what comes now goes by the proxy.
+        assert!(proxy.led() > 0);
+        proxy.stop();
+        self.is_closed("no proxy", "no answer from the API server").await;
+        self.cluster(json!({"proxyURL": null})).await;
+        self.is_open("no proxy").await;
+    }
+}
