@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use self::series::{Hurry, NextTry, ObjectId, Room, Series, SeriesKey, State, Turn, Verdict, Written};
+use self::series::{Hurry, NextTry, ObjectId, Room, Series, SeriesId, SeriesKey, State, Turn, Verdict, Written};
 use crate::api_errors;
 use crate::backoff::Backoff;
 use crate::clock::Clock;
@@ -77,7 +77,8 @@ struct Inner {
 
 /// A write to be done: everything needed without the lock.
 struct Job {
-    key: SeriesKey,
+    id: SeriesId,
+    reason: String,
     namespace: String,
     write: Write,
     adds: u32,
@@ -126,7 +127,7 @@ impl EventRecorder {
             reason: reason.to_owned(),
             note: shorten(note.into()),
         };
-        match inner.state.lock().publish(&key, about, now, wall) {
+        match inner.state.lock().publish(key, about, now, wall) {
             Room::Taken => inner.published.notify_one(),
             full => {
                 inner.count("dropped_too_many");
@@ -202,12 +203,12 @@ impl EventRecorder {
             }
             Ok(Err(error)) => {
                 tracing::warn!(
-                    reason = job.key.reason,
+                    reason = job.reason,
                     error = api_errors::one_line(&error),
                     "event not written"
                 );
                 inner.count("dropped");
-                inner.state.lock().give_up(&job.key);
+                inner.state.lock().give_up(job.id);
             }
             Err(_) => inner.again(&job, NextTry::TheSame, random),
         }
@@ -232,12 +233,12 @@ impl Inner {
     /// The next write that is due and within its object's budget, or when to look again.
     fn take_job(&self, now: Instant, hurry: Hurry) -> (Option<Job>, Option<Instant>) {
         let mut state = self.state.lock();
-        let (key, adds) = match state.next(now, hurry) {
-            Turn::Write(key, adds) => (key, adds),
+        let (id, adds) = match state.next(now, hurry) {
+            Turn::Write(id, adds) => (id, adds),
             Turn::Wait(due) => return (None, Some(due)),
             Turn::Idle => return (None, None),
         };
-        let Some(series) = state.get(&key) else {
+        let Some(series) = state.get(id) else {
             return (None, Some(now));
         };
         let namespace = event_namespace(&series.object);
@@ -247,11 +248,12 @@ impl Inner {
                 count: written.count.saturating_add(adds),
                 last: series.last,
             },
-            None => Write::Create(Box::new(self.event(&key, series, adds, &namespace))),
+            None => Write::Create(Box::new(self.event(series, adds, &namespace))),
         };
         (
             Some(Job {
-                key,
+                id,
+                reason: series.key.reason.clone(),
                 namespace,
                 write,
                 adds,
@@ -260,7 +262,8 @@ impl Inner {
         )
     }
 
-    fn event(&self, key: &SeriesKey, series: &Series, count: u32, namespace: &str) -> Event {
+    fn event(&self, series: &Series, count: u32, namespace: &str) -> Event {
+        let key = &series.key;
         let object = series.object.name.as_deref().unwrap_or("unnamed");
         // Unique among the events of all processes: two with the same number have different instances.
         let number = self.created.fetch_add(1, Ordering::Relaxed);
@@ -298,13 +301,13 @@ impl Inner {
             },
             Write::Count { name, count, .. } => Written { name, count },
         };
-        self.state.lock().written(&job.key, written, Instant::now());
+        self.state.lock().written(job.id, written, Instant::now());
         self.published.notify_one();
     }
 
     fn again(&self, job: &Job, next: NextTry, random: &mut Random) {
         let wait = |failures| RETRY.delay(failures, random);
-        let verdict = self.state.lock().failed(&job.key, job.adds, next, Instant::now(), wait);
+        let verdict = self.state.lock().failed(job.id, job.adds, next, Instant::now(), wait);
         if verdict == Verdict::GivenUp {
             self.count("dropped");
         }
@@ -313,13 +316,13 @@ impl Inner {
 
 fn object_id(about: &ObjectReference) -> ObjectId {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    (
+    [
         text(&about.api_version),
         text(&about.kind),
         text(&about.namespace),
         text(&about.name),
         text(&about.uid),
-    )
+    ]
 }
 
 /// Events live in their object's namespace, those of cluster-scoped objects in `default`, as kubectl expects.
