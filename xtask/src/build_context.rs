@@ -1,5 +1,5 @@
-//! What goes to the builder of the images, as a folder: the files of the checkout that `.dockerignore` lets through, and no
-//! other. A build in the checkout itself finds files that the builder does not have.
+//! What goes to the builder of the images, as a folder: the tracked files of the checkout that `.dockerignore` lets through,
+//! and no other. A build in the checkout itself finds files that the builder does not have.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -75,7 +75,13 @@ fn copy_one(source: &Path, copied: &Path) -> Result<()> {
             }
             symlink(target, copied)?;
         }
-    } else if fs::read(copied).ok() != Some(fs::read(source)?) {
+        return Ok(());
+    }
+    if copied.is_symlink() {
+        // What it leads to is not ours to write.
+        fs::remove_file(copied)?;
+    }
+    if fs::read(copied).ok() != Some(fs::read(source)?) {
         fs::copy(source, copied)?;
     }
     Ok(())
@@ -140,6 +146,18 @@ mod tests {
         let modified = |file: &str| fs::metadata(to.join(file)).unwrap().modified().unwrap();
         assert_eq!(modified("a/b/same"), long_ago);
         assert_ne!(modified("a/changed"), long_ago);
+    }
+
+    #[test]
+    fn a_file_in_place_of_a_link_leaves_alone_what_the_link_led_to() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (from, to) = (from.path(), to.path());
+        fs::write(to.join("other"), "other").unwrap();
+        symlink(to.join("other"), to.join("file")).unwrap();
+        fs::write(from.join("file"), "file").unwrap();
+        copy_one(&from.join("file"), &to.join("file")).unwrap();
+        assert_eq!(fs::read_to_string(to.join("other")).unwrap(), "other");
+        assert_eq!(fs::read_to_string(to.join("file")).unwrap(), "file");
     }
 
     /// The texts that a source file compiles in, up to where its tests begin: the paths behind `include_…!("`.

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 
 /// Kills a process and all that descend from it.
 pub fn kill_tree(child: &mut Child) -> Result<()> {
-    // While the child stands, those below it can be found; whoever starts another one meanwhile is killed with it.
+    // While the child stands, those below it can be found. What they start between this look and their end is missed.
     let below = descendants(child.id(), &parents());
     child.kill().context("cannot kill a command")?;
     if !below.is_empty() {

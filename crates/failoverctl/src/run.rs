@@ -395,14 +395,21 @@ async fn find_queue(
     let controllers = controllers::controllers(leases, Mode::Unknown, around.clock.now());
     let target = &cli.target;
     if target.queue_address.is_none() {
-        let host = match around.host(target).await? {
-            Some(host) => Some(host),
-            None => own_host(control_plane, &controllers, target, around).await,
-        };
-        if let Some(host) = host {
+        if let Some(host) = around.host(target).await? {
             let (pod, port) = port_forward::leader(&controllers, &target.system_namespace)?;
             let forward = Forward::to(&host, &pod, port).await?;
             return around.queue_by(control_plane, &host, forward, target).await;
+        }
+        if let Some(host) = own_host(control_plane, &controllers, target, around).await {
+            let (pod, port) = port_forward::leader(&controllers, &target.system_namespace)?;
+            match Forward::to(&host, &pod, port).await {
+                Ok(forward) => return around.queue_by(control_plane, &host, forward, target).await,
+                // Nobody named this cluster for it: who may look at pods only may still reach the address, from inside.
+                Err(failure) => around.console.note(&format!(
+                    "no port-forward to the eviction queue, so its address is called: {}\n",
+                    failure.one_line()
+                )),
+            }
         }
     }
     let address = queue::address(target.queue_address.as_deref(), &controllers, &target.system_namespace)?;

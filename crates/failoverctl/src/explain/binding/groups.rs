@@ -22,7 +22,8 @@ impl AffinityGroups {
         let placement = binding.spec.placement.as_ref()?;
         let groups = placement.cluster_affinities.iter();
         let names: Vec<String> = groups.map(|group| group.affinity_name.clone()).collect();
-        let observed = binding.status.as_ref()?.scheduler_observed_affinity_name.clone();
+        let status = binding.status.as_ref();
+        let observed = status.and_then(|status| status.scheduler_observed_affinity_name.clone());
         let in_use = observed.filter(|observed| names.contains(observed));
         (!names.is_empty()).then_some(Self { names, in_use })
     }
@@ -75,5 +76,11 @@ mod tests {
         .unwrap();
         let said = AffinityGroups::of(&binding).map(|groups| groups.to_string());
         assert_eq!(said.as_deref(), expected);
+        let without_status = Binding {
+            status: None,
+            ..binding
+        };
+        let said = AffinityGroups::of(&without_status).map(|groups| groups.to_string());
+        assert_eq!(said.as_deref(), (!names.is_empty()).then_some("none yet of near, far"));
     }
 }
