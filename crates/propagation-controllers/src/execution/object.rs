@@ -90,14 +90,6 @@ pub fn is_managed(observed: &Value) -> bool {
     json::text(observed, &format!("/metadata/labels/{}", pointer_key(label::MANAGED))) == "true"
 }
 
-/// Whether the member's object came of another template of the same name, which its owner has deleted since.
-#[must_use]
-pub fn is_of_another_template(desired: &Value, observed: &Value) -> bool {
-    let uid = format!("/metadata/annotations/{}", pointer_key(annotation::TEMPLATE_UID));
-    let (wanted, there) = (json::some_text(desired, &uid), json::some_text(observed, &uid));
-    wanted.zip(there).is_some_and(|(wanted, there)| wanted != there)
-}
-
 /// Version, finalizers, owners, and the labels and annotations that the member added are the member's.
 fn keep_metadata(wanted: &mut Value, observed: &Value) {
     for field in ["resourceVersion", "finalizers", "ownerReferences"] {
@@ -314,19 +306,6 @@ mod tests {
             step(&work(), &desired, Some(&observed), Look::NewVersion, &Native).unwrap(),
             Step::Leave
         );
-    }
-
-    #[rstest]
-    #[case::made_anew(Some("2"), Some("1"), true)]
-    #[case::the_same(Some("1"), Some("1"), false)]
-    #[case::without_a_note_nobody_knows(Some("2"), None, false)]
-    #[case::nor_of_a_work_without_one(None, Some("1"), false)]
-    fn templates_made_anew(#[case] wanted: Option<&str>, #[case] there: Option<&str>, #[case] anew: bool) {
-        let of = |uid: Option<&str>| {
-            let annotations = uid.map(|uid| json!({"resourcetemplate.karmada.io/uid": uid}));
-            object(json!({"annotations": annotations}), json!({}))
-        };
-        assert_eq!(is_of_another_template(&of(wanted), &of(there)), anew);
     }
 
     #[rstest]

@@ -13,7 +13,7 @@ use super::index::WorkIndex;
 use super::losses::{Losses, News};
 use super::member::{Member, MemberFailure};
 use super::memory::{Memory, ObjectName};
-use super::object::{Look, Step, fingerprint, is_of_another_template, step};
+use super::object::{Look, Step, fingerprint, step};
 use super::slow_lane::{SlowLane, Turn};
 use super::unserved::Unserved;
 use super::writer::{self, Spoken};
@@ -319,41 +319,10 @@ impl MemberExecution {
                 }
                 created
             }
-            Step::Replace(object) => match (self.member.replace(kind, &object).await, observed) {
-                (Ok(replaced), _) => replaced,
-                (Err(refusal), Some(observed)) if refusal.is_of_what_it_says() => {
-                    return Err(self.refused(work, kind, manifest, observed, refusal).await);
-                }
-                (Err(failure), _) => return Err(failure.into()),
-            },
+            Step::Replace(object) => self.member.replace(kind, &object).await?,
         };
         self.memory.wrote(key, name, fingerprint(&written));
         Ok(written)
-    }
-
-    /// The member does not turn the object into what is wanted. Of a template that was deleted and made anew with what
-    /// cannot be changed in place the old object goes, as the old template did, and its end brings us back; but only when
-    /// the member would take the new one, and not when what a deleted template brought is to stay.
-    async fn refused(
-        &self,
-        work: &Work,
-        kind: &Kind,
-        manifest: &Value,
-        observed: &Value,
-        refusal: MemberFailure,
-    ) -> Trouble {
-        let may_go =
-            is_of_another_template(manifest, observed) && work.spec.preserve_resources_on_deletion != Some(true);
-        if !may_go || !self.member.would_take(kind, manifest).await {
-            return refusal.into();
-        }
-        match self.member.delete(kind, observed).await {
-            Ok(_) => {
-                tracing::info!(cluster = %self.cluster, object = %key_of(manifest), "removed: its template was made anew");
-                Trouble::MadeAnew(refusal)
-            }
-            Err(failure) => failure.into(),
-        }
     }
 
     pub(super) fn failed(&self, manifest: &Value, failure: MemberFailure) -> Failure {
@@ -396,8 +365,6 @@ enum Trouble {
     Interpret(#[from] InterpretError),
     #[error("{0}")]
     Conflict(String),
-    #[error("{0}; its template was made anew, so the old object is removed and comes anew when it is gone")]
-    MadeAnew(MemberFailure),
 }
 
 impl Trouble {
