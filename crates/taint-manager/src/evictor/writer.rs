@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Api;
 use kube::api::PostParams;
+use kube::core::Status;
 use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{info, warn};
 
@@ -56,18 +57,25 @@ pub(crate) enum Written {
 enum Answer {
     /// That it could not.
     Bad,
-    /// Nothing, in all the time that there was, or until the connection broke.
+    /// Nothing, in all the time that there was, or until the connection broke; or that it, or what it asked in its turn, had
+    /// not heard the end of it.
     None,
 }
 
 impl Answer {
     fn of(error: &WriteError) -> Self {
         let (WriteError::Refused { source, .. } | WriteError::Unknown { source, .. }) = error;
-        match **source {
-            kube::Error::Api(_) => Self::Bad,
+        match &**source {
+            kube::Error::Api(status) if !gave_up_waiting(status) => Self::Bad,
             _ => Self::None,
         }
     }
+}
+
+/// Whether an answer says of the write only that its end was not waited for: by the API server (504), something before it
+/// (502, 504, 408), or its store.
+fn gave_up_waiting(status: &Status) -> bool {
+    matches!(status.code, 408 | 502 | 504) || status.message.contains("etcdserver: request timed out")
 }
 
 /// Whether a task is stored, whatever the API server kept of what is ours in it.
@@ -218,5 +226,31 @@ impl Writer {
                 .events
                 .publish(&object, EventType::Warning, "StateNotPreserved", note.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case::a_webhook_failed(500, "failed calling webhook \"guard\"", Answer::Bad)]
+    #[case::too_many(429, "slow down", Answer::Bad)]
+    #[case::not_now(503, "the server is starting", Answer::Bad)]
+    #[case::the_server_waited_in_vain(504, "Timeout: request did not complete within requested timeout", Answer::None)]
+    #[case::what_stands_before_it(502, "bad gateway", Answer::None)]
+    #[case::its_store(500, "etcdserver: request timed out", Answer::None)]
+    fn what_may_still_land(#[case] code: u16, #[case] message: &str, #[case] expected: Answer) {
+        let status = Status {
+            code,
+            message: message.to_owned(),
+            ..Status::default()
+        };
+        let error = WriteError::Unknown {
+            binding: "n/b".to_owned(),
+            source: Box::new(kube::Error::Api(Box::new(status))),
+        };
+        assert_eq!(Answer::of(&error), expected);
     }
 }
