@@ -65,12 +65,6 @@ impl MemberFailure {
         )
     }
 
-    /// It was understood, and what it says is refused.
-    #[must_use]
-    pub fn is_of_what_it_says(&self) -> bool {
-        matches!(self, Self::Api(kube::Error::Api(status)) if status.code == 422)
-    }
-
     fn is_not_found(&self) -> bool {
         matches!(self, Self::Api(error) if api_errors::is_not_found(error))
     }
@@ -182,23 +176,6 @@ impl Member {
             .await
             .map_err(|failure| self.in_words(kind, failure))?;
         Ok(objects::to_value(kind, &written))
-    }
-
-    /// Whether the member would take the object if there were none of its name, as it says itself: all that could be wrong
-    /// with it is looked at before the name. What cannot be asked is a no.
-    pub async fn would_take(&self, kind: &Kind, object: &Value) -> bool {
-        let (api, _) = self.api(kind, object);
-        let Ok(wanted) = parse(object) else { return false };
-        let dry = PostParams {
-            dry_run: true,
-            ..PostParams::default()
-        };
-        let tried = self.in_time(async { Ok(api.create(&dry, &wanted).await?) }).await;
-        match tried {
-            Ok(_) => true,
-            Err(MemberFailure::Api(error)) => api_errors::is_already_exists(&error),
-            Err(_) => false,
-        }
     }
 
     /// Replaces exactly the version that was read.
