@@ -79,7 +79,9 @@ pub async fn lint(
     if known.stock_karmada == StockKarmada::There {
         for object in &objects {
             let found = stock::drops(&object.document.value);
-            report.findings.extend(found.into_iter().map(|finding| object.located(finding)));
+            report
+                .findings
+                .extend(found.into_iter().map(|finding| object.located(finding)));
         }
     }
     twice(&objects, &mut report);
