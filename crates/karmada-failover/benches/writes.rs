@@ -22,7 +22,8 @@ use std::time::Duration;
 use common::{World, simulate};
 use karmada_failover::story::example::Pace;
 use kube_sandbox::WriteRecord;
-use moving::{Standing, config_map, home, standing};
+use moving::workloads::config_map;
+use moving::{Standing, home, standing};
 use serde_json::{Value, json};
 
 const WORKLOADS: usize = 300;

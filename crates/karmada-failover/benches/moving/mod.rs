@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::common::World;
 
-mod workloads;
+pub mod workloads;
 
-pub use workloads::{MEMBERS, NAMESPACE, config_map, policy};
+pub use workloads::{MEMBERS, NAMESPACE, policy};
 
 /// A fleet in which every workload of a kind runs on one member, whichever.
 pub fn world(pace: &Pace, api_version: &str, kind: &str) -> World {

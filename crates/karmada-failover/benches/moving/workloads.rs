@@ -24,6 +24,7 @@ pub fn policy(api_version: &str, kind: &str) -> Value {
 }
 
 /// One that moves without waiting for anything to start.
+#[allow(dead_code, reason = "not every benchmark moves ConfigMaps")]
 pub fn config_map(number: usize) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",
