@@ -41,6 +41,11 @@ fn of_server(server: &str, sandbox: &Sandbox, kinds: &[(&str, &str)]) -> EndStat
             let name = name(server, kind, &object);
             if *kind == "FailoverRecord" {
                 object["metadata"] = Value::Null;
+                // One that graceful eviction makes up for, since the evictor ended before it wrote it, does not say how the
+                // cluster was at the eviction: nobody knows that any more. Others say it, as the evictor's tests show.
+                if let Some(cause) = object["spec"]["cause"].as_object_mut() {
+                    cause.remove("conditions");
+                }
             }
             (name, without_what_may_differ(object))
         })
