@@ -1,8 +1,8 @@
 //! From a cause to an eviction: who is affected and when ([`verdict`]), what a switch keeps from
 //! moving ([`switched_off`]), who stays by a person's word ([`stay`]), what the taint manager wants in the queue
-//! ([`desired_entry`]), what of a policy's words its bindings are to carry ([`carried`]), how fast evictions may go ([`regime`], [`bucket`]), the eviction queue as a pure model
-//! ([`queue`]), whether what it releases still has to move ([`recheck`]), and what of its state goes along
-//! ([`preservation`]).
+//! ([`desired_entry`]), what of a policy's words its bindings are to carry ([`carried`]), how fast evictions may go
+//! ([`regime`], [`bucket`]), the eviction queue as a pure model ([`queue`]), whether what it releases still has to move
+//! ([`recheck`]), and what of its state goes along ([`preservation`]).
 //!
 //! Nothing here reads a clock or an API: state and time go in, a value with its reason comes out.
 

@@ -2,7 +2,8 @@
 //!
 //! Guarantee: the queue never has more credit than there are free workers. Work on a lease goes on when the stream
 //! breaks, while another is opened, and for as long as the lease may be used; on the next stream the leases in hand are
-//! renewed first, so that what the queue revoked meanwhile is heard, and those of a term that is over are over. An outcome goes to whoever leads, who knows whether it still counts.
+//! renewed first, so that what the queue revoked meanwhile is heard, and those of a term that is over are over. An outcome
+//! goes to whoever leads, who knows whether it still counts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

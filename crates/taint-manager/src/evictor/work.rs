@@ -2,8 +2,8 @@
 //!
 //! Guarantee: right before the write the Cluster and the binding were read live and judged, with nothing waited for in
 //! between; before those reads, and a few seconds ago at most, the queue had confirmed the lease and led; and the lease is
-//! in force by this process's own clock, and was not revoked, when the write is sent. What is attached to the binding, read live before the two, has
-//! its mirror tasks by then.
+//! in force by this process's own clock, and was not revoked, when the write is sent. What is attached to the binding, read
+//! live before the two, has its mirror tasks by then.
 //! A conflict, and a mirror that was written, go back to the beginning.
 
 use std::collections::BTreeMap;

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use api_types::BindingKey;
-use controller_kit::Running;
+use controller_kit::{KitFlags, Running};
 use eviction_queue_api::v1::EntryState;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
+use taint_manager::Flags;
 
 use super::scene::{NOT_READY, Scene};
 use test_bench::paused;
@@ -17,10 +18,39 @@ const WORKLOADS: u32 = 10;
 const FAILS: u64 = 20;
 const RATE: f64 = 0.5;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     Queue,
+    /// Who publishes, in a process of its own.
+    Producer,
+    /// Who holds the leases, in a process of its own.
+    Evictor,
+    /// These two in one process.
     Manager,
+}
+
+impl Who {
+    /// The processes of a run in which this one is disturbed: the queue, and those that the taint manager is made of.
+    fn company(self) -> &'static [Self] {
+        match self {
+            Self::Queue | Self::Manager => &[Self::Queue, Self::Manager],
+            Self::Producer | Self::Evictor => &[Self::Queue, Self::Producer, Self::Evictor],
+        }
+    }
+
+    async fn start(self, scene: &Scene, number: u32) -> Running {
+        let controllers = match self {
+            Self::Queue => return scene.queue(&format!("queue-{number}"), RATE).await,
+            Self::Manager => "*",
+            Self::Producer => "taintManager",
+            Self::Evictor => "evictor",
+        };
+        let kit = KitFlags::default()
+            .with_controllers(controllers)
+            .with_feature_gates("Failover=true");
+        let identity = format!("{self:?}-{number}").to_lowercase();
+        scene.start(&identity, Flags::default(), kit).await
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,27 +83,25 @@ async fn run(fate: Option<(Who, Fate, u64)>) -> Run {
             json!({"placement": {"clusterTolerations": tolerations}}),
         );
     }
-    let (mut queue, mut manager) = (scene.queue("queue-0", RATE).await, scene.manager("manager-0").await);
+    let who = fate.map_or(Who::Manager, |(who, ..)| who);
+    let mut processes = BTreeMap::new();
+    for each in who.company() {
+        processes.insert(*each, each.start(&scene, 0).await);
+    }
     let mut standby: Vec<Running> = Vec::new();
     scene.until(FAILS).await;
     scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
     if let Some((who, fate, at_millis)) = fate {
         if fate == Fate::Sleeps {
             // The one that takes over is there already.
-            standby.push(match who {
-                Who::Queue => scene.queue("queue-1", RATE).await,
-                Who::Manager => scene.manager("manager-1").await,
-            });
+            standby.push(who.start(&scene, 1).await);
         }
         scene.until_millis(at_millis).await;
-        let victim = if who == Who::Queue { &mut queue } else { &mut manager };
+        let victim = processes.get_mut(&who).unwrap();
         match fate {
             Fate::Dies => {
                 victim.crash();
-                *victim = match who {
-                    Who::Queue => scene.queue("queue-1", RATE).await,
-                    Who::Manager => scene.manager("manager-1").await,
-                };
+                *victim = who.start(&scene, 1).await;
             }
             Fate::Sleeps => {
                 victim.freeze();
@@ -110,7 +138,7 @@ fn whoever_dies_or_sleeps_at_any_moment() {
         assert!(undisturbed.due.len() == WORKLOADS as usize, "{undisturbed:#?}");
         // Odd steps, so that the moments fall before, into and after everything that happens at round times.
         for at_millis in (FAILS * 1_000 + 3..FAILS * 1_000 + 26_000).step_by(2_037) {
-            for who in [Who::Queue, Who::Manager] {
+            for who in [Who::Queue, Who::Producer, Who::Evictor, Who::Manager] {
                 for fate in [Fate::Dies, Fate::Sleeps] {
                     let mut disturbed = run(Some((who, fate, at_millis))).await;
                     // Graceful eviction, which is not here, makes up for a record that the dead could not write.
