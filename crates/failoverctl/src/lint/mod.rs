@@ -10,7 +10,7 @@ mod kinds;
 mod known;
 mod report;
 mod server;
-mod stock;
+pub(crate) mod stock;
 mod text;
 mod tree;
 

@@ -68,7 +68,7 @@ const fn dropped(kinds: &'static [&'static str], field: &'static str, why: &'sta
 }
 
 /// What of the object a stock Karmada's API server drops.
-pub(super) fn drops(object: &Value) -> Vec<Finding> {
+pub(crate) fn drops(object: &Value) -> Vec<Finding> {
     let kind = object["kind"].as_str().unwrap_or_default();
     let of_kind = DROPPED.iter().filter(|dropped| dropped.kinds.contains(&kind));
     let stands = |dropped: &&Dropped| {

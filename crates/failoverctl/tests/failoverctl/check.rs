@@ -16,7 +16,7 @@ use failoverctl::host::Host;
 use failoverctl::output::Format;
 use insta::assert_snapshot;
 use k8s_openapi::api::apps::v1::Deployment;
-use kube_sandbox::{Authorization, Effect, Match};
+use kube_sandbox::{Authorization, Effect, Match, Served};
 use serde_json::{Value, json};
 
 use crate::live::{LIMIT, World};
@@ -509,9 +509,8 @@ async fn a_control_plane_is_looked_at() {
     .unwrap();
 }
 
-#[tokio::test(start_paused = true)]
-async fn somebody_without_rights_is_told_which() {
-    let world = World::new(&[]);
+/// A kubeconfig with this token, on a server that knows `t` as that of `bob`, who has no rights.
+async fn kubeconfig_of_bob(world: &World, token: &str) -> (tempfile::NamedTempFile, Served) {
     world.sandbox.set_access(|access| {
         access.authorization = Authorization::Rbac;
         access.tokens.insert("t".to_owned(), "bob".to_owned());
@@ -519,9 +518,16 @@ async fn somebody_without_rights_is_told_which() {
     let served = world.sandbox.serve_http("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut kubeconfig: Value = serde_saphyr::from_str(&served.kubeconfig()).unwrap();
-    kubeconfig["users"] = json!([{"name": "bob", "user": {"token": "t"}}]);
+    kubeconfig["users"] = json!([{"name": "bob", "user": {"token": token}}]);
     kubeconfig["contexts"][0]["context"]["user"] = json!("bob");
     std::fs::write(file.path(), kubeconfig.to_string()).unwrap();
+    (file, served)
+}
+
+#[tokio::test(start_paused = true)]
+async fn somebody_without_rights_is_told_which() {
+    let world = World::new(&[]);
+    let (file, _served) = kubeconfig_of_bob(&world, "t").await;
     let path = file.path().to_str().unwrap();
     let cli = Cli::try_parse_from(["failoverctl", "--kubeconfig", path, "check", "-o", "json"]).unwrap();
     assert!(matches!(cli.command, Command::Check(_)));
@@ -549,16 +555,7 @@ async fn somebody_without_rights_is_told_which() {
 #[tokio::test(start_paused = true)]
 async fn somebody_who_is_not_known_is_told_so() {
     let world = World::new(&[]);
-    world.sandbox.set_access(|access| {
-        access.authorization = Authorization::Rbac;
-        access.tokens.insert("t".to_owned(), "bob".to_owned());
-    });
-    let served = world.sandbox.serve_http("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let mut kubeconfig: Value = serde_saphyr::from_str(&served.kubeconfig()).unwrap();
-    kubeconfig["users"] = json!([{"name": "bob", "user": {"token": "expired"}}]);
-    kubeconfig["contexts"][0]["context"]["user"] = json!("bob");
-    std::fs::write(file.path(), kubeconfig.to_string()).unwrap();
+    let (file, _served) = kubeconfig_of_bob(&world, "expired").await;
     let path = file.path().to_str().unwrap();
     for args in [
         &["check"][..],

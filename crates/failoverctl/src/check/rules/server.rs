@@ -397,6 +397,7 @@ pub(in crate::check) fn http_date(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn dates_of_http() {
@@ -409,6 +410,20 @@ mod tests {
             "Sat, 31 Foo 2026 12:00:05 GMT",
         ] {
             assert_eq!(http_date(wrong), None, "{wrong}");
+        }
+    }
+
+    /// What `failoverctl check` says of a policy's field `failoverctl lint` says of a policy that has it.
+    #[test]
+    fn lint_finds_every_field_of_a_policy_that_stock_drops() {
+        let of_policies = FIELDS.iter().filter_map(|field| {
+            let path = field.field.strip_prefix("spec.")?;
+            (field.api_version == POLICY).then_some((field.kind, path))
+        });
+        for (kind, path) in of_policies {
+            let spec = path.rsplit('.').fold(json!(1), |inner, name| json!({name: inner}));
+            let found = crate::lint::stock::drops(&json!({"kind": kind, "spec": spec}));
+            assert_eq!(found.len(), 1, "{kind} spec.{path}");
         }
     }
 }
