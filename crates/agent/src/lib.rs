@@ -14,8 +14,8 @@ mod flags;
 mod registration;
 pub mod rights;
 
-use controller_kit::Controller;
 use controller_kit::leader::lease_name;
+use controller_kit::{Controller, Mode};
 
 pub use flags::Flags;
 
@@ -33,7 +33,10 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
         .into_iter()
         .map(|controller| {
             let lease = format!("{}-{cluster}", lease_name(controller.name()));
-            controller.with_lease(lease).problems(problems.clone())
+            controller
+                .for_mode(Mode::Standalone)
+                .with_lease(lease)
+                .problems(problems.clone())
         })
         .collect()
 }

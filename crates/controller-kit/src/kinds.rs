@@ -103,27 +103,49 @@ pub(crate) async fn wait_for_kinds(
     shutdown: &CancellationToken,
     seed: &str,
 ) -> Result<(), RequireError> {
+    let ask = || async {
+        match require_kinds(client, kinds).await {
+            Err(RequireError::Unanswered(error)) => Err(error),
+            settled => Ok(settled),
+        }
+    };
+    let settled = until_answered(shutdown, &[seed, "require_kinds"], ask).await;
+    settled.unwrap_or(Err(RequireError::Stopped))
+}
+
+/// Asks the API server again, later each time, until it has an answer; nothing when `shutdown` comes before that.
+pub(crate) async fn until_answered<T, F>(
+    shutdown: &CancellationToken,
+    seed: &[&str],
+    mut ask: impl FnMut() -> F,
+) -> Option<T>
+where
+    F: Future<Output = Result<T, kube::Error>>,
+{
     let backoff = Backoff {
         base: Duration::from_millis(500),
         max: Duration::from_secs(15),
     };
-    let mut random = Random::from_text(&[seed, "require_kinds"]);
+    let mut random = Random::from_text(seed);
     let mut failures = 0;
     loop {
-        match require_kinds(client, kinds).await {
-            Err(RequireError::Unanswered(error)) => {
-                failures += 1;
-                tracing::warn!(
-                    error = api_errors::one_line(&error),
-                    failures,
-                    "waiting for the API server"
-                );
-            }
-            settled => return settled,
-        }
+        let error = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => return None,
+            answer = ask() => match answer {
+                Ok(answer) => return Some(answer),
+                Err(error) => error,
+            },
+        };
+        failures += 1;
+        tracing::warn!(
+            error = api_errors::one_line(&error),
+            failures,
+            "waiting for the API server"
+        );
         tokio::select! {
             biased;
-            () = shutdown.cancelled() => return Err(RequireError::Stopped),
+            () = shutdown.cancelled() => return None,
             () = tokio::time::sleep(backoff.delay(failures, &mut random)) => {}
         }
     }

@@ -19,6 +19,23 @@ impl Mode {
     pub const fn is_beside(self) -> bool {
         matches!(self, Self::Beside)
     }
+
+    /// As the charts' values and Leases have it: `standalone` or `beside`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standalone => "standalone",
+            Self::Beside => "beside",
+        }
+    }
+
+    /// The mode of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Standalone, Self::Beside]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+    }
 }
 
 /// The flag of the programs that do something else beside a stock Karmada.

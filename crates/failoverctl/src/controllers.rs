@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use api_types::policy::PurgeMode;
 use controller_kit::leader::{CONTROLLERS_ANNOTATION, GATES_ANNOTATION, NoGates, lease_name, said};
-use controller_kit::{FeatureGates, Gate};
+use controller_kit::{FeatureGates, Gate, Mode as MeantMode};
 use failover_core::eviction::{DeletedClusters, FailoverGate, Switches};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -153,6 +153,9 @@ pub struct ControllerView {
     /// Feature gates of the holder, as in `--feature-gates`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feature_gates: Option<String>,
+    /// Whose control plane the holder takes it for, `standalone` or `beside`, where that makes a difference to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<&'static str>,
     /// Where the holder serves gRPC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
@@ -165,6 +168,9 @@ pub struct ControllerView {
     /// Whether it is needed here.
     #[serde(skip)]
     needed: bool,
+    /// Whether the holder takes the control plane for what it is not.
+    #[serde(skip)]
+    mistaken: bool,
 }
 
 /// Whether something is wrong or only switched off by somebody.
@@ -183,7 +189,7 @@ pub struct NotDone {
     /// Problem or Note.
     pub severity: Severity,
     /// What is responsible: `controller/NAME`, `gate/NAME`, `pause/NAME`, `producer/NAME`, `regime`, `queue`, `gates`,
-    /// `gates/NAME` (of a controller), `process/NAME` (the holder of Leases) or `versions`.
+    /// `gates/NAME` (of a controller), `process/NAME` (the holder of Leases), `mode` or `versions`.
     pub subject: String,
     /// What is not done, and why, in one line.
     pub message: String,
@@ -235,6 +241,12 @@ pub fn controllers(leases: &[Lease], mode: Mode, now: Timestamp) -> Vec<Controll
             .filter(|(_, lease)| ours(lease))
             .map(|(name, lease)| view(name, Some(lease), now)),
     );
+    for view in &mut views {
+        view.mistaken = matches!(
+            (mode, view.mode.and_then(MeantMode::named)),
+            (Mode::Standalone, Some(MeantMode::Beside)) | (Mode::BesideStock, Some(MeantMode::Standalone))
+        );
+    }
     views
 }
 
@@ -264,11 +276,13 @@ fn view(name: &str, lease: Option<&Lease>, now: Timestamp) -> ControllerView {
         feature_gates: lease
             .filter(|_| holder.is_some())
             .and_then(|lease| annotation(lease, GATES_ANNOTATION)),
+        mode: said.as_ref().and_then(|said| said.mode).map(MeantMode::name),
         address: said.as_ref().and_then(|said| said.address.clone()),
         disturbances: said.as_ref().and_then(|said| said.disturbances.clone()),
         gates: said.map_or(Err(NoGates::Unsaid), |said| said.gates),
         holder,
         needed: false,
+        mistaken: false,
     }
 }
 
@@ -335,6 +349,7 @@ pub fn not_done(controllers: &[ControllerView], system_namespace: &str, now: Tim
             .filter(|_| governs(view))
             .map(ToString::to_string)
     }));
+    found.extend(wrong_mode(&running));
     found.extend(disagreement(&running, "versions", |view| view.version.clone()));
     found.extend(disturbed(&running));
     found.sort_by_key(|item| item.severity);
@@ -351,6 +366,33 @@ fn gates_unreadable(view: &ControllerView) -> Option<NotDone> {
         view.name
     );
     Some(NotDone::problem(format!("gates/{}", view.name), message))
+}
+
+/// That controllers were started for another kind of control plane than this. Where nobody may say what it is, they differ at
+/// least from each other.
+fn wrong_mode(running: &[&ControllerView]) -> Option<NotDone> {
+    let of = |mode: MeantMode| {
+        let mistaken = running
+            .iter()
+            .filter(|view| view.mistaken && view.mode == Some(mode.name()));
+        mistaken.map(|view| view.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (standalone, beside) = (of(MeantMode::Standalone), of(MeantMode::Beside));
+    if !standalone.is_empty() {
+        let message = format!(
+            "a stock Karmada is there, and {standalone} run as if all were ours: set mode: beside in the charts' values, or check \
+             their --kubeconfig"
+        );
+        return Some(NotDone::problem("mode", message));
+    }
+    if !beside.is_empty() {
+        let message = format!(
+            "no stock Karmada is there, and {beside} run with --beside-stock: set mode: standalone in the charts' values, or \
+             check their --kubeconfig"
+        );
+        return Some(NotDone::problem("mode", message));
+    }
+    disagreement(running, "mode", |view| view.mode.map(str::to_owned))
 }
 
 /// What the processes say disturbs them: once for each, however many controllers it runs.

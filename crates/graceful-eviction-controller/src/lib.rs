@@ -46,6 +46,7 @@ pub fn controllers_with(flags: &Flags, wiring: Wiring) -> Vec<Controller> {
     };
     vec![
         Controller::new("gracefulEviction", move |ctx| controller::run(ctx, setup))
+            .for_mode(flags.mode.mode)
             .with_event_source("resource-binding-graceful-eviction-controller")
             .warn(flags.warnings())
             .problems(problem),

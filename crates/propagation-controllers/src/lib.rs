@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use api_types::ClusterName;
 use binding::unwritten::Unwritten;
-use controller_kit::Controller;
+use controller_kit::{Controller, Mode};
 use interpreter::Interpreters;
 use members::Reach;
 use templates::Templates;
@@ -62,7 +62,7 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
     let said = unwritten.clone();
     let [execution, work_status] = on_members(&Reach::PushMembers, &flags.member, &rules);
     // Events are signed as stock's controllers sign them.
-    vec![
+    let all = [
         Controller::new("detector", move |ctx| {
             detector::run(ctx, detector, for_detector, by_detector)
         })
@@ -83,7 +83,8 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
         .with_event_source("resource-binding-status-controller"),
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))
             .with_event_source("namespace-sync-controller"),
-    ]
+    ];
+    all.map(|controller| controller.for_mode(Mode::Standalone)).into()
 }
 
 /// `execution` and `workStatus` as a Pull member's agent runs them: for this member alone, over the connection that the

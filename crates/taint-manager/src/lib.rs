@@ -71,11 +71,14 @@ pub fn controllers_with(flags: Flags, wiring: Wiring) -> Vec<Controller> {
     };
     let wiring = Wiring { schedulers, ..wiring };
     let (problems, warnings) = (flags.problems(), flags.warnings());
+    let mode = wiring.mode;
     vec![
         Controller::new("taintManager", move |ctx| manager::run(ctx, manager, way))
+            .for_mode(mode)
             .problems(problems.clone())
             .warn(warnings),
         Controller::new("evictor", move |ctx| evictor::run(ctx, flags, wiring))
+            .for_mode(mode)
             .problems(problems)
             .problems(unread),
     ]

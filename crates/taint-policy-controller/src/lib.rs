@@ -28,5 +28,9 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
 pub fn controllers_in(flags: Flags, mode: Mode) -> Vec<Controller> {
     let companion = flags.companion(mode);
     let controller = Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags, companion, mode));
-    vec![controller.with_event_source("cluster-taint-policy-controller")]
+    vec![
+        controller
+            .for_mode(mode)
+            .with_event_source("cluster-taint-policy-controller"),
+    ]
 }

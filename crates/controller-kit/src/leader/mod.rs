@@ -23,6 +23,8 @@ pub(crate) use self::elector::{Elector, Held};
 pub const VERSION_ANNOTATION: &str = "failover.karmada.io/version";
 /// Annotation with the holder's feature gates, as in `--feature-gates`.
 pub const GATES_ANNOTATION: &str = "failover.karmada.io/gates";
+/// Annotation with whose control plane the holder takes it for, `standalone` or `beside`; not there where that makes no difference.
+pub const MODE_ANNOTATION: &str = "failover.karmada.io/mode";
 /// Annotation with the names of the controllers that run in the holder's process, separated by commas.
 pub const CONTROLLERS_ANNOTATION: &str = "failover.karmada.io/controllers";
 /// Annotation with the address under which the holder serves; set by the eviction queue.

@@ -3,9 +3,11 @@
 use k8s_openapi::api::coordination::v1::Lease;
 
 use super::{
-    ADDRESS_ANNOTATION, CONTROLLERS_ANNOTATION, DISTURBANCES_ANNOTATION, GATES_ANNOTATION, VERSION_ANNOTATION,
+    ADDRESS_ANNOTATION, CONTROLLERS_ANNOTATION, DISTURBANCES_ANNOTATION, GATES_ANNOTATION, MODE_ANNOTATION,
+    VERSION_ANNOTATION,
 };
 use crate::gates::{FeatureGates, GateError};
+use crate::mode::Mode;
 
 /// The annotations that the holder of a Lease has put there. What a former holder said of itself says nothing: of a
 /// Lease that nobody holds everything is unsaid.
@@ -15,6 +17,8 @@ pub struct Said {
     pub version: Option<String>,
     /// Its feature gates.
     pub gates: Result<FeatureGates, NoGates>,
+    /// Whose control plane it takes it for, where that makes a difference to it.
+    pub mode: Option<Mode>,
     /// Names of the controllers that run in its process.
     pub controllers: Vec<String>,
     /// Where it serves, as `host:port`.
@@ -54,6 +58,7 @@ pub fn said(lease: &Lease) -> Said {
             None => Err(NoGates::Unsaid),
             Some(said) => FeatureGates::parse_known(&said).map_err(|why| NoGates::Unreadable { said, why }),
         },
+        mode: text(MODE_ANNOTATION).and_then(|name| Mode::named(&name)),
         controllers: text(CONTROLLERS_ANNOTATION)
             .iter()
             .flat_map(|names| names.split(','))
@@ -75,7 +80,7 @@ mod tests {
     fn lease(holder: &str, gates: &str) -> Lease {
         let annotations = json!({VERSION_ANNOTATION: "1.2.3", GATES_ANNOTATION: gates,
             CONTROLLERS_ANNOTATION: "evictionQueue,evictor", ADDRESS_ANNOTATION: "10.0.0.1:9443",
-            DISTURBANCES_ANNOTATION: "conflicts since noon"});
+            DISTURBANCES_ANNOTATION: "conflicts since noon", MODE_ANNOTATION: "beside"});
         serde_json::from_value(json!({"metadata": {"annotations": annotations}, "spec": {"holderIdentity": holder}}))
             .unwrap()
     }
@@ -87,6 +92,7 @@ mod tests {
             Said {
                 version: Some("1.2.3".to_owned()),
                 gates: Ok(FeatureGates::defaults().with(Gate::Failover, GateValue::Enabled)),
+                mode: Some(Mode::Beside),
                 controllers: vec!["evictionQueue".to_owned(), "evictor".to_owned()],
                 address: Some("10.0.0.1:9443".to_owned()),
                 disturbances: Some("conflicts since noon".to_owned()),
@@ -117,6 +123,7 @@ mod tests {
         let nothing = Said {
             version: None,
             gates: Err(NoGates::Unsaid),
+            mode: None,
             controllers: Vec::new(),
             address: None,
             disturbances: None,

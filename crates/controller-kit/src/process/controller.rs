@@ -6,6 +6,7 @@ use futures::future::BoxFuture;
 
 use crate::context::Context;
 use crate::leader::lease_name;
+use crate::mode::Mode;
 use crate::selection::DefaultState;
 
 type Run = Box<dyn FnOnce(Context) -> BoxFuture<'static, Result<(), anyhow::Error>> + Send>;
@@ -28,6 +29,7 @@ pub struct Controller {
     pub(crate) beside: Option<Run>,
     pub(crate) lease: String,
     pub(crate) event_source: String,
+    pub(crate) mode: Option<Mode>,
     pub(crate) warnings: Vec<String>,
     pub(crate) problems: Vec<String>,
 }
@@ -49,6 +51,7 @@ impl Controller {
             election: Election::Leader,
             lease: lease_name(name),
             event_source: lease_name(name),
+            mode: None,
             run: Box::new(move |ctx| Box::pin(run(ctx))),
             beside: None,
             warnings: Vec::new(),
@@ -88,6 +91,15 @@ impl Controller {
     #[must_use]
     pub fn with_event_source(mut self, source: impl Into<String>) -> Self {
         self.event_source = source.into();
+        self
+    }
+
+    /// Works on a control plane of this kind. One that works where all is ours ([`Mode::Standalone`]) does not start where the
+    /// API server turns out to be a stock Karmada's, and ends the process with the reason: two would do one job. Its Lease says
+    /// the mode.
+    #[must_use]
+    pub fn for_mode(mut self, mode: Mode) -> Self {
+        self.mode = Some(mode);
         self
     }
 

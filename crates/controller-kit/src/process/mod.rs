@@ -12,6 +12,7 @@ mod open_files;
 mod oversight;
 mod running;
 mod seat;
+mod whose;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -32,6 +33,7 @@ pub use self::running::{Ended, Running};
 
 use self::oversight::Oversight;
 use self::seat::Seat;
+use self::whose::Whose;
 use crate::answers::Answers;
 use crate::api_client;
 use crate::clock::Clock;
@@ -41,7 +43,9 @@ use crate::echoes::Echoes;
 use crate::events::EventRecorder;
 use crate::gates::{FeatureGates, Gate};
 use crate::informer::{InformerOptions, Informers, Observers};
-use crate::leader::{CONTROLLERS_ANNOTATION, Elector, GATES_ANNOTATION, Leadership, LeaseTiming, VERSION_ANNOTATION};
+use crate::leader::{
+    CONTROLLERS_ANNOTATION, Elector, GATES_ANNOTATION, Leadership, LeaseTiming, MODE_ANNOTATION, VERSION_ANNOTATION,
+};
 use crate::members::{ConnectMember, HttpMembers};
 use crate::metrics::{Family, Metrics};
 use crate::readiness::Readiness;
@@ -296,6 +300,7 @@ impl Process {
         root.spawn("events", async move { writer.run(client).await });
 
         let troubles = Troubles::default();
+        let whose = Whose::new(self.client.clone(), &self.identity);
         let mut seats = Vec::new();
         for controller in std::mem::take(&mut self.controllers) {
             if settings.selected.contains(controller.name) {
@@ -303,6 +308,7 @@ impl Process {
                 let seat = Seat {
                     controller,
                     elector,
+                    whose: whose.clone(),
                     process: root.clone(),
                     controllers: controllers.clone(),
                 };
@@ -378,6 +384,7 @@ impl Process {
             (GATES_ANNOTATION, settings.gates.to_string()),
             (CONTROLLERS_ANNOTATION, selected.join(",")),
         ];
+        let mode = controller.mode.map(|mode| (MODE_ANNOTATION, mode.name().to_owned()));
         Some(Elector {
             api,
             name: controller.lease.clone(),
@@ -387,6 +394,7 @@ impl Process {
             clock: self.clock.clone(),
             about: about
                 .into_iter()
+                .chain(mode)
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
             troubles: troubles.clone(),

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::DRAIN_LIMIT;
 use super::controller::Controller;
+use super::whose::{Refusal, Whose};
 use crate::context::Context;
 use crate::leader::{Elector, Held, Leadership};
 use crate::tasks::{Failure, Tasks};
@@ -16,6 +17,8 @@ pub(crate) struct Seat {
     pub(crate) controller: Controller,
     /// `None` for a controller that needs no lease.
     pub(crate) elector: Option<Elector>,
+    /// Whose control plane it is; one for all controllers of the process.
+    pub(crate) whose: Whose,
     /// The group of the whole process, for failures.
     pub(crate) process: Tasks,
     /// The parent of all controllers' groups; its token is cancelled at shutdown.
@@ -40,11 +43,23 @@ impl Seat {
         let Self {
             mut controller,
             elector,
+            whose,
             process,
             controllers,
         } = self;
         let name = controller.name;
         let stop = controllers.shutdown().clone();
+        match whose.admits(controller.mode, &stop).await {
+            Ok(()) => {}
+            Err(Refusal::Stopped) => return,
+            Err(refusal @ Refusal::Stocks) => {
+                process.fail(Failure::Failed {
+                    task: name.to_owned(),
+                    message: refusal.to_string(),
+                });
+                return;
+            }
+        }
         if let Some(run) = controller.beside.take() {
             let group = controllers.subgroup();
             group.spawn_critical(format!("{name} on every replica"), run(beside(group.clone())));

@@ -16,4 +16,5 @@ mod process;
 mod proxy;
 mod queue;
 mod tls;
+mod whose;
 mod world;

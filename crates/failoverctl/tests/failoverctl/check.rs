@@ -161,6 +161,29 @@ const STANDALONE: &[(Code, Change, State)] = &[
         State::Problem,
     ),
     (Code::Mode, |facts| facts.mode = Mode::Unknown, State::NotSeen),
+    (
+        Code::Mode,
+        |facts| facts.leases = Ok(vec![lease_in_mode("taint-manager", "standalone")]),
+        State::Fine,
+    ),
+    (
+        Code::Mode,
+        |facts| facts.leases = Ok(vec![lease_in_mode("taint-manager", "beside")]),
+        State::Problem,
+    ),
+    // Whoever may not know what it is sees all the same that the two cannot both be right.
+    (
+        Code::Mode,
+        |facts| {
+            facts.mode = Mode::Unknown;
+            let (manager, graceful) = ("taint-manager", "graceful-eviction");
+            facts.leases = Ok(vec![
+                lease_in_mode(manager, "beside"),
+                lease_in_mode(graceful, "standalone"),
+            ]);
+        },
+        State::Problem,
+    ),
     (Code::Fields, |_| {}, State::Fine),
     (
         Code::Fields,
@@ -228,6 +251,16 @@ const STANDALONE: &[(Code, Change, State)] = &[
 ];
 
 const BESIDE: &[(Code, Change, State)] = &[
+    (
+        Code::Mode,
+        |facts| facts.leases = Ok(vec![lease_in_mode("taint-manager", "beside")]),
+        State::Fine,
+    ),
+    (
+        Code::Mode,
+        |facts| facts.leases = Ok(vec![lease_in_mode("taint-manager", "standalone")]),
+        State::Problem,
+    ),
     (Code::Fields, |_| {}, State::Fine),
     // What was not seen is not said to be kept.
     (

@@ -90,6 +90,14 @@ pub fn lease(name: &str, renewed: i64, gates: &str) -> Lease {
     }))
 }
 
+/// A controller that runs and says for what it takes the control plane.
+pub fn lease_in_mode(name: &str, mode: &str) -> Lease {
+    let mut lease = lease(name, -3, "Failover=true");
+    let annotations = lease.metadata.annotations.get_or_insert_default();
+    annotations.insert("failover.karmada.io/mode".to_owned(), mode.to_owned());
+    lease
+}
+
 /// All controllers run, with the gate on.
 pub fn leases() -> Vec<Lease> {
     CONTROLLERS

@@ -38,7 +38,7 @@ fn views(facts: &Facts) -> Result<Vec<ControllerView>, Verdict> {
 }
 
 /// What `status` finds that is not done, of these subjects.
-fn not_done(facts: &Facts, wanted: impl Fn(&NotDone) -> bool) -> Result<Vec<NotDone>, Verdict> {
+pub(super) fn not_done(facts: &Facts, wanted: impl Fn(&NotDone) -> bool) -> Result<Vec<NotDone>, Verdict> {
     let views = views(facts)?;
     let mut found = controllers::not_done(&views, &facts.system_namespace, facts.now);
     found.retain(wanted);

@@ -6,6 +6,7 @@ use api_types::names::annotation;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::facts::{Facts, Stage, Trial};
+use crate::check::rules::live;
 use crate::check::schema;
 use crate::check::verdict::Verdict;
 use crate::controllers::Mode;
@@ -220,14 +221,30 @@ pub(super) fn mode(facts: &Facts) -> Verdict {
         Mode::Unknown => "not known",
     };
     match (facts.meant, facts.mode) {
-        (_, Mode::Unknown) => Verdict::not_seen("this user may not get APIService v1alpha1.cluster.karmada.io")
-            .next("use a kubeconfig whose user may get apiservices.apiregistration.k8s.io, and give --mode until then"),
+        (_, Mode::Unknown) => mistaken(facts).unwrap_or_else(|| {
+            Verdict::not_seen("this user may not get APIService v1alpha1.cluster.karmada.io").next(
+                "use a kubeconfig whose user may get apiservices.apiregistration.k8s.io, and give --mode until then",
+            )
+        }),
         (Some(meant), seen) if meant != seen => Verdict::problem(
             format!("it is {}", words(seen)),
             "check --kubeconfig and --context, or correct --mode here and mode in the charts' values",
         ),
-        (_, seen) => Verdict::fine(words(seen)),
+        (_, seen) => mistaken(facts).unwrap_or_else(|| Verdict::fine(words(seen))),
     }
+}
+
+/// That controllers run which take it for something else.
+fn mistaken(facts: &Facts) -> Option<Verdict> {
+    let found = live::not_done(facts, |item| item.subject == "mode").ok()?;
+    let message = found.into_iter().next()?.message;
+    Some(
+        Verdict::problem(
+            "controllers run that take it for what it is not",
+            "set mode in the charts' values, the same for all, and check their --kubeconfig",
+        )
+        .details(vec![message]),
+    )
 }
 
 pub(super) fn fields(facts: &Facts) -> Verdict {
