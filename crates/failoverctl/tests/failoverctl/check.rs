@@ -20,7 +20,7 @@ use kube_sandbox::{Authorization, Effect, Match, Served};
 use serde_json::{Value, json};
 
 use crate::live::{LIMIT, World};
-use crate::objects::{after, calm, lease, leases, leases_without, now};
+use crate::objects::{after, calm, lease, lease_in_mode, leases, leases_without, now};
 use crate::show;
 
 /// The facts of a world in which nothing is wrong, as they are gathered there.
