@@ -70,7 +70,7 @@ pub fn short_text(mut text: String) -> String {
     text
 }
 
-/// The value of an enum in a request. In a newer version of the API it may have more values than are known here: what
+/// The value of an enum in a question. In a newer version of the API it may have more values than are known here: what
 /// is asked for then cannot be guessed.
 ///
 /// # Errors
@@ -256,10 +256,11 @@ pub fn from_removed_reason(reason: v1::RemovedReason) -> Option<Removed> {
 }
 
 fn from_producer_hold(hold: v1::Hold, common: &mut InCommon) -> Result<Box<ProducerHold>, Malformed> {
-    let reason = match known("hold.reason", hold.reason)? {
-        v1::HoldReason::Stay => HoldReason::Stay,
-        v1::HoldReason::Recovering => HoldReason::Recovering,
-        other => {
+    let reason = match v1::HoldReason::try_from(hold.reason) {
+        Ok(v1::HoldReason::Stay) => HoldReason::Stay,
+        // A newer producer's reason: held all the same, and its message says why.
+        Ok(v1::HoldReason::Recovering) | Err(_) => HoldReason::Recovering,
+        Ok(other) => {
             return Err(invalid(
                 "hold.reason",
                 format!("a producer cannot hold for {}", other.as_str_name()),
@@ -314,7 +315,8 @@ pub fn to_published(entry: &Published) -> v1::PublishedEntry {
 /// # Errors
 /// [`Malformed`] when a needed field is missing or makes no sense.
 pub fn from_published(entry: v1::PublishedEntry, common: &mut InCommon) -> Result<Published, Malformed> {
-    let purge_mode = from_purge_mode(known("purge_mode", entry.purge_mode)?);
+    // For people; who evicts reads the binding. A newer producer's mode is none to refuse the entry for.
+    let purge_mode = from_purge_mode(v1::PurgeMode::try_from(entry.purge_mode).unwrap_or_default());
     let template = entry.resource.ok_or(Malformed::Missing { field: "resource" })?;
     let key = one_of(entry.key, common)?;
     let reason = short_text(entry.reason);

@@ -12,6 +12,8 @@ mod link;
 pub mod memory;
 mod problem;
 pub mod producer;
+#[cfg(test)]
+mod recorded_tests;
 mod security;
 pub mod status;
 mod way;

@@ -61,7 +61,8 @@ async fn read(
 async fn follow(shell: &Shell, stream: StreamId, mut up: Streaming<v1::LeaseRequest>) -> Result<(), Status> {
     while let Some(request) = up.message().await.map_err(refusal::of_reading)? {
         let event = match request.message {
-            None => return Err(Status::invalid_argument("an empty message")),
+            // A newer consumer's message, which asks for nothing that is done here.
+            None => continue,
             Some(Message::Hello(_)) => return Err(Status::invalid_argument("hello was said already")),
             Some(Message::Credit(credit)) => Event::Credit {
                 stream,

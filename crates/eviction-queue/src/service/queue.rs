@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eviction_queue_api::convert::{Malformed, from_key, from_time, known, short_name, short_text};
+use eviction_queue_api::convert::{Malformed, from_key, from_time, short_name, short_text};
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::eviction_queue_server::EvictionQueue;
 use failover_core::eviction::queue::{CompleteResult, Completion, Event, NoTargetRestsOn, OutcomeKind};
@@ -130,24 +130,27 @@ fn outcome(request: &v1::CompleteRequest) -> Result<OutcomeKind, Malformed> {
             .map(|at| from_time("wait_until", at))
             .transpose()
     };
-    Ok(match known("outcome", request.outcome)? {
-        v1::Outcome::Unspecified => return Err(Malformed::Missing { field: "outcome" }),
-        v1::Outcome::Evicted => OutcomeKind::Evicted,
-        v1::Outcome::NotNeeded => OutcomeKind::NotNeeded {
-            binding_version: short_name("binding_resource_version", request.binding_resource_version.clone())?,
-            cluster_version: short_name("cluster_resource_version", request.cluster_resource_version.clone())?,
-        },
-        v1::Outcome::NoTarget => OutcomeKind::NoTarget {
-            recheck_at: wait_until()?,
-            rests_on: if request.capacity_checked {
-                NoTargetRestsOn::PlacesAndResources
-            } else {
-                NoTargetRestsOn::Places
+    // A newer consumer's outcome: whatever it is, the entry is not known to be done.
+    Ok(
+        match v1::Outcome::try_from(request.outcome).unwrap_or(v1::Outcome::Failed) {
+            v1::Outcome::Unspecified => return Err(Malformed::Missing { field: "outcome" }),
+            v1::Outcome::Evicted => OutcomeKind::Evicted,
+            v1::Outcome::NotNeeded => OutcomeKind::NotNeeded {
+                binding_version: short_name("binding_resource_version", request.binding_resource_version.clone())?,
+                cluster_version: short_name("cluster_resource_version", request.cluster_resource_version.clone())?,
+            },
+            v1::Outcome::NoTarget => OutcomeKind::NoTarget {
+                recheck_at: wait_until()?,
+                rests_on: if request.capacity_checked {
+                    NoTargetRestsOn::PlacesAndResources
+                } else {
+                    NoTargetRestsOn::Places
+                },
+            },
+            v1::Outcome::Failed => OutcomeKind::Failed,
+            v1::Outcome::Wait => OutcomeKind::Wait {
+                until: wait_until()?.ok_or(Malformed::Missing { field: "wait_until" })?,
             },
         },
-        v1::Outcome::Failed => OutcomeKind::Failed,
-        v1::Outcome::Wait => OutcomeKind::Wait {
-            until: wait_until()?.ok_or(Malformed::Missing { field: "wait_until" })?,
-        },
-    })
+    )
 }

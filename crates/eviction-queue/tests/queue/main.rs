@@ -17,4 +17,5 @@ mod rate;
 mod refusals;
 mod sockets;
 mod streams;
+mod versions;
 mod world;

@@ -45,8 +45,6 @@ type Change = fn(&mut v1::PublishedEntry);
 #[case::no_time(|entry: &mut v1::PublishedEntry| entry.due_at = None, "field due_at is missing")]
 #[case::no_such_time(|entry: &mut v1::PublishedEntry| entry.due_at.as_mut().unwrap().seconds = i64::MIN, "field due_at: ")]
 #[case::nanos(|entry: &mut v1::PublishedEntry| entry.due_at.as_mut().unwrap().nanos = i32::MIN, "field due_at: ")]
-#[case::unknown_purge_mode(|entry: &mut v1::PublishedEntry| entry.purge_mode = 17, "field purge_mode: 17 is none of the values")]
-#[case::unknown_hold(|entry: &mut v1::PublishedEntry| entry.hold = Some(v1::Hold { reason: -1, ..v1::Hold::default() }), "field hold.reason: -1 is none of the values")]
 #[case::not_a_producer_s_hold(|entry: &mut v1::PublishedEntry| entry.hold = Some(v1::Hold { reason: v1::HoldReason::NoTarget.into(), ..v1::Hold::default() }), "field hold.reason: a producer cannot hold for")]
 #[case::negative_replicas(|entry: &mut v1::PublishedEntry| entry.replicas = -1, "field replicas: -1 is negative")]
 #[case::negative_grace(|entry: &mut v1::PublishedEntry| entry.grace_period_seconds = Some(-5), "field grace_period_seconds: -5 is negative")]
@@ -217,14 +215,10 @@ fn a_consumer_that_names_the_wrong_entry_or_no_outcome() {
             queue_epoch: first.queue_epoch.clone(),
             lease_id: first.lease_id,
             key: first.entry.clone().unwrap().key,
-            outcome: 42,
             ..v1::CompleteRequest::default()
         };
         let status = service.complete(request.clone()).await.unwrap_err();
-        assert_eq!(
-            status.message(),
-            "field outcome: 42 is none of the values that this version knows"
-        );
+        assert_eq!(status.message(), "field outcome is missing");
         let endless = v1::CompleteRequest {
             outcome: v1::Outcome::Wait.into(),
             wait_until: Some(eviction_queue_api::Timestamp {

@@ -178,7 +178,7 @@ impl World {
 
 /// A producer with its stream.
 pub struct Producer {
-    up: mpsc::UnboundedSender<v1::PublishRequest>,
+    pub up: mpsc::UnboundedSender<v1::PublishRequest>,
     pub down: Streaming<v1::PublishResponse>,
 }
 
