@@ -14,8 +14,8 @@ mod flags;
 mod registration;
 pub mod rights;
 
+use controller_kit::Controller;
 use controller_kit::leader::lease_name;
-use controller_kit::{Controller, Mode};
 
 pub use flags::Flags;
 
@@ -34,7 +34,7 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
         .map(|controller| {
             let lease = format!("{}-{cluster}", lease_name(controller.name()));
             controller
-                .for_mode(Mode::Standalone)
+                .never_beside_stock()
                 .with_lease(lease)
                 .problems(problems.clone())
         })

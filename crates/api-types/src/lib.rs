@@ -14,6 +14,8 @@ mod crds;
 pub mod failover;
 pub mod names;
 mod open_enum;
+pub mod openapi;
+pub mod our_fields;
 pub mod placement;
 pub mod policy;
 mod schema;

@@ -12,7 +12,7 @@ mod conditional;
 mod flags;
 mod metrics;
 
-use controller_kit::{Controller, Mode};
+use controller_kit::Controller;
 
 pub use cluster::ClusterFlags;
 pub use cluster_status::{LeaseFlags, StatusFlags, report_on_own};
@@ -25,12 +25,12 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
     let status_flags = flags.clone();
     vec![
         Controller::new("clusterStatus", move |ctx| cluster_status::run(ctx, status_flags))
-            .for_mode(Mode::Standalone)
+            .never_beside_stock()
             .with_event_source("cluster-status-controller")
             .problems(problems)
             .warn(warnings),
         Controller::new("cluster", move |ctx| cluster::run(ctx, flags))
-            .for_mode(Mode::Standalone)
+            .never_beside_stock()
             .with_event_source("cluster-controller"),
     ]
 }

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use api_types::ClusterName;
 use binding::unwritten::Unwritten;
-use controller_kit::{Controller, Mode};
+use controller_kit::Controller;
 use interpreter::Interpreters;
 use members::Reach;
 use templates::Templates;
@@ -84,7 +84,7 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))
             .with_event_source("namespace-sync-controller"),
     ];
-    all.map(|controller| controller.for_mode(Mode::Standalone)).into()
+    all.map(|controller| controller.never_beside_stock()).into()
 }
 
 /// `execution` and `workStatus` as a Pull member's agent runs them: for this member alone, over the connection that the

@@ -20,6 +20,14 @@ pub enum Election {
     EveryReplica,
 }
 
+/// Where a controller works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Anywhere,
+    NeverBesideStock,
+    Told(Mode),
+}
+
 /// One controller of a binary.
 pub struct Controller {
     pub(crate) name: &'static str,
@@ -29,7 +37,7 @@ pub struct Controller {
     pub(crate) beside: Option<Run>,
     pub(crate) lease: String,
     pub(crate) event_source: String,
-    pub(crate) mode: Option<Mode>,
+    pub(crate) place: Place,
     pub(crate) warnings: Vec<String>,
     pub(crate) problems: Vec<String>,
 }
@@ -51,7 +59,7 @@ impl Controller {
             election: Election::Leader,
             lease: lease_name(name),
             event_source: lease_name(name),
-            mode: None,
+            place: Place::Anywhere,
             run: Box::new(move |ctx| Box::pin(run(ctx))),
             beside: None,
             warnings: Vec::new(),
@@ -94,12 +102,19 @@ impl Controller {
         self
     }
 
-    /// Works on a control plane of this kind. One that works where all is ours ([`Mode::Standalone`]) does not start where the
-    /// API server turns out to be a stock Karmada's, and ends the process with the reason: two would do one job. Its Lease says
-    /// the mode.
+    /// Works on a control plane of this kind, as it was told, and its Lease says which. Told that all is ours
+    /// ([`Mode::Standalone`]), it does not start where the API server turns out to be a stock Karmada's, or drops fields of ours:
+    /// two would do one job, or what people say would be taken for not said. The process ends with the reason.
     #[must_use]
     pub fn for_mode(mut self, mode: Mode) -> Self {
-        self.mode = Some(mode);
+        self.place = Place::Told(mode);
+        self
+    }
+
+    /// Does what a stock Karmada does itself: beside one it does not start, and the process ends with the reason.
+    #[must_use]
+    pub fn never_beside_stock(mut self) -> Self {
+        self.place = Place::NeverBesideStock;
         self
     }
 

@@ -31,6 +31,7 @@ pub use self::main::{
 };
 pub use self::running::{Ended, Running};
 
+use self::controller::Place;
 use self::oversight::Oversight;
 use self::seat::Seat;
 use self::whose::Whose;
@@ -384,7 +385,10 @@ impl Process {
             (GATES_ANNOTATION, settings.gates.to_string()),
             (CONTROLLERS_ANNOTATION, selected.join(",")),
         ];
-        let mode = controller.mode.map(|mode| (MODE_ANNOTATION, mode.name().to_owned()));
+        let mode = match controller.place {
+            Place::Told(mode) => Some((MODE_ANNOTATION, mode.name().to_owned())),
+            Place::Anywhere | Place::NeverBesideStock => None,
+        };
         Some(Elector {
             api,
             name: controller.lease.clone(),

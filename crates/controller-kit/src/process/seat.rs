@@ -49,10 +49,10 @@ impl Seat {
         } = self;
         let name = controller.name;
         let stop = controllers.shutdown().clone();
-        match whose.admits(controller.mode, &stop).await {
+        match whose.admits(controller.place, &stop).await {
             Ok(()) => {}
             Err(Refusal::Stopped) => return,
-            Err(refusal @ Refusal::Stocks) => {
+            Err(refusal @ (Refusal::Stocks | Refusal::Dropped(_))) => {
                 process.fail(Failure::Failed {
                     task: name.to_owned(),
                     message: refusal.to_string(),

@@ -1,13 +1,17 @@
-//! Whose control plane it is, by what its API server serves.
+//! Whose control plane it is, and whether it keeps what we write, by what its API server serves.
 //!
 //! Guarantees: asked once a process, and only where somebody must know; who may not work there does not begin to.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api_types::our_fields;
 use kube::Client;
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+use super::controller::Place;
 use crate::api_errors;
 use crate::kinds::until_answered;
 use crate::mode::Mode;
@@ -17,12 +21,19 @@ const CLUSTERS: &str = "cluster.karmada.io/v1alpha1";
 /// APIService, by which people with more rights can tell, is not.
 const STOCKS_ALONE: &str = "clusters/proxy";
 
-/// Whose control plane it is, once somebody wants to know. Clones share the answer.
+/// What is known of a control plane, once somebody wants to know. Clones share the answers.
 #[derive(Clone)]
 pub(crate) struct Whose {
     client: Client,
     seed: Arc<str>,
-    mode: Arc<OnceCell<Mode>>,
+    answers: Arc<Answers>,
+}
+
+#[derive(Default)]
+struct Answers {
+    mode: OnceCell<Mode>,
+    /// Fields of ours that the API server drops, as `KIND FIELD`.
+    dropped: OnceCell<Vec<String>>,
 }
 
 /// Why a controller does not start.
@@ -34,6 +45,13 @@ pub(crate) enum Refusal {
          values, which installs only what stock leaves to us and starts it with --beside-stock"
     )]
     Stocks,
+    #[error(
+        "the API server drops {}: its CRDs are of another version, and what people say there would be taken for not said. Bring \
+         them to this version: helm upgrade of the chart karmada-crds; are they a stock Karmada's, set mode: beside in the \
+         charts' values",
+        _0.join(", ")
+    )]
+    Dropped(Vec<String>),
     #[error("stopped while waiting for the API server")]
     Stopped,
 }
@@ -43,28 +61,48 @@ impl Whose {
         Self {
             client,
             seed: seed.into(),
-            mode: Arc::default(),
+            answers: Arc::default(),
         }
     }
 
-    /// Whether a controller for this mode may work here. One for a control plane beside a stock Karmada may anywhere: without
-    /// stock some of what it does is of no use, and none of it in anybody's way.
-    pub(crate) async fn admits(&self, mode: Option<Mode>, stop: &CancellationToken) -> Result<(), Refusal> {
-        if mode != Some(Mode::Standalone) {
-            return Ok(());
+    /// Whether a controller may work here. One for a control plane beside a stock Karmada may anywhere: without stock some of
+    /// what it does is of no use, and none of it in anybody's way.
+    pub(crate) async fn admits(&self, place: Place, stop: &CancellationToken) -> Result<(), Refusal> {
+        match place {
+            Place::Anywhere | Place::Told(Mode::Beside) => Ok(()),
+            Place::NeverBesideStock => self.is_not_stocks(stop).await,
+            Place::Told(Mode::Standalone) => {
+                self.is_not_stocks(stop).await?;
+                self.keeps_our_fields(stop).await
+            }
         }
+    }
+
+    async fn is_not_stocks(&self, stop: &CancellationToken) -> Result<(), Refusal> {
         let ask = || async {
-            let answer = until_answered(stop, &[&self.seed, "whose"], || seen(&self.client)).await;
+            let answer = until_answered(stop, &[&self.seed, "whose"], || mode_of(&self.client)).await;
             answer.ok_or(Refusal::Stopped)
         };
-        match self.mode.get_or_try_init(ask).await? {
+        match self.answers.mode.get_or_try_init(ask).await? {
             Mode::Standalone => Ok(()),
             Mode::Beside => Err(Refusal::Stocks),
         }
     }
+
+    async fn keeps_our_fields(&self, stop: &CancellationToken) -> Result<(), Refusal> {
+        let ask = || async {
+            let answer = until_answered(stop, &[&self.seed, "fields"], || dropped_by(&self.client)).await;
+            answer.ok_or(Refusal::Stopped)
+        };
+        let dropped = self.answers.dropped.get_or_try_init(ask).await?;
+        if dropped.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::Dropped(dropped.clone()))
+    }
 }
 
-async fn seen(client: &Client) -> Result<Mode, kube::Error> {
+async fn mode_of(client: &Client) -> Result<Mode, kube::Error> {
     match client.list_api_group_resources(CLUSTERS).await {
         Ok(list) if list.resources.iter().any(|resource| resource.name == STOCKS_ALONE) => Ok(Mode::Beside),
         Ok(_) => Ok(Mode::Standalone),
@@ -72,4 +110,23 @@ async fn seen(client: &Client) -> Result<Mode, kube::Error> {
         Err(error) if api_errors::is_not_found(&error) => Ok(Mode::Standalone),
         Err(error) => Err(error),
     }
+}
+
+async fn dropped_by(client: &Client) -> Result<Vec<String>, kube::Error> {
+    let mut documents = BTreeMap::new();
+    for api_version in our_fields::api_versions() {
+        let request = http::Request::get(format!("/openapi/v3/apis/{api_version}"))
+            .body(Vec::new())
+            .map_err(kube::Error::HttpError)?;
+        match client.request::<Value>(request).await {
+            Ok(document) => {
+                documents.insert(api_version, document);
+            }
+            Err(error) if api_errors::is_not_found(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let dropped = our_fields::dropped(&documents);
+    let name = |field: &our_fields::OurField| format!("{} {}", field.kind, field.field);
+    Ok(dropped.iter().map(name).collect())
 }

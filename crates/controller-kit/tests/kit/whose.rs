@@ -1,7 +1,7 @@
 //! Whose control plane it is, and who does not start there.
 
 use controller_kit::leader::MODE_ANNOTATION;
-use controller_kit::process::Process;
+use controller_kit::process::{Controller, Process};
 use controller_kit::tasks::Failure;
 use controller_kit::{Ended, Mode};
 use http::{Request, Response};
@@ -23,13 +23,13 @@ fn of_stock() -> Value {
     ]})
 }
 
-/// A process on a control plane that answers what it serves of Clusters in this way, with an HTTP status.
-fn process(world: &World, status: u16, served: &Value) -> Process {
+/// A process on a control plane that answers this path in this way, with an HTTP status.
+fn process(world: &World, path: &'static str, status: u16, served: &Value) -> Process {
     let (behind, served) = (world.sandbox.client_named("p"), served.to_string());
     let front = tower::service_fn(move |request: Request<Body>| {
         let (behind, served) = (behind.clone(), served.clone());
         async move {
-            if request.uri().path() == CLUSTERS {
+            if request.uri().path() == path {
                 let answer = Response::builder().status(status).body(Body::from(served.into_bytes()));
                 return Ok::<_, tower::BoxError>(answer.unwrap());
             }
@@ -42,17 +42,19 @@ fn process(world: &World, status: u16, served: &Value) -> Process {
 }
 
 #[rstest]
-#[case::what_stock_does_too(Some(Mode::Standalone), false)]
-#[case::what_is_for_it(Some(Mode::Beside), true)]
-#[case::what_is_the_same_everywhere(None, true)]
+#[case::told_that_all_is_ours(idle("one").for_mode(Mode::Standalone), false, None)]
+#[case::what_stock_does_itself(idle("one").never_beside_stock(), false, None)]
+#[case::told_that_stock_is_there(idle("one").for_mode(Mode::Beside), true, Some("beside"))]
+#[case::what_is_the_same_everywhere(idle("one"), true, None)]
 #[tokio::test(start_paused = true)]
-async fn beside_stock_only_starts_what_is_not_done_twice(#[case] mode: Option<Mode>, #[case] starts: bool) {
+async fn beside_stock_only_starts_what_is_not_done_twice(
+    #[case] controller: Controller,
+    #[case] starts: bool,
+    #[case] mode: Option<&str>,
+) {
     within_hours(1, async {
         let world = World::new();
-        let controller = mode
-            .into_iter()
-            .fold(idle("one"), |controller, mode| controller.for_mode(mode));
-        let running = process(&world, 200, &of_stock())
+        let running = process(&world, CLUSTERS, 200, &of_stock())
             .controllers([controller])
             .start()
             .await
@@ -63,7 +65,7 @@ async fn beside_stock_only_starts_what_is_not_done_twice(#[case] mode: Option<Mo
         if starts {
             assert_eq!(running.has_ended(), None);
             let said = lease.and_then(|lease| lease.metadata.annotations).unwrap_or_default();
-            assert_eq!(said.get(MODE_ANNOTATION).map(String::as_str), mode.map(Mode::name));
+            assert_eq!(said.get(MODE_ANNOTATION).map(String::as_str), mode);
             return;
         }
         let Some(Ended::Failed(Failure::Failed { task, message })) = running.has_ended() else {
@@ -86,7 +88,7 @@ async fn beside_stock_only_starts_what_is_not_done_twice(#[case] mode: Option<Mo
 async fn where_all_is_ours_everything_starts(#[case] status: u16, #[case] served: Value) {
     within_hours(1, async {
         let world = World::new();
-        let running = process(&world, status, &served)
+        let running = process(&world, CLUSTERS, status, &served)
             .controllers([idle("one").for_mode(Mode::Standalone), idle("two")])
             .start()
             .await
@@ -107,7 +109,7 @@ async fn no_answer_is_waited_for() {
     within_hours(1, async {
         let world = World::new();
         let down = json!({"kind": "Status", "status": "Failure", "code": 503, "reason": "ServiceUnavailable", "message": "down"});
-        let waiting = process(&world, 503, &down)
+        let waiting = process(&world, CLUSTERS, 503, &down)
             .controllers([idle("one").for_mode(Mode::Standalone)])
             .start()
             .await
@@ -124,6 +126,53 @@ async fn no_answer_is_waited_for() {
         seconds_and_a_bit(60).await;
         assert_eq!(started.has_ended(), None);
         assert!(world.lease("one").await.is_some(), "and goes on as soon as there is one");
+    })
+    .await;
+}
+
+/// What an API server says of a ClusterTaintPolicy whose CRD knows these fields of a taint.
+fn policies_of(fields: &Value) -> Value {
+    json!({"components": {"schemas": {"ClusterTaintPolicy": {
+        "x-kubernetes-group-version-kind": [
+            {"group": "policy.karmada.io", "version": "v1alpha1", "kind": "ClusterTaintPolicy"},
+        ],
+        "properties": {
+            "spec": {"properties": {
+                "matchConditions": {"type": "array"}, "suspended": {"type": "boolean"},
+                "taintsToAdd": {"type": "array", "items": {"type": "object", "properties": fields}},
+            }},
+            "status": {"type": "object"},
+        },
+    }}}})
+}
+
+// An API server drops what its CRD does not know: a window that is not kept is one of the default length, a policy that is only
+// tried out acts.
+#[rstest]
+#[case::as_ours(json!({"key": {}, "addOnMatchSeconds": {}}), None)]
+#[case::of_another_version(json!({"key": {}}), Some("ClusterTaintPolicy spec.taintsToAdd.addOnMatchSeconds"))]
+#[tokio::test(start_paused = true)]
+async fn kinds_that_drop_our_fields_are_not_worked_with(#[case] fields: Value, #[case] dropped: Option<&str>) {
+    within_hours(1, async {
+        let world = World::new();
+        let path = "/openapi/v3/apis/policy.karmada.io/v1alpha1";
+        let running = process(&world, path, 200, &policies_of(&fields))
+            .controllers([idle("one").for_mode(Mode::Standalone)])
+            .start()
+            .await
+            .unwrap();
+        settle().await;
+        match (running.has_ended(), dropped) {
+            (None, None) => assert!(world.lease("one").await.is_some()),
+            (Some(Ended::Failed(Failure::Failed { message, .. })), Some(dropped)) => {
+                assert!(
+                    message.contains(dropped) && message.contains("karmada-crds"),
+                    "{message}"
+                );
+                assert!(world.lease("one").await.is_none());
+            }
+            (ended, _) => panic!("{ended:?}"),
+        }
     })
     .await;
 }

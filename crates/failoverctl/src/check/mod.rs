@@ -11,7 +11,6 @@ mod gather;
 pub mod granted;
 mod report;
 mod rules;
-pub mod schema;
 pub mod stock;
 pub mod verdict;
 

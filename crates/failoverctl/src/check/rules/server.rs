@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use api_types::names::annotation;
+use api_types::openapi;
+use api_types::our_fields::{FIELDS, SecondHome};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::facts::{Facts, Stage, Trial};
 use crate::check::rules::live;
-use crate::check::schema;
 use crate::check::verdict::Verdict;
 use crate::controllers::Mode;
 use crate::output::span_of;
@@ -31,129 +32,6 @@ pub(in crate::check) const KINDS: [(&str, &str); 10] = [
     (CONFIG, "ResourceInterpreterCustomization"),
     (OURS, "FailoverPause"),
     (OURS, "FailoverRecord"),
-];
-
-/// A field of ours in a kind of Karmada's, and its second home beside a stock Karmada.
-struct OurField {
-    api_version: &'static str,
-    kind: &'static str,
-    field: &'static str,
-    second_home: Home,
-}
-
-/// Where a field's word stands that stock's API server drops.
-#[derive(Clone, Copy)]
-enum Home {
-    /// In this annotation.
-    Annotation(&'static str),
-    /// Nowhere; this does the same.
-    Nowhere(&'static str),
-}
-
-const fn field(api_version: &'static str, kind: &'static str, field: &'static str, second_home: Home) -> OurField {
-    OurField {
-        api_version,
-        kind,
-        field,
-        second_home,
-    }
-}
-
-const WINDOWS: Home = Home::Annotation(annotation::WINDOWS);
-const FAILOVER: Home = Home::Annotation(annotation::FAILOVER);
-const HISTORY: Home = Home::Annotation(annotation::ACTIVE_EVICTION_HISTORY);
-const HEALTH_CLOCK: Home = Home::Annotation(annotation::HEALTH_CLOCK);
-
-const FIELDS: [OurField; 17] = [
-    field(POLICY, "ClusterTaintPolicy", "spec.matchConditions", WINDOWS),
-    field(
-        POLICY,
-        "ClusterTaintPolicy",
-        "spec.taintsToAdd.addOnMatchSeconds",
-        WINDOWS,
-    ),
-    field(
-        POLICY,
-        "ClusterTaintPolicy",
-        "spec.suspended",
-        Home::Nowhere(
-            "nowhere, a policy acts as soon as it is stored: try it out with failoverctl plan --policy, stop it by failoverctl pause",
-        ),
-    ),
-    field(
-        POLICY,
-        "ClusterTaintPolicy",
-        "status",
-        Home::Nowhere("events and metrics"),
-    ),
-    field(
-        POLICY,
-        "PropagationPolicy",
-        "spec.failover.cluster.tolerationSeconds",
-        FAILOVER,
-    ),
-    field(
-        POLICY,
-        "PropagationPolicy",
-        "spec.failover.cluster.gracePeriodSeconds",
-        FAILOVER,
-    ),
-    field(
-        POLICY,
-        "PropagationPolicy",
-        "spec.failover.application.preConditions",
-        FAILOVER,
-    ),
-    field(
-        POLICY,
-        "PropagationPolicy",
-        "spec.failover.application.blockPredecessorSeconds",
-        FAILOVER,
-    ),
-    field(
-        POLICY,
-        "ClusterPropagationPolicy",
-        "spec.failover.cluster.tolerationSeconds",
-        FAILOVER,
-    ),
-    field(
-        POLICY,
-        "ClusterPropagationPolicy",
-        "spec.failover.cluster.gracePeriodSeconds",
-        FAILOVER,
-    ),
-    field(
-        POLICY,
-        "ClusterPropagationPolicy",
-        "spec.failover.application.preConditions",
-        FAILOVER,
-    ),
-    field(
-        POLICY,
-        "ClusterPropagationPolicy",
-        "spec.failover.application.blockPredecessorSeconds",
-        FAILOVER,
-    ),
-    field(
-        BINDING,
-        "ResourceBinding",
-        "spec.failover.cluster.tolerationSeconds",
-        FAILOVER,
-    ),
-    field(BINDING, "ResourceBinding", "spec.activeEvictionHistory", HISTORY),
-    field(BINDING, "ClusterResourceBinding", "spec.activeEvictionHistory", HISTORY),
-    field(
-        BINDING,
-        "ResourceBinding",
-        "status.aggregatedStatus.settled",
-        HEALTH_CLOCK,
-    ),
-    field(
-        BINDING,
-        "ClusterResourceBinding",
-        "status.aggregatedStatus.settled",
-        HEALTH_CLOCK,
-    ),
 ];
 
 /// Clocks that differ by more are worth a word.
@@ -265,21 +143,23 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
                 continue;
             }
         };
-        let Some(schema) = schema::of_kind(document, our.kind) else {
+        let Some(schema) = openapi::of_kind(document, our.kind) else {
             not_seen = Some(format!(
                 "the OpenAPI document of {} has no {}",
                 our.api_version, our.kind
             ));
             continue;
         };
-        if schema::keeps(document, schema, our.field) {
+        if openapi::keeps(document, schema, our.field) {
             kept += 1;
             continue;
         }
         let name = format!("{} {}", our.kind, our.field);
         match (our.second_home, facts.taken_for()) {
-            (Home::Annotation(home), Mode::BesideStock) => in_annotations.push(format!("{name}: annotation {home}")),
-            (Home::Nowhere(instead), Mode::BesideStock) => in_annotations.push(format!("{name}: {instead}")),
+            (SecondHome::Annotation(home), Mode::BesideStock) => {
+                in_annotations.push(format!("{name}: annotation {home}"))
+            }
+            (SecondHome::Nowhere(instead), Mode::BesideStock) => in_annotations.push(format!("{name}: {instead}")),
             _ => lost.push(name),
         }
     }
@@ -336,8 +216,8 @@ pub(super) fn prefer_no_execute(facts: &Facts) -> Verdict {
         Some(Err(why)) => return Verdict::not_seen(why),
         None => return Verdict::not_applicable("no Cluster is served yet"),
     };
-    let effects =
-        schema::of_kind(document, "Cluster").and_then(|schema| schema::values(document, schema, "spec.taints.effect"));
+    let effects = openapi::of_kind(document, "Cluster")
+        .and_then(|schema| openapi::values(document, schema, "spec.taints.effect"));
     match (effects, facts.taken_for()) {
         (Some(effects), _) if effects.contains("PreferNoExecute") => Verdict::fine("the API server takes the effect"),
         // An aggregated API server says nothing of it in its schema.
