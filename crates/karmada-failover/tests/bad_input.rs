@@ -145,6 +145,24 @@ fn kinds_of_another_version_are_named() {
     );
 }
 
+/// Of an older version, or a stock Karmada's: the server would drop fields of ours without a word.
+#[test]
+fn kinds_that_drop_our_fields_are_not_worked_with() {
+    let mut kinds = our_kinds();
+    let policy = kinds.iter_mut().find(|kind| is_called(kind, "PropagationPolicy"));
+    let version = &mut policy.unwrap()["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    let cluster = &mut version["properties"]["spec"]["properties"]["failover"]["properties"]["cluster"]["properties"];
+    assert!(cluster.as_object_mut().unwrap().remove("tolerationSeconds").is_some());
+    assert_says(
+        &run_on(&kinds),
+        1,
+        &[
+            "the API server drops PropagationPolicy spec.failover.cluster.tolerationSeconds",
+            "helm upgrade of the chart karmada-crds",
+        ],
+    );
+}
+
 /// The chart of a Karmada's own kinds is there, ours is not.
 #[test]
 fn half_of_the_kinds_is_not_enough() {
