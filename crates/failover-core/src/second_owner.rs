@@ -66,10 +66,22 @@ impl Job {
     }
 }
 
+/// Whether a task was there when we began to look, or was seen to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It belongs to the hand-over, whatever time it says: stock's taint manager writes none, and ours fills in the present.
+    Found,
+    /// It was seen to come.
+    Seen,
+}
+
 /// Whose job this task is, if a stock controller wrote it after `since`: ours give each task a message, stock's none. What was
 /// there before belongs to the hand-over, and a task that does not say when it was written may be as old.
 #[must_use]
-pub fn of_task(written: &GracefulEvictionTask, since: Timestamp) -> Option<Job> {
+pub fn of_task(written: &GracefulEvictionTask, arrival: Arrival, since: Timestamp) -> Option<Job> {
+    if arrival == Arrival::Found {
+        return None;
+    }
     let job = match written.producer.as_str() {
         task::TAINT_MANAGER => Job::TaintManager,
         task::APPLICATION_FAILOVER | task::CLUSTER_APPLICATION_FAILOVER => Job::ApplicationFailover,
@@ -122,7 +134,13 @@ mod tests {
             task[field] = value.clone();
         }
         let task: GracefulEvictionTask = serde_json::from_value(task).unwrap();
-        assert_eq!(of_task(&task, "2026-01-01T00:00:00Z".parse().unwrap()), expected);
+        let since = "2026-01-01T00:00:00Z".parse().unwrap();
+        assert_eq!(of_task(&task, Arrival::Seen, since), expected);
+        assert_eq!(
+            of_task(&task, Arrival::Found, since),
+            None,
+            "it belongs to the hand-over"
+        );
     }
 
     #[test]

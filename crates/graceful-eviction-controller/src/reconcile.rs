@@ -151,9 +151,11 @@ impl GracefulEviction {
         let Some(others) = &self.others else {
             return Vec::new();
         };
+        let key = binding.key();
         let tasks = binding.spec.graceful_eviction_tasks.iter();
         let signs = tasks.filter_map(|task| {
-            let job = second_owner::of_task(task, others.since())?;
+            let arrival = self.index.seen.arrival(&key, &task.from_cluster);
+            let job = second_owner::of_task(task, arrival, others.since())?;
             others.saw(job.name());
             let sign = format!("it wrote the task for cluster {}", task.from_cluster);
             Some(second_owner::in_words(job, &sign))

@@ -8,6 +8,7 @@ use api_types::BindingKey;
 use api_types::work::Binding;
 use failover_core::graceful::Baseline;
 use failover_core::graceful::oddities::surplus;
+use failover_core::second_owner::Arrival;
 use tokio::time::Instant;
 
 /// What stood in each binding when each of its tasks was first seen.
@@ -20,6 +21,7 @@ pub(crate) struct Seen {
 struct Known {
     baseline: Arc<Baseline>,
     since: Instant,
+    arrival: Arrival,
 }
 
 impl Seen {
@@ -56,11 +58,20 @@ impl Seen {
                 let known = same.unwrap_or_else(|| Known {
                     baseline: Arc::new(Baseline::take(before.filter(|_| !had(&task.from_cluster)), after, task)),
                     since: Instant::now(),
+                    // A binding is made without tasks: who shows itself with some was there before we looked.
+                    arrival: before.map_or(Arrival::Found, |_| Arrival::Seen),
                 });
                 (task.from_cluster.clone(), known)
             })
             .collect();
         all.insert(key.clone(), kept);
+    }
+
+    /// Whether a task was there when we began to look; one that is not known is too new to say.
+    pub(crate) fn arrival(&self, key: &BindingKey, cluster: &str) -> Arrival {
+        let all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.get(key).and_then(|tasks| tasks.get(cluster));
+        known.map_or(Arrival::Found, |known| known.arrival)
     }
 
     /// The baseline of a task, and for how long it has been known.

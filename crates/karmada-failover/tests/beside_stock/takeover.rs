@@ -10,6 +10,7 @@ use karmada_failover::story::expect::{BINDING, placement};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use kube_sandbox::rules::Settings;
+use kube_sandbox::{Effect, Match, Verb};
 use rstest::rstest;
 use serde_json::{Value, json};
 use test_bench::stock::{in_stocks_form, serve_like_stock};
@@ -154,6 +155,45 @@ fn a_move_of_stock_is_gone_on_with(#[case] tasks: Vec<Value>) {
     });
 }
 
+// Stock's taint manager writes no time, and ours fills in the present: of many bindings some get it seconds after the start.
+#[test]
+fn a_time_that_is_filled_in_late_is_no_sign_of_a_second_owner() {
+    simulate(|| async {
+        let world = handed_over().await;
+        write(
+            &world,
+            json!({"clusters": [{"name": "member2", "replicas": 2}], "gracefulEvictionTasks": [stocks_task()]}),
+        )
+        .await;
+        let refused = Effect::Error {
+            code: 500,
+            reason: "InternalError".to_owned(),
+            message: "not now".to_owned(),
+        };
+        let writes = Match::any()
+            .verb(Verb::Patch)
+            .resource("resourcebindings")
+            .client("ours");
+        world.plane().faults().inject_times(writes, 0, 6, refused);
+        let began = world.clock.now();
+        let ours = ours(&world).await;
+        let filled_in = || async {
+            let binding = world.binding(BINDING).await?;
+            let task = binding.spec.graceful_eviction_tasks.first()?;
+            Some(task.creation_timestamp.as_ref()?.0)
+        };
+        let at = world.wait_for("its time", LONG, filled_in).await;
+        assert!(
+            at.duration_since(began).as_secs() >= 1,
+            "the test is about what is filled in later than we began"
+        );
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let told = events(&world, "SecondOwner");
+        assert!(told.is_empty(), "{told:?}");
+        world.finish(vec![ours]).await;
+    });
+}
+
 // In stock a task of purgeMode Never, which it writes with suppressDeletion, stays for ever, and so does the copy.
 #[test]
 fn a_copy_that_stock_keeps_stays() {
@@ -186,16 +226,20 @@ fn a_copy_that_stock_keeps_stays() {
 }
 
 // A task without a message that is younger than our start: somebody else's taint manager still works.
-#[test]
-fn a_task_that_comes_after_the_start_is_a_sign_of_a_second_owner() {
-    simulate(|| async {
+#[rstest]
+#[case::with_its_time(true)]
+#[case::without_a_time_as_of_stocks_taint_manager(false)]
+fn a_task_that_comes_after_the_start_is_a_sign_of_a_second_owner(#[case] says_when: bool) {
+    simulate(move || async move {
         let world = handed_over().await;
         let ours = ours(&world).await;
         tokio::time::sleep(Duration::from_secs(60)).await;
         let duty = |duty: &str| ours.metrics().value("failover_second_owner", &[("duty", duty)]);
         assert_eq!(duty("taintManager"), Some(0.0));
         let mut task = stocks_task();
-        task["creationTimestamp"] = json!(world.clock.now());
+        if says_when {
+            task["creationTimestamp"] = json!(world.clock.now());
+        }
         write(
             &world,
             json!({"clusters": [{"name": "member2", "replicas": 2}], "gracefulEvictionTasks": [task]}),
