@@ -70,7 +70,7 @@ pub(crate) async fn run(ctx: Context, setup: Setup) -> anyhow::Result<()> {
         vec![family.with(&[("controller", "gracefulEviction")], counted.count())]
     });
     informers.tell_unreadable(&ctx);
-    let others = setup.emptied_by.is_some().then(|| second_owners(&ctx));
+    let others = second_owners(&ctx);
     let writer = BindingWriter::new(ctx.client.clone());
     let eviction = Arc::new(GracefulEviction {
         ctx: ctx.clone(),

@@ -43,7 +43,7 @@ pub(crate) struct GracefulEviction {
     /// Where schedulers take away what they have no place for: the plugins of each.
     pub emptied_by: Option<Schedulers>,
     /// What is seen of stock's controllers beside this one, which should be off.
-    pub others: Option<SecondOwners>,
+    pub others: SecondOwners,
     pub writer: BindingWriter,
     pub reassert: Reassert,
     pub own: OwnWrites,
@@ -148,9 +148,7 @@ impl GracefulEviction {
 
     /// What tells of a second owner in the binding's tasks, in words.
     fn second_owners(&self, binding: &Binding) -> Vec<String> {
-        let Some(others) = &self.others else {
-            return Vec::new();
-        };
+        let others = &self.others;
         let key = binding.key();
         let tasks = binding.spec.graceful_eviction_tasks.iter();
         let signs = tasks.filter_map(|task| {

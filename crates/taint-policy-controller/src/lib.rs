@@ -27,7 +27,7 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
 #[must_use]
 pub fn controllers_in(flags: Flags, mode: Mode) -> Vec<Controller> {
     let companion = flags.companion(mode);
-    let controller = Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags, companion, mode));
+    let controller = Controller::new("clusterTaintPolicy", move |ctx| run::run(ctx, flags, companion));
     vec![
         controller
             .for_mode(mode)

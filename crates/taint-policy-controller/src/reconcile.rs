@@ -29,7 +29,7 @@ pub(crate) struct Reconciler {
     pub clock: SteadyClock,
     pub effect_refused: EffectRefused,
     /// What is seen of others who do the job of this controller.
-    pub others: Option<SecondOwners>,
+    pub others: SecondOwners,
 }
 
 impl Reconciler {
@@ -49,13 +49,12 @@ impl Reconciler {
         let mut tries = 0;
         let evaluation = loop {
             let mut evaluation = self.evaluate(key, &cluster);
-            if let Some(others) = &self.others
-                && evaluation
-                    .notices
-                    .iter()
-                    .any(|notice| notice.reason == Notice::RECORD_LOST)
+            if evaluation
+                .notices
+                .iter()
+                .any(|notice| notice.reason == Notice::RECORD_LOST)
             {
-                others.saw(Job::ClusterTaintPolicy.name());
+                self.others.saw(Job::ClusterTaintPolicy.name());
             }
             // What was seen is remembered before anything is written, what is ours by it only when it is stored.
             let look = Look {

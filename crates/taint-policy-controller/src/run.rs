@@ -12,7 +12,7 @@ use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::backoff::Backoff;
 use controller_kit::informer::Stopped;
 use controller_kit::second_owners::SecondOwners;
-use controller_kit::{Change, Context, Gate, Mode, ObjectKey, RequiredKind, WorkQueue, complaints};
+use controller_kit::{Change, Context, Gate, ObjectKey, RequiredKind, WorkQueue, complaints};
 use failover_core::second_owner::{self, Job};
 use failover_core::taint_policy::{Companion, FailoverGate};
 use kube::Resource;
@@ -34,7 +34,7 @@ const BACKOFF: Backoff = Backoff {
 /// A policy's status sums up all Clusters: changes of many at once are one write.
 const STATUS_AFTER: Duration = Duration::from_millis(200);
 
-pub(crate) async fn run(ctx: Context, flags: Flags, companion: Companion, mode: Mode) -> anyhow::Result<()> {
+pub(crate) async fn run(ctx: Context, flags: Flags, companion: Companion) -> anyhow::Result<()> {
     ctx.require_kinds(&[RequiredKind::of::<Cluster>(), RequiredKind::of::<ClusterTaintPolicy>()])
         .await?;
     let (clusters, policies) = (ctx.informers.of::<Cluster>(), ctx.informers.of::<ClusterTaintPolicy>());
@@ -63,7 +63,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, companion: Companion, mode: 
     } else {
         FailoverGate::Disabled
     };
-    let others = mode.is_beside().then(|| second_owners(&ctx));
+    let others = second_owners(&ctx);
     let clock = SteadyClock::starting_now(&ctx.clock);
     metrics::publish(&ctx, &index);
 
