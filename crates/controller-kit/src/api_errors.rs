@@ -2,6 +2,8 @@
 
 use kube::Error;
 
+use crate::tls::tls_error;
+
 fn code(error: &Error) -> Option<u16> {
     match error {
         Error::Api(status) => Some(status.code),
@@ -102,6 +104,38 @@ pub fn one_line(error: &Error) -> String {
     }
 }
 
+/// The same, of the control plane's API server, with what to do where a person has to.
+#[must_use]
+pub fn with_advice(error: &Error) -> String {
+    let what = one_line(error);
+    match advice(error) {
+        Some(advice) => format!("{what}; {advice}"),
+        None => what,
+    }
+}
+
+/// What a person has to do before the control plane's API server serves this process; nothing where trying again may help.
+fn advice(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Api(status) if status.code == 401 => Some(
+            "the token or the certificate of the kubeconfig is not accepted, perhaps because it has expired: make a new one \
+             (failoverctl kubeconfig COMPONENT)",
+        ),
+        Error::Api(status) if status.code == 403 => Some(
+            "the role of this component lacks that right: bring the chart control-plane to this version, or the kubeconfig is \
+             another component's",
+        ),
+        Error::Service(cause) => match tls_error(cause.as_ref()) {
+            Some(rustls::Error::InvalidCertificate(_)) => Some(
+                "the API server's certificate is not accepted here: check certificate-authority-data and server in the kubeconfig, \
+                 and the clock",
+            ),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -130,6 +164,26 @@ mod tests {
 
     fn answer(status: serde_json::Value) -> Error {
         Error::Api(serde_json::from_value::<Status>(status).unwrap().boxed())
+    }
+
+    #[test]
+    fn what_a_person_has_to_mend_says_how() {
+        let refused = |code| answer(json!({"code": code, "reason": "x", "message": "no"}));
+        let io = |why: rustls::Error| Error::Service(std::io::Error::other(why).into());
+        let expired = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
+        for (error, advice) in [
+            (refused(401), Some("failoverctl kubeconfig COMPONENT")),
+            (refused(403), Some("bring the chart control-plane to this version")),
+            (io(expired), Some("certificate-authority-data")),
+            (refused(500), None),
+            (io(rustls::Error::HandshakeNotComplete), None),
+        ] {
+            let (plain, told) = (one_line(&error), with_advice(&error));
+            match advice {
+                Some(advice) => assert!(told.starts_with(&plain) && told.contains(advice), "{told}"),
+                None => assert_eq!(told, plain),
+            }
+        }
     }
 
     /// The answers are those of kube-apiserver.

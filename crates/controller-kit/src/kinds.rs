@@ -139,7 +139,7 @@ where
         };
         failures += 1;
         tracing::warn!(
-            error = api_errors::one_line(&error),
+            error = api_errors::with_advice(&error),
             failures,
             "waiting for the API server"
         );

@@ -409,8 +409,15 @@ where
                 )
             }
             ListError::Api(api) if api_errors::is_denied(api) => {
-                format!("not allowed to list {}: {error}", self.reflected.kind)
+                let kind = &self.reflected.kind;
+                // A member's answer has nothing to do with our own roles.
+                if self.reflected.member.is_empty() {
+                    format!("not allowed to list {kind}: {}", api_errors::with_advice(api))
+                } else {
+                    format!("not allowed to list {kind}: {error}")
+                }
             }
+            ListError::Api(api) if self.reflected.member.is_empty() => api_errors::with_advice(api),
             other => other.to_string(),
         };
         self.status.failed(ReadFailure::now(error.label(), &text));

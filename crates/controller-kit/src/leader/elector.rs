@@ -365,7 +365,7 @@ enum Renewal {
 impl std::fmt::Display for RequestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Api(error) => f.write_str(&api_errors::one_line(error)),
+            Self::Api(error) => f.write_str(&api_errors::with_advice(error)),
             Self::TimedOut => write!(
                 f,
                 "no answer within {}",
