@@ -22,6 +22,7 @@ pub async fn the_road_to_a_member(world: &World) {
     road.a_token_that_counts_no_more().await;
     road.a_token_with_few_rights().await;
     road.a_certificate_of_somebody_else().await;
+    road.an_impersonator_s_token_is_not_asked_with().await;
     road.through_a_proxy().await;
 }
 
@@ -129,6 +130,19 @@ impl Road<'_> {
         self.secret("token", self.own_token()).await;
         self.is_open("no rights").await;
         world.applied(&account, "m2").await;
+    }
+
+    /// As in stock, it is for people's own requests (`clusters/proxy`): whatever stands there, Works are applied with the token of
+    /// `spec.secretRef`.
+    async fn an_impersonator_s_token_is_not_asked_with(&self) {
+        let (namespace, name) = ("karmada-cluster", "m2-impersonator");
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace, "name": name},
+            "stringData": {"token": "nobody-knows-this"}});
+        self.world.plane.create(secret).await;
+        self.cluster(json!({"impersonatorSecretRef": {"namespace": namespace, "name": name}}))
+            .await;
+        self.change("impersonator").await;
+        self.is_open("impersonator").await;
     }
 
     async fn a_certificate_of_somebody_else(&self) {
