@@ -82,7 +82,11 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             "mode=beside",
             "stock Karmada does this itself",
         ),
-        ("scheduler", "mode=beside", "say settings.schedulerName"),
+        (
+            "scheduler",
+            "mode=beside,settings.schedulerName=default-scheduler",
+            "leave settings.schedulerName out (failover-scheduler)",
+        ),
         (
             "agent",
             "karmada.kubeconfigSecret=",
