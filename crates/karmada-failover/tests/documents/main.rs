@@ -18,4 +18,5 @@ mod programs;
 mod reference;
 mod said;
 mod shell;
+mod threats;
 mod walk;
