@@ -52,6 +52,14 @@ impl Bench {
         Self::with_housekeeping(members, Housekeeping::default())
     }
 
+    /// The same, beginning at another time: that of what was recorded.
+    #[must_use]
+    pub fn starting(at: Timestamp) -> Self {
+        let clock = Clock::simulated(at);
+        let now = now_of(&clock);
+        Self::timed(&[], Housekeeping::default(), clock, &now)
+    }
+
     /// The same with garbage collection and removal of namespaces as they are wanted.
     #[must_use]
     pub fn with_housekeeping(members: &[&str], housekeeping: Housekeeping) -> Self {

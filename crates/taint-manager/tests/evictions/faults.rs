@@ -1,5 +1,6 @@
 //! Conflicts, lost answers, refusals and silence of the API server at the moment of the write.
 
+use controller_kit::Mode;
 use std::time::Duration;
 
 use kube_sandbox::{Effect, EventEffect, Match, Verb};
@@ -29,10 +30,10 @@ async fn evicting(scene: &Scene, effect: Effect, times: u64) -> (controller_kit:
 }
 
 /// A conflict goes back to the live read at once, and costs no lease.
-#[test]
-fn a_conflict_is_tried_again_inline() {
+#[rstest]
+fn a_conflict_is_tried_again_inline(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let (_queue, manager) = evicting(&scene, Effect::Conflict, 3).await;
         scene.until(21).await;
         assert_eq!(scene.evicted_at("default/web", "m1").await, Some(20));
@@ -42,10 +43,10 @@ fn a_conflict_is_tried_again_inline() {
 }
 
 /// Conflicts without end give the lease back, and the queue tries again later.
-#[test]
-fn conflicts_without_end_give_the_lease_back() {
+#[rstest]
+fn conflicts_without_end_give_the_lease_back(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let (_queue, manager) = evicting(&scene, Effect::Conflict, 7).await;
         scene.until(30).await;
         assert_eq!(scene.spec_writes().len(), 1);
@@ -55,10 +56,10 @@ fn conflicts_without_end_give_the_lease_back() {
 }
 
 /// The write was stored and its answer lost: it is read again, counted once, and not done twice.
-#[test]
-fn a_lost_answer_is_found_out() {
+#[rstest]
+fn a_lost_answer_is_found_out(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let (_queue, manager) = evicting(&scene, Effect::AnswerLost, 1).await;
         scene.until(40).await;
         assert_eq!(scene.spec_writes().len(), 1);
@@ -73,10 +74,10 @@ fn a_lost_answer_is_found_out() {
 }
 
 /// What the server refuses is tried again with a growing wait, and others go on.
-#[test]
-fn a_refusal_backs_off_and_holds_nobody_up() {
+#[rstest]
+fn a_refusal_backs_off_and_holds_nobody_up(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("good", &["m1"], json!({}));
         let denied = Effect::Error {
             code: 403,
@@ -97,10 +98,10 @@ fn a_refusal_backs_off_and_holds_nobody_up() {
 
 /// A server that does not answer the write holds the lease until it ends, and no longer. Whether the write lands yet nobody
 /// knows: the lease lapses, and what it took of the rate does not come back.
-#[test]
-fn silence_ends_with_the_lease() {
+#[rstest]
+fn silence_ends_with_the_lease(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("a", &["m1"], json!({}));
         scene.binding("b", &["m1"], json!({}));
         // One in fifty seconds: a lease of thirty ends before the next one is due.
@@ -132,10 +133,10 @@ fn silence_ends_with_the_lease() {
 }
 
 /// A queue that lost its Lease to another one is not obeyed.
-#[test]
-fn an_older_term_of_the_queue_is_fenced_off() {
+#[rstest]
+fn an_older_term_of_the_queue_is_fenced_off(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
         let queue = scene.queue("queue-0", 1.0).await;
         let manager = scene.manager("manager-0").await;
@@ -159,10 +160,10 @@ fn an_older_term_of_the_queue_is_fenced_off() {
 
 /// The taint goes while the evictor waits for the Lease of the queue, and nobody has been told yet: what was waited for
 /// comes before the live reads, never after.
-#[test]
-fn what_is_waited_for_comes_before_the_live_reads() {
+#[rstest]
+fn what_is_waited_for_comes_before_the_live_reads(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let manager = scene.manager("manager-0").await;
@@ -190,10 +191,10 @@ fn what_is_waited_for_comes_before_the_live_reads() {
 }
 
 /// A pause made while the evictor has no stream is heard on its next one, also for a lease that it has in hand.
-#[test]
-fn what_is_revoked_while_the_stream_is_broken_is_not_written() {
+#[rstest]
+fn what_is_revoked_while_the_stream_is_broken_is_not_written(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let manager = scene.manager("manager-0").await;
@@ -223,10 +224,12 @@ fn what_is_revoked_while_the_stream_is_broken_is_not_written() {
 
 /// Twenty whose write is refused for ever, and ten others: refusals back off, give back what the rate allows, and are not
 /// in the others' way. (kubernetes/karpenter PR#2399, C51)
-#[test]
-fn c51_what_is_refused_for_ever_is_no_hot_loop_and_holds_nobody_up() {
+#[rstest]
+fn c51_what_is_refused_for_ever_is_no_hot_loop_and_holds_nobody_up(
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         for n in 0..20 {
             scene.binding(&format!("bad-{n:02}"), &["m1"], json!({}));
             let denied = Effect::Error {
@@ -265,10 +268,10 @@ fn c51_what_is_refused_for_ever_is_no_hot_loop_and_holds_nobody_up() {
 }
 
 /// A server that answers that it cannot is asked twice at once, and then when the queue says; why stands in the queue.
-#[test]
-fn a_server_that_is_unwell_is_not_hammered() {
+#[rstest]
+fn a_server_that_is_unwell_is_not_hammered(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let unwell = Effect::Error {
             code: 500,
             reason: "InternalError".into(),
@@ -290,10 +293,10 @@ fn a_server_that_is_unwell_is_not_hammered() {
 }
 
 /// A release from which nothing follows for a while is told by itself.
-#[test]
-fn a_release_that_takes_long_is_told() {
+#[rstest]
+fn a_release_that_takes_long_is_told(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let slow = Effect::Latency(Duration::from_secs(5));
         let (_queue, _manager) = evicting(&scene, slow, 1).await;
         scene.until(21).await;
@@ -331,10 +334,10 @@ async fn with_a_lease_in_hand(
 }
 
 /// The queue dies while a lease is in hand: it may be used to its end, and is not used twice.
-#[test]
-fn a_queue_that_dies_takes_no_lease_in_hand_along() {
+#[rstest]
+fn a_queue_that_dies_takes_no_lease_in_hand_along(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let (_queue, manager) = with_a_lease_in_hand(&scene, async |queue| {
             queue.crash();
             *queue = scene.queue("queue-1", 1.0).await;
@@ -349,10 +352,10 @@ fn a_queue_that_dies_takes_no_lease_in_hand_along() {
 }
 
 /// The cluster recovers between the reads and the write: the queue takes the lease back, and nothing is written.
-#[test]
-fn a_lease_that_is_revoked_between_reads_and_write_is_not_used() {
+#[rstest]
+fn a_lease_that_is_revoked_between_reads_and_write_is_not_used(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let (_queue, manager) = with_a_lease_in_hand(&scene, async |_| {
             scene
                 .plane
@@ -389,9 +392,13 @@ fn pause_of_m1() -> serde_json::Value {
 #[rstest]
 #[case::known_by_the_stream(4, "LeaseOver")]
 #[case::known_by_the_stream_after_a_long_read(10, "LeaseOver")]
-fn a_lease_of_a_term_that_is_over_is_not_used(#[case] read_seconds: u64, #[case] reason: &str) {
+fn a_lease_of_a_term_that_is_over_is_not_used(
+    #[case] read_seconds: u64,
+    #[case] reason: &str,
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
         let queue = scene.queue("queue-0", 1.0).await;
         let manager = scene.manager("manager-0").await;
@@ -445,10 +452,10 @@ fn what_was_read_long_ago_is_not_written_upon(#[values(10, 15)] read_seconds: u6
 }
 
 /// The queue's address takes connections and says nothing: what is in hand goes on meanwhile.
-#[test]
-fn work_goes_on_while_a_stream_is_waited_for() {
+#[rstest]
+fn work_goes_on_while_a_stream_is_waited_for(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
         let queue = scene.queue("queue-0", 1.0).await;
         let _manager = scene.manager("manager-0").await;
@@ -467,10 +474,10 @@ fn work_goes_on_while_a_stream_is_waited_for() {
 
 /// The wall clock is set while a lease is in hand: the lease counts by elapsed time and is used, once; the task carries
 /// the time that the clock shows.
-#[test]
-fn a_wall_clock_that_is_set_ends_no_lease() {
+#[rstest]
+fn a_wall_clock_that_is_set_ends_no_lease(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let hour = jiff::SignedDuration::from_hours(1);
         with_a_lease_in_hand(&scene, async |_| scene.clock.jump(hour)).await;
         assert_eq!(scene.spec_writes().len(), 1);
@@ -489,10 +496,10 @@ fn a_wall_clock_that_is_set_ends_no_lease() {
 }
 
 /// Set back before the due time, nothing is due any more: it waits until the clock says so again.
-#[test]
-fn a_wall_clock_that_is_set_back_makes_nothing_early() {
+#[rstest]
+fn a_wall_clock_that_is_set_back_makes_nothing_early(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let back = jiff::SignedDuration::from_secs(-60);
         with_a_lease_in_hand(&scene, async |_| scene.clock.jump(back)).await;
         assert_eq!(scene.spec_writes().len(), 1);

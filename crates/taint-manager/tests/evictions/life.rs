@@ -69,10 +69,10 @@ fn an_eviction_is_one_write_with_everything_in_it(#[values(Mode::Standalone, Mod
 }
 
 /// Each phase has its own time: of two that are tolerated for a minute one waits for its turn, and its reads take long.
-#[test]
-fn a_record_has_the_time_of_each_phase() {
+#[rstest]
+fn a_record_has_the_time_of_each_phase(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let tolerations = json!([{"operator": "Exists", "tolerationSeconds": 60}]);
         let tolerating = json!({"placement": {"clusterAffinity": {}, "clusterTolerations": tolerations}});
         scene.binding("web-0", &["m1"], tolerating.clone());
@@ -105,10 +105,12 @@ fn a_record_has_the_time_of_each_phase() {
 }
 
 /// With the policies behind the taint, and what these saw.
-#[test]
-fn a_record_names_the_policies_and_the_conditions_behind_the_taint() {
+#[rstest]
+fn a_record_names_the_policies_and_the_conditions_behind_the_taint(
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let tolerations = json!([{"operator": "Exists", "tolerationSeconds": 5}]);
         let tolerating = json!({"placement": {"clusterAffinity": {}, "clusterTolerations": tolerations}});
         scene.binding("web", &["m1"], tolerating);
@@ -136,10 +138,10 @@ fn a_record_names_the_policies_and_the_conditions_behind_the_taint() {
 }
 
 /// What enters the queue is told at most once a minute for each cluster, then with all that came meanwhile.
-#[test]
-fn what_is_queued_is_told_once_a_minute() {
+#[rstest]
+fn what_is_queued_is_told_once_a_minute(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         for n in 0..3 {
             scene.binding(&format!("web-{n}"), &["m1"], json!({}));
         }
@@ -294,10 +296,10 @@ fn a_binding_that_waits_for_its_turn_says_so(#[values(Mode::Standalone, Mode::Be
 }
 
 /// A condition that an earlier process left behind goes at the start (and only there where there is no entry).
-#[test]
-fn stale_conditions_are_cleared_at_the_start() {
+#[rstest]
+fn stale_conditions_are_cleared_at_the_start(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
         let mut binding = scene
             .plane

@@ -1,9 +1,7 @@
 //! Evictions end to end: taints on Clusters, the real eviction queue, and what is written on bindings.
 //!
 //! Most stories run twice, with the mode as a parameter: where everything is ours, and beside a stock Karmada
-//! ([`test_bench::stock::Company`]). Standalone alone are those to which it makes no difference whose control plane it is:
-//! a request that fails (`faults`), who dies at which moment (`moments`, and the long ones of `restarts`), orders to the
-//! queue that are refused or come late (`drops`), and what is attached in all its combinations (`mirrors`).
+//! ([`test_bench::stock::Company`]). What a stock Karmada wrote in a recorded run is gone on with in `recorded`.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,6 +20,7 @@ mod mirrors;
 mod moments;
 mod preservation;
 mod rates;
+mod recorded;
 mod restarts;
 mod scene;
 mod switches;

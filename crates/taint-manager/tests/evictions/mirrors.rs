@@ -162,10 +162,10 @@ fn one_mirror_serves_all_owners(#[values(Mode::Standalone, Mode::Beside)] mode: 
 }
 
 /// The owner is deleted while it leaves: nobody needs the object there any more.
-#[test]
-fn an_owner_that_is_gone_needs_nothing() {
+#[rstest]
+fn an_owner_that_is_gone_needs_nothing(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         let _queue = scene.queue("queue-0", 1.0).await;
         let _manager = scene.manager("manager-0").await;
@@ -182,10 +182,10 @@ fn an_owner_that_is_gone_needs_nothing() {
 }
 
 /// Where the object is placed by a policy of its own it stays by itself.
-#[test]
-fn no_mirror_where_the_object_is_placed_by_itself() {
+#[rstest]
+fn no_mirror_where_the_object_is_placed_by_itself(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         let tolerated =
             json!({"clusters": [{"name": "m1"}], "placement": {"clusterTolerations": [{"operator": "Exists"}]}});
@@ -210,10 +210,10 @@ fn the_read() -> Match {
 }
 
 /// Most bindings are attached to nothing: none is kept whole to find the few that are.
-#[test]
-fn no_binding_is_kept_whole() {
+#[rstest]
+fn no_binding_is_kept_whole(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         let _queue = scene.queue("queue-0", 1.0).await;
         let manager = scene.manager("manager-0").await;
@@ -231,10 +231,10 @@ fn no_binding_is_kept_whole() {
 }
 
 /// What is not known to be there is not relied on: the owner stays until what it needs can be read.
-#[test]
-fn an_owner_whose_needs_cannot_be_read_stays() {
+#[rstest]
+fn an_owner_whose_needs_cannot_be_read_stays(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         let broken = Effect::Error {
             code: 403,
@@ -259,10 +259,10 @@ fn an_owner_whose_needs_cannot_be_read_stays() {
 }
 
 /// The informers still know an attached binding that is gone: the owner leaves without a mirror on it.
-#[test]
-fn what_is_gone_is_not_waited_for() {
+#[rstest]
+fn what_is_gone_is_not_waited_for(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         let gone = Effect::Error {
             code: 404,
@@ -290,10 +290,10 @@ fn the_mirror() -> Match {
 }
 
 /// Without its mirror the owner does not leave; the queue tries again later, and others go on.
-#[test]
-fn an_owner_whose_mirror_cannot_be_written_stays() {
+#[rstest]
+fn an_owner_whose_mirror_cannot_be_written_stays(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         scene.binding("good", &["m1"], json!({}));
         let denied = Effect::Error {
@@ -324,10 +324,10 @@ fn an_owner_whose_mirror_cannot_be_written_stays() {
 }
 
 /// Others write the object's binding at the same time, and an answer is lost: still one mirror, and then the owner.
-#[test]
-fn conflicts_and_lost_answers_make_no_second_mirror() {
+#[rstest]
+fn conflicts_and_lost_answers_make_no_second_mirror(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         scene.plane.faults().inject_times(the_mirror(), 0, 2, Effect::Conflict);
         scene
@@ -347,11 +347,11 @@ fn conflicts_and_lost_answers_make_no_second_mirror() {
 
 /// The evictor dies between the mirror and the owner's task. Whether its successor comes soon or late, a mirror that is
 /// young enough is there when the owner leaves.
-#[test]
-fn a_restart_between_mirror_and_eviction() {
+#[rstest]
+fn a_restart_between_mirror_and_eviction(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     for away in [5, 40, 300] {
         paused(async move {
-            let scene = Scene::new(&["m1", "m2"]);
+            let scene = Scene::in_mode(mode, &["m1", "m2"]);
             owners(&scene, &["web"]).await;
             let _queue = scene.queue("queue-0", 1.0).await;
             let manager = scene.manager("manager-0").await;
@@ -387,10 +387,10 @@ fn a_restart_between_mirror_and_eviction() {
     }
 }
 
-#[test]
-fn a_cluster_scoped_owner_is_named_by_its_name_alone() {
+#[rstest]
+fn a_cluster_scoped_owner_is_named_by_its_name_alone(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.cluster_binding("role", &["m1"], json!({}));
         let mut config: Value = json!({
             "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
@@ -412,10 +412,10 @@ fn a_cluster_scoped_owner_is_named_by_its_name_alone() {
 }
 
 /// A mirror takes time, and meanwhile the taint goes: the owner is looked at again after it, and stays.
-#[test]
-fn what_changes_while_a_mirror_is_written_is_seen() {
+#[rstest]
+fn what_changes_while_a_mirror_is_written_is_seen(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         owners(&scene, &["web"]).await;
         let slow = Effect::Latency(Duration::from_secs(5));
         scene.plane.faults().inject_times(the_mirror(), 0, 1, slow);

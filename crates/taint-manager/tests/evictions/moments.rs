@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use api_types::BindingKey;
-use controller_kit::{KitFlags, Running};
+use controller_kit::{KitFlags, Mode, Running};
 use eviction_queue_api::v1::EntryState;
 use jiff::{SignedDuration, Timestamp};
+use rstest::rstest;
 use serde_json::json;
 use taint_manager::Flags;
 
@@ -154,10 +155,10 @@ fn whoever_dies_or_sleeps_at_any_moment() {
 }
 
 /// What a new leader of the queue is told again stands there as it stood: since when it is ready, and in which order.
-#[test]
-fn a_rebuilt_queue_stands_as_it_stood() {
+#[rstest]
+fn a_rebuilt_queue_stands_as_it_stood(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2", "m3"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2", "m3"]);
         for n in 0..WORKLOADS {
             scene.binding(&format!("web-{n}"), &["m1"], json!({}));
         }

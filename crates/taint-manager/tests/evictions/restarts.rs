@@ -53,10 +53,10 @@ fn nothing_is_lost_or_done_twice(#[values(Mode::Standalone, Mode::Beside)] mode:
 }
 
 /// Without a queue nothing moves; readiness says so, and it goes on when the queue comes.
-#[test]
-fn a_queue_that_is_not_there_is_waited_for() {
+#[rstest]
+fn a_queue_that_is_not_there_is_waited_for(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         many(&scene, 2);
         scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
         let manager = scene.manager("manager-0").await;
@@ -91,10 +91,10 @@ fn a_queue_that_is_not_there_is_waited_for() {
 }
 
 /// A network that breaks in between costs time and nothing else.
-#[test]
-fn broken_connections_are_made_good() {
+#[rstest]
+fn broken_connections_are_made_good(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         many(&scene, 10);
         let _queue = scene.queue("queue-0", 1.0).await;
         let _manager = scene.manager("manager-0").await;
@@ -113,14 +113,14 @@ fn broken_connections_are_made_good() {
 }
 
 /// Dies right after each of its writes in turn, leases, events and conditions included: the end is always the same.
-#[test]
-fn a_crash_after_any_write_changes_nothing_but_time() {
+#[rstest]
+fn a_crash_after_any_write_changes_nothing_but_time(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
         let by_us = || Match::writes().client(CLIENT);
         let mut k = 0;
         loop {
             k += 1;
-            let scene = Scene::new(&["m1", "m2"]);
+            let scene = Scene::in_mode(mode, &["m1", "m2"]);
             many(&scene, 4);
             let _queue = scene.queue("queue-0", 0.5).await;
             scene.plane.faults().freeze_after_write(by_us(), k);
@@ -153,10 +153,10 @@ fn a_crash_after_any_write_changes_nothing_but_time() {
 }
 
 /// The queue's leader changes: what its successor hears from the producers again was told before.
-#[test]
-fn a_new_leader_of_the_queue_is_no_news() {
+#[rstest]
+fn a_new_leader_of_the_queue_is_no_news(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1"]);
+        let scene = Scene::in_mode(mode, &["m1"]);
         scene.cluster("full", &json!({}), &json!([{"key": "full", "effect": "NoSchedule"}]));
         many(&scene, 2);
         let queue = scene.queue("queue-0", 1.0).await;

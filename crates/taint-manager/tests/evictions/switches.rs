@@ -90,10 +90,10 @@ fn the_switch_that_is_off_is_named(#[values(Mode::Standalone, Mode::Beside)] mod
 }
 
 /// Without an evictor the queue still shows what would go, and the bindings say that they wait.
-#[test]
-fn without_an_evictor_everything_waits_visibly() {
+#[rstest]
+fn without_an_evictor_everything_waits_visibly(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let kit = || KitFlags::default().with_feature_gates("Failover=true");
@@ -123,10 +123,10 @@ fn without_an_evictor_everything_waits_visibly() {
 }
 
 /// Records can be switched off.
-#[test]
-fn without_records_none_is_written() {
+#[rstest]
+fn without_records_none_is_written(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let flags = Flags {
