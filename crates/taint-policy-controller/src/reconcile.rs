@@ -6,10 +6,11 @@ use std::time::Duration;
 use api_types::cluster::Cluster;
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::informer::is_older;
-use controller_kit::second_owners::SecondOwners;
-use controller_kit::{Context, Next, ObjectKey, api_errors};
-use failover_core::second_owner::Job;
+use controller_kit::second_owners::{self, SecondOwners};
+use controller_kit::{Context, EventType, Next, ObjectKey, api_errors};
+use failover_core::second_owner::{self, Job};
 use failover_core::taint_policy::{Companion, Evaluation, FailoverGate, Input, Notice, evaluate};
+use kube::Resource;
 use tracing::{debug, info};
 
 use crate::index::{Index, Look};
@@ -49,13 +50,7 @@ impl Reconciler {
         let mut tries = 0;
         let evaluation = loop {
             let mut evaluation = self.evaluate(key, &cluster);
-            if evaluation
-                .notices
-                .iter()
-                .any(|notice| notice.reason == Notice::RECORD_LOST)
-            {
-                self.others.saw(Job::ClusterTaintPolicy.name());
-            }
+            self.look_for_a_second_owner(&cluster, &evaluation);
             // What was seen is remembered before anything is written, what is ours by it only when it is stored.
             let look = Look {
                 memory: std::mem::take(&mut evaluation.memory),
@@ -100,6 +95,17 @@ impl Reconciler {
             // By elapsed time: a wall clock that is set must not move it.
             Some(at) => Next::After(at.duration_since(self.clock.now()).try_into().unwrap_or_default()),
         })
+    }
+
+    /// Nobody but us writes what says which taints are ours.
+    fn look_for_a_second_owner(&self, cluster: &Cluster, evaluation: &Evaluation) {
+        let mut notices = evaluation.notices.iter();
+        let job = Job::ClusterTaintPolicy;
+        if notices.any(|notice| notice.reason == Notice::RECORD_LOST) && self.others.saw(job.name()) {
+            let note = second_owner::in_words(job, "our record of taints was changed, unless a person did it");
+            let about = cluster.object_ref(&());
+            self.ctx.events.publish(&about, EventType::Warning, second_owners::EVENT, note);
+        }
     }
 
     /// Whether this version is older than one that was looked at or written. Another Cluster of the name never is.

@@ -68,7 +68,7 @@ fn an_edited_record_is_told_once_and_replaced() {
         let bench = Bench::new(&["m1"]);
         bench.put_not_ready_policy();
         bench.set_ready("m1", "False").await;
-        let _taints = bench.start_taints("taints-0").await;
+        let taints = bench.start_taints("taints-0").await;
         bench.until(100).await;
         let nonsense = json!({annotation::TAINT_WINDOWS: "{}", annotation::FLAP_SCORE: "high"});
         bench
@@ -91,6 +91,12 @@ fn an_edited_record_is_told_once_and_replaced() {
         assert_eq!(warnings.len(), 4, "{warnings:?}");
         let lost = warnings.iter().filter(|(reason, _)| reason == "TaintRecordLost");
         assert_eq!(lost.count(), 1, "the one that was removed: {warnings:?}");
+        let events = bench.events("m1").await;
+        let second: Vec<_> = events.iter().filter(|(reason, _)| reason == "SecondOwner").collect();
+        assert_eq!(second.len(), 1, "{events:?}");
+        assert!(second[0].1.contains("--feature-gates=Failover=false"), "{second:?}");
+        let duty = [("duty", "clusterTaintPolicy")];
+        assert_eq!(taints.metrics().value("failover_second_owner", &duty), Some(1.0));
         let before = bench.all_writes("taints").len();
         bench.set_ready("m1", "True").await;
         sleep(Duration::from_secs(179)).await;
