@@ -167,10 +167,10 @@ fn a_taint_that_is_about_to_go_moves_nobody(#[values(Mode::Standalone, Mode::Bes
 }
 
 /// The policy is suspended while nobody wants to leave: its taint stands, and who comes to be affected then leaves.
-#[rstest]
-fn a_suspended_policy_holds_nobody_who_is_affected_later(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+#[test]
+fn a_suspended_policy_holds_nobody_who_is_affected_later() {
     paused(async {
-        let scene = Scene::in_mode(mode, &["m1", "m2"]);
+        let scene = Scene::new(&["m1", "m2"]);
         let tolerates = json!({"placement": {"clusterTolerations": [{"operator": "Exists"}]}});
         scene.binding("web", &["m1"], tolerates);
         let _queue = scene.queue("queue-0", 1.0).await;
