@@ -209,10 +209,10 @@ fn a_cluster_that_is_being_deleted_is_left_to_stocks_scheduler() {
 }
 
 /// A Cluster that is being deleted is left like one with an untolerated taint (C124).
-#[rstest]
-fn a_cluster_that_is_being_deleted_is_left(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+#[test]
+fn a_cluster_that_is_being_deleted_is_left() {
     paused(async {
-        let scene = Scene::in_mode(mode, &["m1", "m2"]);
+        let scene = Scene::new(&["m1", "m2"]);
         let _queue = scene.queue("queue-0", 1.0).await;
         let _manager = scene.manager("manager-0").await;
         deleting(&scene).await;
