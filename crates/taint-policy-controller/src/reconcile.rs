@@ -104,7 +104,9 @@ impl Reconciler {
         if notices.any(|notice| notice.reason == Notice::RECORD_LOST) && self.others.saw(job.name()) {
             let note = second_owner::in_words(job, "our record of taints was changed, unless a person did it");
             let about = cluster.object_ref(&());
-            self.ctx.events.publish(&about, EventType::Warning, second_owners::EVENT, note);
+            self.ctx
+                .events
+                .publish(&about, EventType::Warning, second_owners::EVENT, note);
         }
     }
 

@@ -1,5 +1,7 @@
 //! What is wrong with a binding is told, once.
 
+use controller_kit::Mode;
+use rstest::rstest;
 use serde_json::json;
 
 use super::scene::{CLIENT, Scene, after};
@@ -8,10 +10,10 @@ use test_bench::paused;
 
 /// A kind without a health rule can never be unhealthy: the policy asks in vain, and hears of it once a binding (C97,
 /// karmada#7843).
-#[test]
-fn c97_a_kind_without_a_health_rule_is_told_once() {
+#[rstest]
+fn c97_a_kind_without_a_health_rule_is_told_once(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let resource = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "namespace": "default", "name": "nightly", "uid": "t"});
         scene.binding("nightly", &["m1"], json!({"failover": after(60), "resource": resource}));
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
@@ -48,10 +50,10 @@ fn c97_a_kind_without_a_health_rule_is_told_once() {
 }
 
 /// An annotation that nobody can read is told, and the count starts anew.
-#[test]
-fn a_clock_that_cannot_be_read_starts_anew() {
+#[rstest]
+fn a_clock_that_cannot_be_read_starts_anew(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
         scene.binding("healthy", &["m1"], json!({"failover": after(60)}));
         let broken = json!({"metadata": {"annotations": {"failover.karmada.io/health-clock": "{\"m1\": yesterday}"}}});
@@ -75,10 +77,10 @@ fn a_clock_that_cannot_be_read_starts_anew() {
 }
 
 /// A kind with a rule of somebody else's: once a copy was unhealthy nobody is told that it could not be.
-#[test]
-fn a_kind_with_a_rule_of_somebody_else_s_is_not_told_of() {
+#[rstest]
+fn a_kind_with_a_rule_of_somebody_else_s_is_not_told_of(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let resource = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "namespace": "default", "name": "nightly", "uid": "t"});
         scene.binding("nightly", &["m1"], json!({"failover": after(60), "resource": resource}));
         scene.health("default/nightly", &[("m1", "Unhealthy")]).await;
@@ -98,10 +100,10 @@ fn a_kind_with_a_rule_of_somebody_else_s_is_not_told_of() {
 }
 
 /// A kind for which a script speaks: nobody is told that it asks in vain, from the moment the script is stored.
-#[test]
-fn a_kind_with_a_script_is_not_told_of() {
+#[rstest]
+fn a_kind_with_a_script_is_not_told_of(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         let resource = json!({"apiVersion": "example.io/v1", "kind": "Widget", "namespace": "default", "name": "gear", "uid": "t"});
         scene.binding("gear", &["m1"], json!({"failover": after(60), "resource": resource}));
         let _queue = scene.queue("queue-0", 1.0).await;
@@ -123,10 +125,10 @@ fn a_kind_with_a_script_is_not_told_of() {
 }
 
 /// A binding that others write at the same time: nothing of theirs is lost, and the clock is written all the same.
-#[test]
-fn a_conflict_is_judged_anew() {
+#[rstest]
+fn a_conflict_is_judged_anew(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let controller = scene.controller("controller-0").await;
@@ -159,10 +161,10 @@ fn a_conflict_is_judged_anew() {
 }
 
 /// A webhook refuses the clock: that is told once, counted, and tried again until it may be written.
-#[test]
-fn a_clock_that_is_refused_is_told_and_tried_again() {
+#[rstest]
+fn a_clock_that_is_refused_is_told_and_tried_again(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let controller = scene.controller("controller-0").await;

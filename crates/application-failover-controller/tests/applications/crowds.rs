@@ -1,5 +1,7 @@
 //! Many at once, and nothing at rest.
 
+use controller_kit::Mode;
+use rstest::rstest;
 use serde_json::json;
 
 use super::scene::{CLIENT, Scene, after};
@@ -7,11 +9,11 @@ use test_bench::paused;
 
 /// The nodes of a cluster die while its API lives: a thousand workloads fail at one moment. One write each, and none while
 /// they wait for their turn or their place.
-#[test]
-fn a_thousand_are_written_once_each() {
+#[rstest]
+fn a_thousand_are_written_once_each(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
         const MANY: usize = 1_000;
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         for number in 0..MANY {
             scene.binding(&format!("web-{number:04}"), &["m1"], json!({"failover": after(60)}));
         }

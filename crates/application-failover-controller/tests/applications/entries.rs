@@ -1,5 +1,6 @@
 //! What is published: purge mode and grace, holds, and the answers to the queue.
 
+use controller_kit::Mode;
 use eviction_queue_api::v1::{Entry, PurgeMode};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -46,10 +47,10 @@ fn the_policy_s_purge_mode_travels_with_the_entry(
 }
 
 /// A person's word holds the entry, and can be seen in the queue.
-#[test]
-fn stay_is_a_hold() {
+#[rstest]
+fn stay_is_a_hold(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let scene = Scene::new(&["m1", "m2"]);
+        let scene = Scene::in_mode(mode, &["m1", "m2"]);
         scene.binding("web", &["m1"], failover(&json!({})));
         let _queue = scene.queue("queue-0", 1.0).await;
         let _controller = scene.controller("controller-0").await;

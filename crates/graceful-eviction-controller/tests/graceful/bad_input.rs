@@ -1,6 +1,8 @@
 //! Tasks as others write them, people who edit meanwhile, and an API server that refuses: it is told, and the rest goes on.
 
+use controller_kit::Mode;
 use kube_sandbox::{Effect, EventEffect, Match};
+use rstest::rstest;
 use serde_json::{Value, json};
 use test_bench::paused;
 
@@ -12,10 +14,12 @@ fn notes(bench: &Bench, reason: &str) -> Vec<String> {
     events.filter(|(of, _)| of == reason).map(|(_, note)| note).collect()
 }
 
-#[test]
-fn a_task_with_an_unknown_reason_is_told_once_and_ends_as_any_other() {
+#[rstest]
+fn a_task_with_an_unknown_reason_is_told_once_and_ends_as_any_other(
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2"]);
         bench.fail_cluster("member1");
         let mut odd = task("member1", 1, bench.started);
         odd["reason"] = json!("Boredom");
@@ -43,10 +47,12 @@ fn a_task_with_an_unknown_reason_is_told_once_and_ends_as_any_other() {
 }
 
 // The CRD of a stock Karmada does not keep two tasks for one cluster apart. One is left, and the copy goes with it alone.
-#[test]
-fn two_tasks_for_one_cluster_become_the_one_that_keeps_the_copy_for_longer() {
+#[rstest]
+fn two_tasks_for_one_cluster_become_the_one_that_keeps_the_copy_for_longer(
+    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
+) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2"]);
         bench.fail_cluster("member1");
         let _graceful = start(&bench).await;
         let mut short = task("member1", 1, bench.started);
@@ -80,10 +86,10 @@ fn two_tasks_for_one_cluster_become_the_one_that_keeps_the_copy_for_longer() {
 }
 
 // A binding that has grown too large for the API server: told as an event, tried again, and others go on.
-#[test]
-fn what_the_api_server_refuses_is_told_and_holds_nobody_up() {
+#[rstest]
+fn what_the_api_server_refuses_is_told_and_holds_nobody_up(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2"]);
         bench.fail_cluster("member1");
         let too_large = Effect::Error {
             code: 413,
@@ -131,10 +137,10 @@ fn what_the_api_server_refuses_is_told_and_holds_nobody_up() {
 }
 
 // The largest status that fits is compared and judged as any other.
-#[test]
-fn a_huge_status_is_judged_as_any_other() {
+#[rstest]
+fn a_huge_status_is_judged_as_any_other(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2", "member3"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2", "member3"]);
         let _graceful = start(&bench).await;
         bench.put_deployment(&json!({"placement": {}, "clusters": [{"name": "member1", "replicas": 3}]}));
         let huge = |letter: &str| json!({"availableReplicas": 3, "notes": letter.repeat(1_000_000)});
@@ -162,10 +168,10 @@ fn a_huge_status_is_judged_as_any_other() {
 
 // A person empties spec.clusters while the controller is about to let the last other copy's task go: on what is stored
 // then the copy on member1 is the only one, and it stays.
-#[test]
-fn a_person_who_edits_the_result_meanwhile_is_heard() {
+#[rstest]
+fn a_person_who_edits_the_result_meanwhile_is_heard(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2"]);
         bench.fail_cluster("member1");
         let _graceful = start(&bench).await;
         bench.put_deployment(&json!({
@@ -192,10 +198,10 @@ fn a_person_who_edits_the_result_meanwhile_is_heard() {
 }
 
 // A person may remove a task, add one, or change one at any time; what is left is what they wrote.
-#[test]
-fn a_person_who_edits_tasks_meanwhile_is_heard() {
+#[rstest]
+fn a_person_who_edits_tasks_meanwhile_is_heard(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
     paused(async {
-        let bench = Bench::new(&["member1", "member2", "member3"]);
+        let bench = Bench::in_mode(mode, &["member1", "member2", "member3"]);
         bench.fail_cluster("member1");
         bench.fail_cluster("member3");
         let _graceful = start(&bench).await;
