@@ -55,6 +55,7 @@ fn put_binding(bench: &Bench, number: usize) {
     let task = json!({
         "fromCluster": "member1", "purgeMode": "Gracefully", "replicas": 3, "reason": "TaintUntolerated",
         "producer": "TaintManager", "creationTimestamp": bench.started, "clustersBeforeFailover": ["member1"],
+        "message": "taint cluster.karmada.io/not-ready:NoExecute is not tolerated",
     });
     let condition = json!({"type": "Scheduled", "status": "True", "reason": "R", "message": "", "lastTransitionTime": bench.started});
     bench.put(json!({

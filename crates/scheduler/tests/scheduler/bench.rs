@@ -227,5 +227,7 @@ pub fn task(from: &str, replicas: i32, at: jiff::Timestamp) -> Value {
     json!({
         "fromCluster": from, "purgeMode": "Gracefully", "replicas": replicas, "reason": "TaintUntolerated",
         "producer": "TaintManager", "creationTimestamp": at, "clustersBeforeFailover": ["member1", "member2"],
+        // By its words a task is known as ours: stock's taint manager writes none.
+        "message": "taint cluster.karmada.io/not-ready:NoExecute is not tolerated",
     })
 }
