@@ -14,6 +14,7 @@ use scheduler_filters::DeletionBy;
 use serde::Serialize;
 
 use crate::output::{At, relative};
+use crate::versions::{Apart, Versions};
 
 /// Duration of a Lease that states none.
 const DEFAULT_LEASE_SECONDS: i32 = 15;
@@ -350,7 +351,7 @@ pub fn not_done(controllers: &[ControllerView], system_namespace: &str, now: Tim
             .map(ToString::to_string)
     }));
     found.extend(wrong_mode(&running));
-    found.extend(disagreement(&running, "versions", |view| view.version.clone()));
+    found.extend(versions_apart(&running));
     found.extend(disturbed(&running));
     found.sort_by_key(|item| item.severity);
     found
@@ -393,6 +394,36 @@ fn wrong_mode(running: &[&ControllerView]) -> Option<NotDone> {
         return Some(NotDone::problem("mode", message));
     }
     disagreement(running, "mode", |view| view.mode.map(str::to_owned))
+}
+
+/// That those who run are of several versions, members' agents among them: what an upgrade looks like while it goes on is no
+/// problem.
+fn versions_apart(running: &[&ControllerView]) -> Option<NotDone> {
+    let versions = versions(running.iter().copied());
+    let listed: Vec<String> = versions
+        .each()
+        .map(|(version, names)| format!("{version} for {names}"))
+        .collect();
+    let listed = listed.join("; ");
+    match versions.apart() {
+        Apart::NotSaid | Apart::NotAtAll => None,
+        Apart::OneMinor => Some(NotDone::note(
+            "versions",
+            format!("an upgrade is not finished: versions, at most one minor apart, are {listed}"),
+        )),
+        Apart::TooFar => Some(NotDone::problem(
+            "versions",
+            format!("the components are not known to work together, being more than one minor version apart: {listed}"),
+        )),
+    }
+}
+
+/// The versions of those that run, as far as they say them.
+pub fn versions<'a>(controllers: impl IntoIterator<Item = &'a ControllerView>) -> Versions<'a> {
+    let running = controllers.into_iter().filter(|view| view.state == Running::Running);
+    running
+        .filter_map(|view| Some((view.name.as_str(), view.version.as_deref()?)))
+        .collect()
 }
 
 /// What the processes say disturbs them: once for each, however many controllers it runs.

@@ -36,6 +36,7 @@ pub mod run;
 pub mod shell;
 pub mod status;
 mod token;
+pub mod versions;
 pub mod watch;
 
 pub use cli::Cli;

@@ -20,7 +20,7 @@ use kube_sandbox::{Authorization, Effect, Match, Served};
 use serde_json::{Value, json};
 
 use crate::live::{LIMIT, World};
-use crate::objects::{after, calm, lease, lease_in_mode, leases, leases_without, now};
+use crate::objects::{after, calm, lease, lease_in_mode, lease_of_version, leases, leases_without, now};
 use crate::show;
 
 /// The facts of a world in which nothing is wrong, as they are gathered there.
@@ -378,6 +378,8 @@ const BESIDE: &[(Code, Change, State)] = &[
     (Code::Versions, |_| {}, State::Fine),
     (Code::Versions, |facts| of_version(facts, "0.2.0"), State::Note),
     (Code::Versions, |facts| of_version(facts, "0.3.0"), State::Problem),
+    (Code::Versions, |facts| agent_of_version(facts, "0.2.0"), State::Note),
+    (Code::Versions, |facts| agent_of_version(facts, "0.3.0"), State::Problem),
     (Code::Caches, |_| {}, State::Fine),
     (Code::Caches, disturbed, State::Note),
 ];
@@ -426,6 +428,11 @@ fn annotate(facts: &mut Facts, name: &str, value: &str) {
 
 fn of_version(facts: &mut Facts, version: &str) {
     annotate(facts, "failover.karmada.io/version", version);
+}
+
+fn agent_of_version(facts: &mut Facts, version: &str) {
+    let leases = facts.leases.as_mut().unwrap();
+    leases.push(lease_of_version("execution-member1", version));
 }
 
 fn disturbed(facts: &mut Facts) {

@@ -90,6 +90,14 @@ pub fn lease(name: &str, renewed: i64, gates: &str) -> Lease {
     }))
 }
 
+/// A controller, or an agent's, that runs and says that it is of this version.
+pub fn lease_of_version(name: &str, version: &str) -> Lease {
+    let mut lease = lease(name, -3, "Failover=true");
+    let annotations = lease.metadata.annotations.get_or_insert_default();
+    annotations.insert("failover.karmada.io/version".to_owned(), version.to_owned());
+    lease
+}
+
 /// A controller that runs and says for what it takes the control plane.
 pub fn lease_in_mode(name: &str, mode: &str) -> Lease {
     let mut lease = lease(name, -3, "Failover=true");

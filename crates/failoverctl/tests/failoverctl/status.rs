@@ -9,8 +9,11 @@ use failoverctl::output::{Colour, Format, Report, render};
 use failoverctl::status::{FromQueue, Gathered, report};
 use insta::assert_snapshot;
 use k8s_openapi::api::coordination::v1::Lease;
+use rstest::rstest;
 
-use crate::objects::{self, busy, calm, fleet, lanes, lease, leases, leases_without, now, proto, recent, tainted};
+use crate::objects::{
+    self, busy, calm, fleet, lanes, lease, lease_of_version, leases, leases_without, now, proto, recent, tainted,
+};
 use crate::show;
 
 fn gathered(clusters: Vec<Cluster>, leases: Vec<Lease>, queue: Result<FromQueue, Failure>) -> Gathered {
@@ -181,6 +184,42 @@ fn components_that_disagree() {
         "{:?}",
         report.not_done
     );
+}
+
+/// A rolling upgrade is no problem while it goes on, whoever of the components is first, members' agents or a controller; more
+/// than one minor version is one.
+#[rstest]
+#[case::controller("evictor", "0.2.0", ExitStatus::Fine, &["an upgrade is not finished: versions, at most one minor apart, are "])]
+#[case::agent("execution-member1", "0.2.0", ExitStatus::Fine, &["an upgrade is not finished: versions, at most one minor apart, are "])]
+#[case::controller_too_far("evictor", "0.3.0", ExitStatus::Problem, &["the components are not known to work together, "])]
+#[case::agent_too_far("execution-member1", "0.3.0", ExitStatus::Problem, &["the components are not known to work together, "])]
+#[case::the_same("execution-member1", "0.1.0", ExitStatus::Fine, &[])]
+fn versions_side_by_side(
+    #[case] name: &str,
+    #[case] version: &str,
+    #[case] expected: ExitStatus,
+    #[case] told: &[&str],
+) {
+    let mut leases = leases_without(&[name]);
+    leases.push(lease_of_version(name, version));
+    let report = report(&Gathered { leases, ..well() }, now()).unwrap();
+    assert_eq!(report.exit_status(), expected, "{:?}", report.not_done);
+    assert_eq!(report.not_done.len(), told.len(), "{:?}", report.not_done);
+    for (item, begins) in report.not_done.iter().zip(told) {
+        assert_eq!(item.subject, "versions");
+        assert_eq!(item.severity == Severity::Problem, expected == ExitStatus::Problem);
+        assert!(item.message.starts_with(begins), "{}", item.message);
+        assert!(
+            item.message.contains("0.1.0 for applicationFailover, "),
+            "{}",
+            item.message
+        );
+        assert!(
+            item.message.ends_with(&format!("; {version} for {name}")),
+            "{}",
+            item.message
+        );
+    }
 }
 
 #[test]

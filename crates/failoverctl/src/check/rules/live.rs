@@ -1,15 +1,13 @@
 //! What runs, once it is installed.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use api_types::taint_policy::{ClusterTaintPolicy, TaintEffect};
 use jiff::Timestamp;
 
 use crate::check::facts::{Facts, Stage};
-use crate::check::stock::minor_version;
 use crate::check::verdict::Verdict;
-use crate::controllers::{self, ControllerView, Mode, NotDone, Running, Severity};
+use crate::controllers::{self, ControllerView, Mode, NotDone, Severity};
 use crate::status::queue_not_done;
+use crate::versions::Apart;
 
 /// Leases by which a stock Karmada says that it runs.
 const STOCK_LEASES: [&str; 2] = ["karmada-controller-manager", "karmada-scheduler"];
@@ -92,35 +90,22 @@ pub(super) fn versions(facts: &Facts) -> Verdict {
         Ok(views) => views,
         Err(verdict) => return verdict,
     };
-    let mut by_version: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for view in views.iter().filter(|view| view.state == Running::Running) {
-        if let Some(version) = &view.version {
-            by_version.entry(version.clone()).or_default().insert(view.name.clone());
-        }
-    }
-    if by_version.is_empty() {
+    let mut versions = controllers::versions(&views);
+    if versions.apart() == Apart::NotSaid {
         return Verdict::not_seen("no controller that runs says its version");
     }
     let ours = controller_kit::VERSION.split_whitespace().next().unwrap_or_default();
-    by_version
-        .entry(ours.to_owned())
-        .or_default()
-        .insert("failoverctl".to_owned());
-    let minors: BTreeSet<(u32, u32)> = by_version.keys().filter_map(|version| minor_version(version)).collect();
-    let details = by_version
-        .iter()
-        .map(|(version, names)| format!("{version}: {}", names.iter().cloned().collect::<Vec<_>>().join(", ")));
+    versions.add("failoverctl", ours);
+    let details = versions.each().map(|(version, names)| format!("{version}: {names}"));
     let details: Vec<String> = details.collect();
-    let apart = match (minors.first(), minors.last()) {
-        (Some(oldest), Some(newest)) if oldest.0 == newest.0 => newest.1 - oldest.1,
-        _ => u32::MAX,
-    };
-    match (by_version.len(), apart) {
-        (1, _) => Verdict::fine(format!("all are of {ours}")),
-        (_, 0 | 1) => Verdict::note("versions differ, and work together: at most one minor version lies between them")
-            .details(details)
-            .next("finish the upgrade"),
-        _ => Verdict::problem(
+    match versions.apart() {
+        Apart::NotSaid | Apart::NotAtAll => Verdict::fine(format!("all are of {ours}")),
+        Apart::OneMinor => {
+            Verdict::note("versions differ, and work together: at most one minor version lies between them")
+                .details(details)
+                .next("finish the upgrade")
+        }
+        Apart::TooFar => Verdict::problem(
             "versions differ by more than one minor version, or are not known to work together",
             "upgrade the older ones, one minor version at a time",
         )
