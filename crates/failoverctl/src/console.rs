@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::io::{BufRead, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::pin::Pin;
 
 use crate::invoked::{NAME, as_typed};
@@ -29,6 +30,15 @@ impl Person {
     }
 }
 
+/// Columns of the terminal at a stream; nothing where it is none, or does not say.
+pub fn columns_of(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 /// Where words go that cannot wait until a command has ended, and where answers come from.
 pub trait Console: Debug + Send + Sync {
     /// To standard output: what was asked for.
@@ -42,6 +52,9 @@ pub trait Console: Debug + Send + Sync {
 
     /// Whether notes are read as they come.
     fn reads_notes(&self) -> Person;
+
+    /// Columns of the terminal on which notes are read; nothing where it is none, or does not say.
+    fn columns(&self) -> Option<usize>;
 
     /// Whether somebody can be asked.
     fn can_be_asked(&self) -> Person;
@@ -82,6 +95,10 @@ impl Console for Standard {
 
     fn reads_notes(&self) -> Person {
         Person::at(&std::io::stderr())
+    }
+
+    fn columns(&self) -> Option<usize> {
+        columns_of(&std::io::stderr())
     }
 
     fn can_be_asked(&self) -> Person {

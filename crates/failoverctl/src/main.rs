@@ -7,9 +7,9 @@ use std::sync::Arc;
 use clap::{CommandFactory, FromArgMatches};
 use controller_kit::Clock;
 use failoverctl::cli::Command;
-use failoverctl::console::Standard;
+use failoverctl::console::{Standard, columns_of};
 use failoverctl::invoked::{as_typed, typed_as};
-use failoverctl::output::Colour;
+use failoverctl::output::{Colour, Screen};
 use failoverctl::run::Surroundings;
 use failoverctl::{Cli, run};
 
@@ -22,10 +22,11 @@ async fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let mut stdout = std::io::stdout();
+    let columns = columns_of(&stdout);
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !stdout.is_terminal();
     let colour = if plain { Colour::Off } else { Colour::On };
     let around = Surroundings {
-        colour,
+        screen: Screen { colour, columns },
         console: Arc::new(Standard { typed }),
         ..Surroundings::plain(Clock::system())
     };

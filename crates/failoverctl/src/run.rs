@@ -25,7 +25,7 @@ use crate::host::Host;
 use crate::kubeconfig;
 use crate::lint;
 use crate::order;
-use crate::output::{Colour, Report, render};
+use crate::output::{Report, Screen, render};
 use crate::pause;
 use crate::plan;
 use crate::port_forward::{self, Forward};
@@ -42,8 +42,8 @@ const AT_ONCE: Duration = Duration::from_secs(3);
 pub struct Surroundings {
     /// The time.
     pub clock: Clock,
-    /// Whether colour is used.
-    pub colour: Colour,
+    /// What the answer is shown on.
+    pub screen: Screen,
     /// Who is at the other end.
     pub console: Arc<dyn Console>,
     /// A network inside the process, through which the queue is reached instead of by sockets.
@@ -53,12 +53,12 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Sockets and no colour.
+    /// Sockets and no terminal.
     #[must_use]
     pub fn plain(clock: Clock) -> Self {
         Self {
             clock,
-            colour: Colour::Off,
+            screen: Screen::NONE,
             console: Arc::new(Standard::default()),
             network: None,
             host: None,
@@ -205,7 +205,7 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
             };
             let written = dump::dump(control_plane, queue, args, around).await?;
             if written.file == "-" {
-                let text = render(&written, cli.output, around.clock.now(), around.colour)?;
+                let text = render(&written, cli.output, around.clock.now(), around.screen)?;
                 around.console.note(&text);
                 return Ok(Answer::nothing(written.status()));
             }
@@ -433,7 +433,7 @@ async fn own_host(
 }
 
 fn finish<R: Report>(report: &R, cli: &Cli, around: &Surroundings) -> Result<Answer, Failure> {
-    let text = render(report, cli.output, around.clock.now(), around.colour)?;
+    let text = render(report, cli.output, around.clock.now(), around.screen)?;
     Ok(Answer {
         text,
         status: report.status(),

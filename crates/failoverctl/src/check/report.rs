@@ -113,7 +113,7 @@ impl Report for CheckReport {
 
     fn text(&self, view: &View) -> String {
         let wide = view.width == Width::Wide;
-        let mut grid = Grid::new(["CHECK", "STATE", "WHAT"], view.colour);
+        let mut grid = Grid::new(["CHECK", "STATE", "WHAT"], view);
         for check in &self.checks {
             grid.row([
                 (check.code.to_string(), Tone::Plain),

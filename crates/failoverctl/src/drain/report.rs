@@ -83,6 +83,7 @@ impl DrainResult {
             now,
             colour: Colour::Off,
             width: Width::Normal,
+            columns: None,
         };
         let because = reason.map(|reason| format!(", because: {reason}")).unwrap_or_default();
         let (taint, name) = (self.taint_text(), &self.cluster);
@@ -208,7 +209,7 @@ fn table(held: &[EntryView], view: &View) -> String {
     if held.is_empty() {
         return String::new();
     }
-    let mut grid = Grid::new(["BINDING", "HELD FOR", "WHY"], view.colour);
+    let mut grid = Grid::new(["BINDING", "HELD FOR", "WHY"], view);
     for entry in held.iter().take(SHOWN) {
         let reason = entry
             .hold
@@ -258,6 +259,7 @@ impl UndrainResult {
             now,
             colour: Colour::Off,
             width: Width::Normal,
+            columns: None,
         };
         let taint = format!("{}:{}", self.taint.key, self.taint.effect);
         format!(
@@ -276,7 +278,7 @@ impl UndrainResult {
             (None, many) => format!("{many} workloads wait to leave it because of that, and stay:\n"),
         };
         if !self.abandons.is_empty() {
-            let mut grid = Grid::new(["BINDING", "STATE", "WHY"], view.colour);
+            let mut grid = Grid::new(["BINDING", "STATE", "WHY"], view);
             for entry in self.abandons.iter().take(SHOWN) {
                 let state = (entry.state.word().to_owned(), crate::entries::tone(entry.state));
                 grid.row([(entry.binding.clone(), Tone::Plain), state, (entry.why(), Tone::Plain)]);
@@ -322,7 +324,7 @@ fn still_leaving(leaving: &[StillLeaving], view: &View) -> String {
         1 => "1 workload waits to leave it because of that, and goes on for another cause:\n".to_owned(),
         many => format!("{many} workloads wait to leave it because of that, and go on for other causes:\n"),
     };
-    let mut grid = Grid::new(["BINDING", "BECAUSE OF", "DUE"], view.colour);
+    let mut grid = Grid::new(["BINDING", "BECAUSE OF", "DUE"], view);
     for one in leaving.iter().take(SHOWN) {
         grid.row([
             (one.binding.clone(), Tone::Plain),

@@ -44,13 +44,13 @@ impl Report for DumpResult {
     const KIND: &'static str = "DumpResult";
 
     fn text(&self, view: &View) -> String {
-        let mut grid = Grid::new(["KIND", "COUNT"], view.colour);
+        let mut grid = Grid::new(["KIND", "COUNT"], view);
         for one in &self.holds {
             grid.row([(one.kind.clone(), Tone::Plain), (one.count.to_string(), Tone::Plain)]);
         }
         let mut text = format!("Wrote {} ({} bytes):\n{}", self.file, self.bytes, grid.finish());
         if !self.not_read.is_empty() {
-            let mut grid = Grid::new(["NOT IN IT", "WHY"], view.colour);
+            let mut grid = Grid::new(["NOT IN IT", "WHY"], view);
             for one in &self.not_read {
                 grid.row([(one.what.clone(), Tone::Notice), (one.why.clone(), Tone::Plain)]);
             }

@@ -39,7 +39,7 @@ impl Report for EntryList {
             ]);
         }
         headings.push("REASON");
-        let mut grid = Grid::new(headings, view.colour);
+        let mut grid = Grid::new(headings, view);
         for entry in &self.entries {
             let time = |time: Option<At>| time.map(|time| time.show(view)).unwrap_or_default();
             let plain = |text: String| (text, Tone::Plain);

@@ -55,7 +55,7 @@ pub fn table(outcomes: &[MoveView], view: &View) -> Grid {
         headings.extend(["DUE", "RELEASED", "CAUSE", "EVICTOR"]);
     }
     headings.push("WHY");
-    let mut grid = Grid::new(headings, view.colour);
+    let mut grid = Grid::new(headings, view);
     for outcome in outcomes {
         grid.row(row(outcome, view));
     }

@@ -101,7 +101,7 @@ impl Report for HandbackResult {
                 Width::Wide => self.objects.len(),
                 Width::Normal => SHOWN,
             };
-            let mut grid = Grid::new(["OBJECT", "TAKEN OFF"], view.colour);
+            let mut grid = Grid::new(["OBJECT", "TAKEN OFF"], view);
             for object in self.objects.iter().take(shown) {
                 grid.row([
                     (object.object.clone(), Tone::Plain),

@@ -324,7 +324,7 @@ impl Report for MoveHistory {
 /// The moves of one binding as a table.
 #[must_use]
 pub(crate) fn moves(records: &[RecordView], view: &View) -> Grid {
-    let mut grid = Grid::new(["EVICTED", "FROM", "TO", "CAUSE", "OUTCOME", "WHY"], view.colour);
+    let mut grid = Grid::new(["EVICTED", "FROM", "TO", "CAUSE", "OUTCOME", "WHY"], view);
     for record in records {
         let plain = |text: &str| (text.to_owned(), Tone::Plain);
         grid.row([
@@ -366,7 +366,7 @@ fn table(records: &[RecordView], view: &View) -> Grid {
             "WHY",
         ]);
     }
-    let mut grid = Grid::new(headings, view.colour);
+    let mut grid = Grid::new(headings, view);
     for record in records {
         grid.row(row(record, view));
     }

@@ -30,7 +30,7 @@ pub(super) fn story(record: &RecordView, view: &View) -> String {
     line("", conditions.collect::<Vec<_>>().join(", "));
     line("Asked by", record.requested_by.clone());
     text.push('\n');
-    let mut grid = Grid::new(["PHASE", "AT", "AFTER"], view.colour);
+    let mut grid = Grid::new(["PHASE", "AT", "AFTER"], view);
     let mut before: Option<At> = None;
     for (phase, at) in phases(record) {
         let after = before

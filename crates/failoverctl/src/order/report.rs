@@ -144,7 +144,7 @@ impl Report for OrderResult {
 
     fn text(&self, view: &View) -> String {
         let mut text = format!("{}\n", self.headline());
-        let mut grid = Grid::new(["BINDING", "CLUSTER", "STATE", "WHY"], view.colour);
+        let mut grid = Grid::new(["BINDING", "CLUSTER", "STATE", "WHY"], view);
         let plain = |text: &str| (text.to_owned(), Tone::Plain);
         for entry in self.entries.iter().take(SHOWN) {
             let state = (entry.state.word().to_owned(), crate::entries::tone(entry.state));

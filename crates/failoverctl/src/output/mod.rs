@@ -54,6 +54,25 @@ pub struct View {
     pub colour: Colour,
     /// How much is shown.
     pub width: Width,
+    /// Columns of the terminal; nothing where it is none.
+    pub columns: Option<usize>,
+}
+
+/// What it is shown on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Whether colour is used.
+    pub colour: Colour,
+    /// Columns of the terminal; nothing where it is none.
+    pub columns: Option<usize>,
+}
+
+impl Screen {
+    /// No terminal: a file, a pipe, a test.
+    pub const NONE: Self = Self {
+        colour: Colour::Off,
+        columns: None,
+    };
 }
 
 /// What a command found out.
@@ -118,24 +137,22 @@ fn defect(format: Format, why: &dyn std::error::Error) -> Failure {
 ///
 /// # Errors
 /// A report that is no JSON or YAML, which would be a defect of this program.
-pub fn render<R: Report>(report: &R, format: Format, now: Timestamp, colour: Colour) -> Result<String, Failure> {
+pub fn render<R: Report>(report: &R, format: Format, now: Timestamp, screen: Screen) -> Result<String, Failure> {
     let document = Document {
         api_version: API_VERSION,
         kind: R::KIND,
         as_of: At(now),
         report,
     };
+    let view = |width| View {
+        now,
+        colour: screen.colour,
+        width,
+        columns: screen.columns,
+    };
     let text = match format {
-        Format::Table => report.text(&View {
-            now,
-            colour,
-            width: Width::Normal,
-        }),
-        Format::Wide => report.text(&View {
-            now,
-            colour,
-            width: Width::Wide,
-        }),
+        Format::Table => report.text(&view(Width::Normal)),
+        Format::Wide => report.text(&view(Width::Wide)),
         Format::Json => serde_json::to_string_pretty(&document).map_err(|error| defect(format, &error))?,
         Format::Yaml => serde_saphyr::to_string(&document).map_err(|error| defect(format, &error))?,
         Format::Name => report.names().join("\n"),

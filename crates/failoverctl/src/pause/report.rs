@@ -168,6 +168,7 @@ impl Resumption {
             now,
             colour: Colour::Off,
             width: Width::Normal,
+            columns: None,
         };
         let count = self.pauses.len();
         let what = if count == 1 {
@@ -308,7 +309,7 @@ impl Report for PauseList {
 }
 
 fn table(pauses: &[PauseLine], view: &View) -> Grid {
-    let mut grid = Grid::new(["NAME", "STOPS", "IN EFFECT", "HOLDS", "ENDS", "REASON"], view.colour);
+    let mut grid = Grid::new(["NAME", "STOPS", "IN EFFECT", "HOLDS", "ENDS", "REASON"], view);
     for line in pauses {
         let plain = |text: String| (text, Tone::Plain);
         let active = match (line.active, line.pause.until) {

@@ -81,7 +81,7 @@ fn rows<T>(
     } else {
         plan.limit.min(all.len())
     };
-    let mut grid = Grid::new(headings, view.colour);
+    let mut grid = Grid::new(headings, view);
     for one in &all[..shown] {
         grid.row(row(one));
     }

@@ -163,7 +163,7 @@ fn clusters(report: &StatusReport, view: &View) -> Grid {
     if view.width == Width::Wide {
         headings.push("READY BECAUSE");
     }
-    let mut grid = Grid::new(headings, view.colour);
+    let mut grid = Grid::new(headings, view);
     for cluster in &report.clusters {
         grid.row(cluster_row(cluster, view));
     }
@@ -248,7 +248,7 @@ fn controllers(report: &StatusReport, view: &View) -> Grid {
     if view.width == Width::Wide {
         headings.extend(["RENEWED", "ADDRESS"]);
     }
-    let mut grid = Grid::new(headings, view.colour);
+    let mut grid = Grid::new(headings, view);
     for controller in &report.controllers {
         let tone = if controller.state == Running::Running {
             Tone::Good

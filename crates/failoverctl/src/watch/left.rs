@@ -102,18 +102,25 @@ impl Left {
             let why = not_told(status).unwrap_or_default();
             return format!("{left} matches, but {why}");
         }
-        let mut parts = vec![left.replacen(':', " left:", 1)];
-        match self.expected(status) {
-            Some(at) => parts.push(format!(
-                "the last that is not held goes at {} ({}) at {}/s",
-                At(at),
-                relative(at, now),
-                status.evictions_per_second
-            )),
-            None if self.ready + self.waiting == 0 => {}
-            None if status.evictions_per_second <= 0.0 => parts.push(format!("nothing is released: {}", status.reason)),
-            None => parts.push("nothing is released: no evictor is connected".to_owned()),
-        }
+        // How many and until when come first: a narrow terminal shows no more of it.
+        let (until, more) = match self.expected(status) {
+            Some(at) => {
+                let but = if self.held > 0 { " but for what is held" } else { "" };
+                let until = format!(", the last {}{but}", relative(at, now));
+                let more = format!("the last goes at {} at {}/s", At(at), status.evictions_per_second);
+                (until, Some(more))
+            }
+            None if self.ready + self.waiting == 0 => (String::new(), None),
+            None if status.evictions_per_second <= 0.0 => {
+                (", nothing is released".to_owned(), Some(status.reason.clone()))
+            }
+            None => (
+                ", nothing is released".to_owned(),
+                Some("no evictor is connected".to_owned()),
+            ),
+        };
+        let mut parts = vec![left.replacen(':', &format!(" left{until}:"), 1)];
+        parts.extend(more);
         if self.held > 0 {
             parts.push("what is held goes only when its reason ends: failoverctl queue list --state held".to_owned());
         }

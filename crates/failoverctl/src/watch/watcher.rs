@@ -72,7 +72,7 @@ impl<'a> Watcher<'a> {
             cli,
             around,
             follow: Follow::new(&args.filter, beginning),
-            lines: Lines::new(cli.output, around.colour),
+            lines: Lines::new(cli.output, around.screen.colour),
             progress: ProgressLine::on(&around.console),
             lost_since: None,
         }

@@ -13,6 +13,8 @@ pub struct Recorded {
     notes: Mutex<String>,
     /// What the person types; nothing: nobody is there.
     answer: Mutex<Option<String>>,
+    /// Notes are read on a terminal of so many columns; nothing: nobody is there.
+    columns: Mutex<Option<usize>>,
     /// After so many lines nobody reads any more.
     reads: Mutex<Option<usize>>,
     /// Something was said.
@@ -34,6 +36,38 @@ impl Recorded {
     /// Somebody sits there and answers questions so.
     pub fn will_answer(&self, answer: &str) {
         *self.answer.lock().unwrap() = Some(answer.to_owned());
+    }
+
+    /// Somebody reads the notes on a terminal of so many columns.
+    pub fn is_looked_at(&self, columns: usize) {
+        *self.columns.lock().unwrap() = Some(columns);
+    }
+
+    /// The lines that stand on that terminal, those that it has broken as they are.
+    pub fn screen(&self) -> Vec<String> {
+        let columns = self.columns.lock().unwrap().unwrap();
+        let mut lines = vec![String::new()];
+        let mut at = 0;
+        const CLEAR_LINE: char = '\u{7f}';
+        for letter in self.notes().replace("\x1b[K", &CLEAR_LINE.to_string()).chars() {
+            let is_full = at == columns && !letter.is_control();
+            if is_full || letter == '\n' {
+                lines.push(String::new());
+                at = 0;
+            }
+            let line = lines.last_mut().unwrap();
+            match letter {
+                '\n' => {}
+                '\r' => at = 0,
+                CLEAR_LINE => line.truncate(at),
+                letter => {
+                    line.truncate(at);
+                    line.push(letter);
+                    at += 1;
+                }
+            }
+        }
+        lines
     }
 
     /// The reader leaves after so many lines.
@@ -76,7 +110,14 @@ impl Console for Recorded {
     }
 
     fn reads_notes(&self) -> Person {
-        Person::Absent
+        match self.columns() {
+            Some(_) => Person::There,
+            None => Person::Absent,
+        }
+    }
+
+    fn columns(&self) -> Option<usize> {
+        *self.columns.lock().unwrap()
     }
 
     fn can_be_asked(&self) -> Person {

@@ -260,6 +260,10 @@ impl Console for Slow {
         Person::Absent
     }
 
+    fn columns(&self) -> Option<usize> {
+        None
+    }
+
     fn can_be_asked(&self) -> Person {
         Person::There
     }

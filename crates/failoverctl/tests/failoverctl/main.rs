@@ -36,11 +36,13 @@ mod server;
 mod setup;
 mod status;
 mod taints;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod watch;
 
-use failoverctl::output::{Colour, Format, Report, render};
+use failoverctl::output::{Format, Report, Screen, render};
 
 /// The report as text, as somebody without a terminal gets it.
 fn show<R: Report>(report: &R, format: Format) -> String {
-    render(report, format, objects::now(), Colour::Off).unwrap()
+    render(report, format, objects::now(), Screen::NONE).unwrap()
 }

@@ -5,7 +5,7 @@ use controller_kit::leader::DISTURBANCES_ANNOTATION;
 use eviction_queue_api::v1;
 use failoverctl::controllers::{Mode, Severity};
 use failoverctl::failure::{ExitStatus, Failure};
-use failoverctl::output::{Colour, Format, Report, render};
+use failoverctl::output::{Colour, Format, Report, Screen, render};
 use failoverctl::status::{FromQueue, Gathered, report};
 use insta::assert_snapshot;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -402,18 +402,18 @@ fn a_rate_of_0_is_what_is_in_the_way() {
 
 #[test]
 fn colour_only_where_it_is_wanted() {
+    let coloured = Screen {
+        colour: Colour::On,
+        ..Screen::NONE
+    };
     let report = report(&one_away(), now()).unwrap();
     assert!(!show(&report, Format::Table).contains('\x1b'));
     assert!(
-        render(&report, Format::Table, now(), Colour::On)
+        render(&report, Format::Table, now(), coloured)
             .unwrap()
             .contains("\x1b[32mNormal\x1b[0m")
     );
-    assert!(
-        !render(&report, Format::Json, now(), Colour::On)
-            .unwrap()
-            .contains('\x1b')
-    );
+    assert!(!render(&report, Format::Json, now(), coloured).unwrap().contains('\x1b'));
 }
 
 #[test]

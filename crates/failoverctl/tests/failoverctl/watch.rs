@@ -292,12 +292,13 @@ fn left(entries: &[v1::Entry]) -> Left {
 }
 
 #[rstest]
-#[case::in_turn(left(&[ready("a")]), busy(), "1 entry left: 1 ready; the last that is not held goes at 2026-01-31T12:00:04Z (in 4s) at 0.5/s")]
-#[case::not_due_yet(left(&[ready("a"), waiting("b")]), busy(), "2 entries left: 1 waiting, 1 ready; the last that is not held goes at 2026-01-31T12:00:30Z (in 30s) at 0.5/s")]
+#[case::in_turn(left(&[ready("a")]), busy(), "1 entry left, the last in 4s: 1 ready; the last goes at 2026-01-31T12:00:04Z at 0.5/s")]
+#[case::not_due_yet(left(&[ready("a"), waiting("b")]), busy(), "2 entries left, the last in 30s: 1 waiting, 1 ready; the last goes at 2026-01-31T12:00:30Z at 0.5/s")]
+#[case::some_held(left(&[ready("a"), held("b", v1::HoldReason::NoTarget, "")]), busy(), "2 entries left, the last in 4s but for what is held: 1 ready, 1 held; the last goes at 2026-01-31T12:00:04Z at 0.5/s; what is held goes only when its reason ends: failoverctl queue list --state held")]
 #[case::all_held(left(&[held("a", v1::HoldReason::NoTarget, "")]), busy(), "1 entry left: 1 held; what is held goes only when its reason ends: failoverctl queue list --state held")]
 #[case::with_the_evictor(left(&[leased("a")]), busy(), "1 entry left: 1 leased")]
-#[case::brakes(left(&[ready("a")]), v1::GetStatusResponse { evictions_per_second: 0.0, reason: "all are faulty".to_owned(), ..busy() }, "1 entry left: 1 ready; nothing is released: all are faulty")]
-#[case::no_evictor(left(&[ready("a")]), v1::GetStatusResponse { consumers: 0, ..busy() }, "1 entry left: 1 ready; nothing is released: no evictor is connected")]
+#[case::brakes(left(&[ready("a")]), v1::GetStatusResponse { evictions_per_second: 0.0, reason: "all are faulty".to_owned(), ..busy() }, "1 entry left, nothing is released: 1 ready; all are faulty")]
+#[case::no_evictor(left(&[ready("a")]), v1::GetStatusResponse { consumers: 0, ..busy() }, "1 entry left, nothing is released: 1 ready; no evictor is connected")]
 #[case::nobody_told(left(&[]), v1::GetStatusResponse { producers: vec![], ..busy() }, "no entry matches, but nobody has told the queue yet who has to leave: does the taint manager run?")]
 fn how_much_is_left(#[case] left: Left, #[case] status: v1::GetStatusResponse, #[case] expected: &str) {
     assert_eq!(left.progress(&status, now()), expected);
@@ -506,7 +507,7 @@ async fn until_it_is_empty() {
         let script = async {
             world
                 .console
-                .wait_for("nothing is released: no evictor is connected")
+                .wait_for("nothing is released: 1 ready; no evictor is connected")
                 .await;
             tokio::time::sleep(Duration::from_secs(30)).await;
             published.send(withdraw(&entry)).unwrap();
@@ -518,6 +519,41 @@ async fn until_it_is_empty() {
             notes.ends_with("no entry of the eviction queue matches any more\n"),
             "{notes}"
         );
+        queue.stop().await;
+    })
+    .await
+    .unwrap();
+}
+
+/// On a terminal of 40 columns how far it is stays in one line, which is written over again and again, and gone at the end.
+#[tokio::test(start_paused = true)]
+async fn progress_on_a_narrow_terminal() {
+    tokio::time::timeout(LIMIT, async {
+        let world = World::new(&[]);
+        let queue = world.start_queue().await;
+        let entry = world.entry();
+        let mut another = entry.clone();
+        another.key.as_mut().unwrap().uid = "uid-c".to_owned();
+        another.key.as_mut().unwrap().name = "another-deployment".to_owned();
+        let published = world.publish(vec![entry.clone(), another.clone()]).await;
+        world.console.is_looked_at(40);
+        let script = async {
+            world.console.wait_for("2 entries left, ").await;
+            let two = world.console.screen();
+            published.send(withdraw(&another)).unwrap();
+            world.console.wait_for("1 entry left, ").await;
+            let one = world.console.screen();
+            published.send(withdraw(&entry)).unwrap();
+            (two, one)
+        };
+        let (ended, (two, one)) = tokio::join!(watching(&world, &["--until-empty"]), script);
+        assert_eq!(ended.unwrap().status, ExitStatus::Fine);
+        assert_eq!(two.last().unwrap(), "2 entries left, nothing is released:...");
+        assert_eq!(one.last().unwrap(), "1 entry left, nothing is released: 1...");
+        assert_eq!(one.len(), two.len(), "each update is a line of its own: {one:#?}");
+        let stays = world.console.screen();
+        let left: Vec<&String> = stays.iter().filter(|line| line.contains(" left, ")).collect();
+        assert!(left.is_empty(), "{stays:#?}");
         queue.stop().await;
     })
     .await

@@ -111,7 +111,7 @@ fn clusters(report: &ExplainReport, view: &View) -> Grid {
     if view.width == Width::Wide {
         headings.extend(["SCORE", "CAUSE", "DUE", "TAINTS THAT EVICT"]);
     }
-    let mut grid = Grid::new(headings, view.colour);
+    let mut grid = Grid::new(headings, view);
     for row in &report.clusters {
         let plain = |text: String| (text, Tone::Plain);
         let ready = match row.ready.as_deref() {
@@ -230,10 +230,7 @@ fn relative_due(due: At, view: &View) -> String {
 }
 
 fn entries(report: &ExplainReport, view: &View) -> Grid {
-    let mut grid = Grid::new(
-        ["LEAVES", "STATE", "SINCE", "DUE", "POSITION", "ETA", "WHY"],
-        view.colour,
-    );
+    let mut grid = Grid::new(["LEAVES", "STATE", "SINCE", "DUE", "POSITION", "ETA", "WHY"], view);
     for entry in &report.entries {
         let time = |time: Option<At>| (time.map(|at| at.show(view)).unwrap_or_default(), Tone::Plain);
         grid.row([
@@ -253,7 +250,7 @@ fn entries(report: &ExplainReport, view: &View) -> Grid {
 }
 
 fn tasks(tasks: &[TaskView], view: &View) -> Grid {
-    let mut grid = Grid::new(["LEAVES", "SINCE", "OLD COPY", "BECAUSE", "WAITS FOR"], view.colour);
+    let mut grid = Grid::new(["LEAVES", "SINCE", "OLD COPY", "BECAUSE", "WAITS FOR"], view);
     for task in tasks {
         let plain = |text: String| (text, Tone::Plain);
         let grace = task
@@ -290,7 +287,7 @@ fn tasks(tasks: &[TaskView], view: &View) -> Grid {
 
 /// Only where something has to leave, or has no place: what runs well needs no search.
 fn searches(report: &ExplainReport, view: &View) -> Grid {
-    let mut grid = Grid::new(["WITHOUT", "RESULT", "WHY"], view.colour);
+    let mut grid = Grid::new(["WITHOUT", "RESULT", "WHY"], view);
     for search in report
         .searches
         .iter()
@@ -318,7 +315,7 @@ fn searches(report: &ExplainReport, view: &View) -> Grid {
 }
 
 fn outcomes(report: &ExplainReport, view: &View) -> Grid {
-    let mut grid = Grid::new(["WHEN", "LEFT", "OUTCOME", "WHY"], view.colour);
+    let mut grid = Grid::new(["WHEN", "LEFT", "OUTCOME", "WHY"], view);
     for moved in &report.recent {
         let why = if moved.message.is_empty() {
             &moved.cause

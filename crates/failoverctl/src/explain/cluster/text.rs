@@ -103,7 +103,7 @@ fn summary(report: &ClusterExplanation, view: &View) -> String {
 }
 
 fn history(report: &ClusterExplanation, view: &View) -> Grid {
-    let mut grid = Grid::new(["WHEN", "WHAT", "WHY"], view.colour);
+    let mut grid = Grid::new(["WHEN", "WHAT", "WHY"], view);
     for happened in &report.history {
         let times = if happened.count > 1 {
             format!("{} ({} times)", happened.reason, happened.count)
@@ -121,7 +121,7 @@ fn history(report: &ClusterExplanation, view: &View) -> Grid {
 
 /// Those that say something: a complete list of APIs says nothing.
 fn conditions(report: &ClusterExplanation, view: &View) -> Grid {
-    let mut grid = Grid::new(["CONDITION", "STATUS", "REASON", "SINCE", "MESSAGE"], view.colour);
+    let mut grid = Grid::new(["CONDITION", "STATUS", "REASON", "SINCE", "MESSAGE"], view);
     for found in &report.conditions {
         if found.type_ == condition::READY
             || (found.type_ == condition::COMPLETE_API_ENABLEMENTS && found.status == "True")
@@ -140,7 +140,7 @@ fn conditions(report: &ClusterExplanation, view: &View) -> Grid {
 }
 
 fn standing(report: &ClusterExplanation, view: &View) -> Grid {
-    let mut grid = Grid::new(["TAINT", "ADDED", "BY", "MEANS", "GOES"], view.colour);
+    let mut grid = Grid::new(["TAINT", "ADDED", "BY", "MEANS", "GOES"], view);
     for standing in &report.taints {
         let taint = &standing.taint;
         let value = taint
@@ -200,7 +200,7 @@ fn would_leave(report: &ClusterExplanation, view: &View) -> Grid {
             "WHICH",
             "STAY",
         ],
-        view.colour,
+        view,
     );
     for would in &report.would_leave {
         let more = would.leaving.saturating_sub(would.bindings.len());
@@ -232,7 +232,7 @@ fn would_leave(report: &ClusterExplanation, view: &View) -> Grid {
 }
 
 fn leaving(report: &ClusterExplanation, view: &View) -> Grid {
-    let mut grid = Grid::new(["BINDING", "STATE", "DUE", "ETA", "WHY"], view.colour);
+    let mut grid = Grid::new(["BINDING", "STATE", "DUE", "ETA", "WHY"], view);
     for entry in &report.leaving.entries {
         let time = |time: Option<At>| (time.map(|at| at.show(view)).unwrap_or_default(), Tone::Plain);
         grid.row([
@@ -267,7 +267,7 @@ fn leaving(report: &ClusterExplanation, view: &View) -> Grid {
 }
 
 fn left(report: &ClusterExplanation, view: &View) -> Grid {
-    let mut grid = Grid::new(["WHEN", "BINDING", "OUTCOME", "WHY"], view.colour);
+    let mut grid = Grid::new(["WHEN", "BINDING", "OUTCOME", "WHY"], view);
     for moved in &report.leaving.recent {
         let why = if moved.message.is_empty() {
             &moved.cause

@@ -27,7 +27,7 @@ pub(crate) fn grid(rows: &[PolicyOnCluster], subject: Subject, view: &View) -> G
     if view.width == Width::Wide {
         headings.extend(["ADDED AFTER", "REMOVED AFTER"]);
     }
-    let mut grid = Grid::new(headings, view.colour);
+    let mut grid = Grid::new(headings, view);
     for row in rows {
         let name = match subject {
             Subject::Cluster => &row.cluster,
