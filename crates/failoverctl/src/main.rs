@@ -1,6 +1,6 @@
 //! The program `failoverctl`.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,7 +11,17 @@ use failoverctl::console::{Standard, columns_of};
 use failoverctl::invoked::{as_typed, typed_as};
 use failoverctl::output::{Colour, Screen};
 use failoverctl::run::Surroundings;
-use failoverctl::{Cli, run};
+use failoverctl::{Cli, ExitStatus, Failure, run};
+
+/// Half an answer must not be taken for a whole one.
+fn not_written(error: &std::io::Error) -> Failure {
+    Failure::new(
+        ExitStatus::Problem,
+        "cannot write the answer to standard output",
+        error.to_string(),
+        "make room there, or write it to another place",
+    )
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -37,12 +47,19 @@ async fn main() -> ExitCode {
             return failure.status().into();
         }
     };
-    // A reader that left early, as in `failoverctl queue list | head`, has seen enough.
     let text = match &cli.command {
         // A script for the program's own name.
         Command::Completion(_) => text,
         _ => as_typed(&text, typed),
     };
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-    status.into()
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => status.into(),
+        // A reader that left early, as in `failoverctl queue list | head`, has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => status.into(),
+        Err(error) => {
+            let failure = not_written(&error);
+            let _ = writeln!(std::io::stderr(), "error: {failure}");
+            failure.status().into()
+        }
+    }
 }

@@ -203,7 +203,9 @@ pub async fn answer(cli: &Cli, control_plane: &ControlPlane, around: &Surroundin
                 Ok(leases) => find_queue(cli, control_plane, &leases, around).await,
                 Err(failure) => Err(failure),
             };
-            let written = dump::dump(control_plane, queue, args, around).await?;
+            let Some(written) = dump::dump(control_plane, queue, args, around).await? else {
+                return Ok(Answer::nothing(ExitStatus::Fine));
+            };
             if written.file == "-" {
                 let text = render(&written, cli.output, around.clock.now(), around.screen)?;
                 around.console.note(&text);

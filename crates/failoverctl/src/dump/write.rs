@@ -30,7 +30,15 @@ const PLACED: usize = 2_000;
 /// The file name that stands for standard output.
 const STDOUT: &str = "-";
 
-/// Writes a dump.
+/// Why a dump is not written to its end.
+enum Ended {
+    /// It goes to standard output, and its reader left, as in `failoverctl dump -f - | head`: it has seen enough.
+    ReaderGone,
+    /// It cannot be written.
+    Failed(Failure),
+}
+
+/// Writes a dump; nothing is said of one whose reader left.
 ///
 /// # Errors
 /// The file is there already or cannot be written. What cannot be read is no error: the dump says so.
@@ -39,7 +47,20 @@ pub async fn dump(
     queue: Result<Queue, Failure>,
     args: &DumpArgs,
     around: &Surroundings,
-) -> Result<DumpResult, Failure> {
+) -> Result<Option<DumpResult>, Failure> {
+    match write(control_plane, queue, args, around).await {
+        Ok(written) => Ok(Some(written)),
+        Err(Ended::ReaderGone) => Ok(None),
+        Err(Ended::Failed(failure)) => Err(failure),
+    }
+}
+
+async fn write(
+    control_plane: &ControlPlane,
+    queue: Result<Queue, Failure>,
+    args: &DumpArgs,
+    around: &Surroundings,
+) -> Result<DumpResult, Ended> {
     let now = around.clock.now();
     let file = args
         .file
@@ -68,7 +89,7 @@ struct Out {
 }
 
 impl Out {
-    fn create(file: &Path) -> Result<Self, Failure> {
+    fn create(file: &Path) -> Result<Self, Ended> {
         let shown = file.display().to_string();
         let to: Box<dyn Write + Send> = if shown == STDOUT {
             Box::new(std::io::stdout())
@@ -91,14 +112,14 @@ impl Out {
         })
     }
 
-    fn line(&mut self, line: &impl Serialize) -> Result<(), Failure> {
+    fn line(&mut self, line: &impl Serialize) -> Result<(), Ended> {
         let text = serde_json::to_string(line).map_err(std::io::Error::from);
         let text = text.map_err(|error| not_written(&self.file, &error))?;
         self.bytes += text.len() as u64 + 1;
         writeln!(self.to, "{text}").map_err(|error| not_written(&self.file, &error))
     }
 
-    fn add(&mut self, order: usize, kind: &str, line: &Line) -> Result<(), Failure> {
+    fn add(&mut self, order: usize, kind: &str, line: &Line) -> Result<(), Ended> {
         self.line(line)?;
         self.lines += 1;
         let counted = self.holds.entry(order).or_insert_with(|| KindCount {
@@ -116,7 +137,7 @@ impl Out {
         });
     }
 
-    fn finish(mut self) -> Result<DumpResult, Failure> {
+    fn finish(mut self) -> Result<DumpResult, Ended> {
         let end = Line::End(End {
             lines: self.lines,
             not_read: self.not_read.clone(),
@@ -132,22 +153,25 @@ impl Out {
     }
 }
 
-fn not_written(file: &str, error: &std::io::Error) -> Failure {
+fn not_written(file: &str, error: &std::io::Error) -> Ended {
+    if file == STDOUT && error.kind() == std::io::ErrorKind::BrokenPipe {
+        return Ended::ReaderGone;
+    }
     let (status, next) = if error.kind() == std::io::ErrorKind::AlreadyExists {
         (ExitStatus::Usage, "name another file with -f: none is overwritten")
     } else {
         let next = "name a file that can be written with -f, or - for standard output";
         (ExitStatus::Problem, next)
     };
-    Failure::new(
+    Ended::Failed(Failure::new(
         status,
         format!("cannot write the dump to {file}"),
         error.to_string(),
         next,
-    )
+    ))
 }
 
-async fn objects(control_plane: &ControlPlane, kind: Kind, out: &mut Out) -> Result<(), Failure> {
+async fn objects(control_plane: &ControlPlane, kind: Kind, out: &mut Out) -> Result<(), Ended> {
     let client = control_plane.client();
     let resource = ApiResource {
         group: kind.group.to_owned(),
@@ -194,7 +218,7 @@ async fn objects(control_plane: &ControlPlane, kind: Kind, out: &mut Out) -> Res
     }
 }
 
-async fn listed(api: &Api<DynamicObject>, what: &str, kind: Kind, out: &mut Out) -> Result<(), Failure> {
+async fn listed(api: &Api<DynamicObject>, what: &str, kind: Kind, out: &mut Out) -> Result<(), Ended> {
     let mut failed = None;
     let (mut taken, mut left_out) = (0, 0_usize);
     let read = each_page(
@@ -207,8 +231,8 @@ async fn listed(api: &Api<DynamicObject>, what: &str, kind: Kind, out: &mut Out)
                     continue;
                 }
                 taken += 1;
-                if let Err(failure) = add(out, kind, &object) {
-                    failed = Some(failure);
+                if let Err(ended) = add(out, kind, &object) {
+                    failed = Some(ended);
                     return ControlFlow::Break(());
                 }
             }
@@ -216,8 +240,8 @@ async fn listed(api: &Api<DynamicObject>, what: &str, kind: Kind, out: &mut Out)
         },
     );
     let read = read.await;
-    if let Some(failure) = failed {
-        return Err(failure);
+    if let Some(ended) = failed {
+        return Err(ended);
     }
     if left_out > 0 {
         out.not_read(
@@ -247,7 +271,7 @@ fn is_ours(object: &DynamicObject) -> bool {
     about.is_null() || about["kind"] == "Cluster" || of_karmada
 }
 
-fn add(out: &mut Out, kind: Kind, object: &DynamicObject) -> Result<(), Failure> {
+fn add(out: &mut Out, kind: Kind, object: &DynamicObject) -> Result<(), Ended> {
     let mut object = json!(object);
     object["apiVersion"] = kind.api_version().into();
     object["kind"] = kind.kind.into();
@@ -256,7 +280,7 @@ fn add(out: &mut Out, kind: Kind, object: &DynamicObject) -> Result<(), Failure>
 }
 
 /// What the queue says, in whole answers.
-async fn answers(mut queue: Queue, out: &mut Out) -> Result<(), Failure> {
+async fn answers(mut queue: Queue, out: &mut Out) -> Result<(), Ended> {
     let said = async {
         let status = queue.status().await?;
         let lanes = queue.lanes().await?;

@@ -25,7 +25,7 @@ fn without_as_of(text: &str) -> Value {
 }
 
 /// Commands that say the same on a dump.
-const ON_A_DUMP: &[&[&str]] = &[
+pub const ON_A_DUMP: &[&[&str]] = &[
     &["status"],
     &["status", "member1"],
     &["plan", "--fail", "member2"],
@@ -40,7 +40,7 @@ const ON_A_DUMP: &[&[&str]] = &[
     &["pause", "list"],
 ];
 /// It looks at much that a dump does not hold, and says so.
-const SAYS_WHAT_IT_CANNOT_SEE: &[&[&str]] = &[&["check"]];
+pub const SAYS_WHAT_IT_CANNOT_SEE: &[&[&str]] = &[&["check"]];
 /// Commands that change something, follow it, or read no control plane.
 const NOT_ON_A_DUMP: &[&[&str]] = &[
     &["queue", "watch"],

@@ -28,6 +28,7 @@ mod log;
 mod objects;
 mod order;
 mod pause;
+mod pipe;
 mod plan;
 mod port_forward;
 mod queue;
