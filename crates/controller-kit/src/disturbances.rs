@@ -35,6 +35,8 @@ pub enum Disturbance {
     LateEvents,
     /// Lists show what watches should have shown.
     LostEvents,
+    /// Lists and watches are answered by refusals or errors, so that nothing new is known.
+    OldViews,
     /// Watches end long before their time, again and again.
     ShortWatches,
     /// Answers take long.
@@ -53,11 +55,12 @@ struct Words {
 
 impl Disturbance {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ClockSteps,
         Self::Conflicts,
         Self::LateEvents,
         Self::LostEvents,
+        Self::OldViews,
         Self::ShortWatches,
         Self::SlowAnswers,
         Self::StaleLists,
@@ -72,6 +75,7 @@ impl Disturbance {
             Self::Conflicts => "conflicts",
             Self::LateEvents => "late_events",
             Self::LostEvents => "lost_events",
+            Self::OldViews => "old_views",
             Self::ShortWatches => "short_watches",
             Self::SlowAnswers => "slow_answers",
             Self::StaleLists => "stale_lists",
@@ -94,6 +98,10 @@ impl Disturbance {
             Self::LostEvents => (
                 "watches lose events: what they do not show is seen with the next list only",
                 "watches lose no events any more",
+            ),
+            Self::OldViews => (
+                "what is known of the API server is old: decisions are made on what was true then",
+                "what is known of the API server is the present again",
             ),
             Self::ShortWatches => ("watches end early, again and again", "watches last again"),
             Self::SlowAnswers => (
@@ -121,7 +129,7 @@ impl Disturbance {
             Self::ClockSteps => 600,
             // By the length of a watch.
             Self::ShortWatches => 300,
-            Self::Conflicts | Self::LateEvents | Self::StaleLists => 120,
+            Self::Conflicts | Self::LateEvents | Self::OldViews | Self::StaleLists => 120,
             Self::SlowAnswers | Self::Unanswered => 60,
         })
     }

@@ -6,7 +6,8 @@
 //! - A watch that says nothing for longer than the server lets it live is dropped and opened anew.
 //! - A periodic list finds what a watch has missed.
 //! - A list older than what was seen before is not believed (unless it stays old: then the server was restored).
-//! - Watches that end early over and over, lose events or are late are counted and told as disturbances.
+//! - Watches that end early over and over, lose events or are late, and reads that fail for so long that what is known is old,
+//!   are counted and told as disturbances.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -24,7 +25,7 @@ use super::cache::{Applied, Cache, Identity, Versions, is_older};
 use super::counts::Counts;
 use super::key::{ObjectKey, Scope};
 use super::page::{Page, object};
-use super::status::{ReadFailure, Status};
+use super::status::{ReadFailure, Stage, Status};
 use super::{InformerOptions, Observers, Reflected};
 use crate::api_errors;
 use crate::backoff::Backoff;
@@ -47,6 +48,9 @@ const SHORT_WATCHES_WORTH_A_WORD: u32 = 3;
 
 /// How much longer than the server's time limit a silent watch is believed.
 const SILENCE_MARGIN: Duration = Duration::from_secs(15);
+
+/// What is known of a kind is old when nothing of it was read for so long. API servers send a bookmark every minute.
+const OLD_VIEW: Duration = Duration::from_secs(120);
 
 /// Makes of an object what is kept of it.
 pub(crate) type Keep<K, S> = Box<dyn Fn(K, &Identity) -> S + Send + Sync>;
@@ -251,7 +255,7 @@ where
                 WatchEnd::Failed(error, label) => {
                     self.count_error("watch", label);
                     self.status.failed(ReadFailure::now(label, &error));
-                    self.unanswered(label, &error);
+                    self.unread(label, &error);
                     self.trouble(&error, failures + 1, "watch failed, opening another");
                     true
                 }
@@ -421,7 +425,7 @@ where
             other => other.to_string(),
         };
         self.status.failed(ReadFailure::now(error.label(), &text));
-        self.unanswered(error.label(), &text);
+        self.unread(error.label(), &text);
         self.trouble(&text, failures, "list failed, trying again");
         if matches!(error, ListError::Stale { .. }) {
             let kind = &self.reflected.kind;
@@ -431,12 +435,25 @@ where
         }
     }
 
-    /// Nothing was answered. Of members that is said by their Clusters.
-    fn unanswered(&self, label: &str, error: &str) {
-        if self.reflected.member.is_empty() && matches!(label, "unreachable" | "timeout") {
-            let kind = &self.reflected.kind;
-            self.observers
-                .saw(Disturbance::Unanswered, "", || format!("{kind}: {error}"));
+    /// Nothing was read: nobody answered, or nothing that can be used, for so long that what is known is old. Of members that is
+    /// said by their Clusters.
+    fn unread(&self, label: &str, error: &str) {
+        if !self.reflected.member.is_empty() {
+            return;
+        }
+        let (kind, age) = (&self.reflected.kind, self.status.age());
+        match label {
+            "unreachable" | "timeout" => self
+                .observers
+                .saw(Disturbance::Unanswered, "", || format!("{kind}: {error}")),
+            // Told by itself.
+            "stale" => {}
+            // Where nothing is known yet, nothing is old: readiness tells that.
+            _ if age < OLD_VIEW || self.status.stage() != Stage::Synced => {}
+            _ => self.observers.saw(Disturbance::OldViews, "", || {
+                let age = crate::durations::format_duration(Duration::from_secs(age.as_secs()));
+                format!("nothing of {kind} was read for {age}: {error}")
+            }),
         }
     }
 

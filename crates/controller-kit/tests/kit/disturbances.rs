@@ -8,7 +8,8 @@ use controller_kit::{Context, Scope};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use kube_sandbox::{EventEffect, Match, Verb};
+use kube_sandbox::{Effect, EventEffect, Match, Verb};
+use rstest::rstest;
 use serde_json::json;
 
 use crate::world::{World, config_map, seconds_and_a_bit, within_hours};
@@ -152,6 +153,44 @@ async fn a_watch_that_does_not_show_own_writes_is_late() {
         seconds_and_a_bit(130).await;
         assert_eq!(process.readiness().notes(), [""; 0]);
         assert_eq!(on_the_lease(&world).await, None, "the annotation goes with it");
+    })
+    .await;
+}
+
+/// Who may not read any more, or gets errors only, knows what was true then. A while of that is told, a moment is not.
+#[rstest]
+#[case::refused(403, "Forbidden")]
+#[case::errors(500, "InternalError")]
+#[tokio::test(start_paused = true)]
+async fn a_view_that_is_old_is_told(#[case] code: u16, #[case] reason: &str) {
+    within_hours(3, async {
+        let world = World::new();
+        let process = start(&world).await;
+        let faults = world.sandbox.faults();
+        let reads = || watches().verb(Verb::List);
+        let answer = || Effect::Error {
+            code,
+            reason: reason.to_owned(),
+            message: "not now".to_owned(),
+        };
+        let refused = faults.inject(reads(), answer());
+        faults.cut_watches(reads());
+        seconds_and_a_bit(90).await;
+        let told = |what: &str| process.readiness().notes().iter().any(|note| note.contains(what));
+        assert!(!told("old_views"), "{:?}", process.readiness().notes());
+        seconds_and_a_bit(90).await;
+        assert!(told("old_views since "), "{:?}", process.readiness().notes());
+        assert!(told(" was read for 2m"), "{:?}", process.readiness().notes());
+        let lease = on_the_lease(&world).await;
+        assert!(
+            lease.as_ref().is_some_and(|text| text.contains("old_views since")),
+            "{lease:?}"
+        );
+        seconds_and_a_bit(600).await;
+        assert!(told("old_views since "), "for as long as it goes on");
+        faults.remove(refused);
+        seconds_and_a_bit(200).await;
+        assert!(!told("old_views"), "{:?}", process.readiness().notes());
     })
     .await;
 }
