@@ -15,12 +15,15 @@ use std::time::Duration;
 use api_types::failover::FailoverRecord;
 use clap::Parser;
 use common::{World, simulate};
+use controller_kit::Mode;
 use failoverctl::Cli;
 use failoverctl::control_plane::ControlPlane;
 use failoverctl::run::{Answer, Surroundings, answer};
 use jiff::Timestamp;
 use karmada_failover::story::example::{self, Pace};
 use kube::Api;
+use kube_sandbox::rules::Settings;
+use rstest::rstest;
 use serde_json::{Value, json};
 
 const PACE: Pace = Pace {
@@ -53,21 +56,25 @@ fn only(name: &str) -> Value {
     json!({"clusterAffinity": {"clusterNames": [name]}})
 }
 
-/// On member1 first, with another group of clusters to go to.
-fn first_on_member1() -> Value {
+/// On this cluster first, with another group of clusters to go to.
+fn first_on(home: &str) -> Value {
     json!({"clusterAffinities": [
-        {"affinityName": "home", "clusterNames": ["member1"]},
+        {"affinityName": "home", "clusterNames": [home]},
         {"affinityName": "away", "clusterNames": ["member3", "member4"]},
     ]})
 }
 
 async fn world() -> World {
-    let world = World::new(&MEMBERS);
+    world_in(Mode::Standalone).await
+}
+
+async fn world_in(mode: Mode) -> World {
+    let world = World::in_mode(mode, &MEMBERS, Settings::exact(PACE.evictions_per_second));
     world.create_example(&PACE);
     for number in 0..4 {
-        create(&world, &format!("app-{number}"), &first_on_member1(), None);
+        create(&world, &format!("app-{number}"), &first_on("member1"), None);
     }
-    create(&world, "later", &first_on_member1(), Some("20"));
+    create(&world, "later", &first_on("member1"), Some("20"));
     create(&world, "pinned", &only("member1"), None);
     create(&world, "tolerant", &only("member1"), Some("for ever"));
     world
@@ -83,7 +90,11 @@ fn key(app: &str) -> String {
 
 /// Until every copy is healthy.
 async fn placed(world: &World) {
-    for app in APPS {
+    placed_all(world, &APPS).await;
+}
+
+async fn placed_all(world: &World, apps: &[&str]) {
+    for app in apps {
         let key = key(app);
         world
             .wait_for(&format!("{app} placed"), LONG, || async {
@@ -264,6 +275,132 @@ fn a_failure_goes_as_it_was_foretold() {
             .collect();
         assert_eq!(foretold.len(), 6, "{plan:#}");
         compare(&foretold, &what_happened(&world, foretold.len()).await, 6.0);
+        world.finish(vec![process]).await;
+    });
+}
+
+/// Two members fail at once: each is left as it was foretold, and by turns where both have somebody to release. What is on
+/// both and nowhere else may go has no place, as it was foretold, too.
+#[test]
+fn two_failures_go_as_they_were_foretold() {
+    simulate(|| async {
+        let world = world().await;
+        let on_member2 = ["other-0", "other-1", "other-2"];
+        for app in on_member2 {
+            create(&world, app, &first_on("member2"), None);
+        }
+        let flags = PACE.health_flags();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let process = world.run("all", &flags).await;
+        placed(&world).await;
+        placed_all(&world, &on_member2).await;
+        let plan = ask_json(&world, &["plan", "--fail", "member1,member2"]).await;
+        let failing = ["member1", "member2"];
+        for name in failing {
+            world.member(name).stop();
+        }
+        let mut gone = Vec::new();
+        for name in failing {
+            let at = world
+                .wait_for("Ready to be lost", LONG, || async {
+                    let cluster = world.cluster(name).await;
+                    let ready = cluster.condition("Ready")?.last_transition_time.0;
+                    (!cluster.is_ready()).then_some(ready)
+                })
+                .await;
+            gone.push(at);
+        }
+        let apart = gone[0].duration_since(gone[1]).abs().as_secs_f64();
+        assert!(
+            apart <= 1.0,
+            "they are lost {apart} s apart, and the plan takes that for one moment"
+        );
+        let planned_at: Timestamp = plan["asOf"].as_str().unwrap().parse().unwrap();
+        let later = gone[0].duration_since(planned_at);
+        let foretold: Vec<_> = foretold(&plan)
+            .into_iter()
+            .map(|(binding, at, places)| (binding, at + later, places))
+            .collect();
+        assert_eq!(foretold.len(), 8, "{plan:#}");
+        compare(&foretold, &what_happened(&world, foretold.len()).await, 6.0);
+        let of = |list: &Value, binding: &str, cluster: &str| -> Vec<(Value, Value)> {
+            let pairs = list.as_array().unwrap().iter();
+            let pairs = pairs.map(|one| (one[binding].clone(), one[cluster].clone()));
+            let mut pairs: Vec<(Value, Value)> = pairs.collect();
+            pairs.sort_by_key(|(binding, cluster)| format!("{binding} {cluster}"));
+            pairs
+        };
+        let left = ask_json(&world, &["queue", "list", "--state", "held"]).await;
+        let held = of(&left["entries"], "binding", "cluster");
+        assert_eq!(of(&plan["remaining"], "binding", "from"), held, "{left:#}");
+        assert_eq!(held.len(), 3, "nginx on both, and what is pinned: {left:#}");
+        world.finish(vec![process]).await;
+    });
+}
+
+/// That a stock Karmada is there is seen by how its Clusters are served.
+fn served_by_stock(world: &World) {
+    world
+        .plane()
+        .apply_crd(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "apiservices.apiregistration.k8s.io"},
+            "spec": {
+                "group": "apiregistration.k8s.io", "scope": "Cluster",
+                "names": {"kind": "APIService", "plural": "apiservices", "singular": "apiservice"},
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+                }],
+            },
+        }))
+        .unwrap();
+    world.put(json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1alpha1.cluster.karmada.io"},
+        "spec": {
+            "service": {"name": "karmada-aggregated-apiserver", "namespace": "karmada-system"},
+            "group": "cluster.karmada.io", "version": "v1alpha1", "groupPriorityMinimum": 2000, "versionPriority": 10,
+        },
+    }));
+}
+
+/// A policy that is not in force yet, from a file as it would be applied, beside a stock Karmada in stock's form.
+#[rstest]
+#[case::standalone(Mode::Standalone)]
+#[case::beside(Mode::Beside)]
+fn a_policy_goes_as_it_was_foretold(#[case] mode: Mode) {
+    simulate(|| async {
+        let world = world_in(mode).await;
+        if mode.is_beside() {
+            served_by_stock(&world);
+        }
+        let process = world.run("all", &[]).await;
+        placed(&world).await;
+        // The queue has led for a while, as a plan takes it.
+        world.until(60).await;
+        let policy = world.company.object(json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": "evacuate"},
+            "spec": {
+                "targetCluster": {"clusterNames": ["member1"]},
+                "matchConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["True"]}],
+                "taintsToAdd": [{
+                    "key": "example.com/evacuate", "effect": "NoExecute", "addOnMatchSeconds": 30, "removeOnMismatchSeconds": 30,
+                }],
+            },
+        }));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), policy.to_string()).unwrap();
+        let plan = ask_json(&world, &["plan", "--policy", file.path().to_str().unwrap()]).await;
+        let foretold = foretold(&plan);
+        assert_eq!(foretold.len(), 6, "{plan:#}");
+        let in_mode = if mode.is_beside() { "besideStock" } else { "standalone" };
+        assert_eq!(ask_json(&world, &["status"]).await["mode"], in_mode);
+        world.plane().create(policy).unwrap();
+        compare(&foretold, &what_happened(&world, foretold.len()).await, 5.0);
+        let held = ask_json(&world, &["queue", "list", "--state", "held"]).await;
+        assert_eq!(held["entries"][0]["binding"], json!(key("pinned")), "{held:#}");
+        assert_eq!(plan["remaining"][0]["binding"], json!(key("pinned")));
+        assert_eq!(plan["staying"][0]["binding"], json!(key("tolerant")));
         world.finish(vec![process]).await;
     });
 }
