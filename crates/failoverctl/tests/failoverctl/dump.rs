@@ -59,7 +59,7 @@ const NOT_ON_A_DUMP: &[&[&str]] = &[
 ];
 
 /// The commands that do something, each by its words.
-fn commands() -> BTreeSet<Vec<String>> {
+pub fn commands() -> BTreeSet<Vec<String>> {
     fn under(command: &clap::Command, words: &[String], into: &mut BTreeSet<Vec<String>>) {
         let mut below = command
             .get_subcommands()

@@ -27,6 +27,7 @@ mod live;
 mod log;
 mod objects;
 mod order;
+mod outputs;
 mod pause;
 mod pipe;
 mod plan;
@@ -45,5 +46,10 @@ use failoverctl::output::{Format, Report, Screen, render};
 
 /// The report as text, as somebody without a terminal gets it.
 fn show<R: Report>(report: &R, format: Format) -> String {
-    render(report, format, objects::now(), Screen::NONE).unwrap()
+    let render = |format| render(report, format, objects::now(), Screen::NONE).unwrap();
+    // Whatever else a test looks at: YAML is the JSON.
+    let json: serde_json::Value = serde_json::from_str(&render(Format::Json)).unwrap();
+    let yaml: serde_json::Value = serde_saphyr::from_str(&render(Format::Yaml)).unwrap();
+    assert_eq!(yaml, json, "{}", R::KIND);
+    render(format)
 }

@@ -188,6 +188,11 @@ async fn what_became_of_entries_in_all_formats() {
         assert_eq!(answer.status, ExitStatus::Fine);
         assert_snapshot!(format!("recent_{format}"), answer.text);
     }
+    let [json, yaml] =
+        ["json", "yaml"].map(async |format| ask(queue(), &["queue", "recent", "-o", format]).await.unwrap().text);
+    let json: serde_json::Value = serde_json::from_str(&json.await).unwrap();
+    let yaml: serde_json::Value = serde_saphyr::from_str(&yaml.await).unwrap();
+    assert_eq!(yaml, json);
     let cut = ask(queue(), &["queue", "recent", "--limit", "3"]).await.unwrap().text;
     assert!(cut.ends_with("… and perhaps more: --limit 0 shows all\n"), "{cut}");
     let none = ask(FixedQueue::default(), &["queue", "recent", "-c", "member9"]).await;
