@@ -1,7 +1,7 @@
 //! What the chart grants, as an API server works it out that puts no ClusterRoles together.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use controller_kit::Mode;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -51,9 +51,25 @@ impl fmt::Display for Right {
     }
 }
 
+/// Where the chart has them.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/control-plane/rbac")
+}
+
+/// Whose rights there are: the names of the files, without their end, in order.
+pub fn files() -> Vec<String> {
+    let files = std::fs::read_dir(folder()).unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|file| file.is_file());
+    let mut names: Vec<String> = files
+        .map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
 /// All objects of the chart's folders of rights.
 fn objects(mode: Mode) -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/control-plane/rbac");
+    let folder = folder();
     let folders = match mode {
         Mode::Standalone => vec![folder],
         Mode::Beside => vec![folder.join("beside"), folder],

@@ -6,7 +6,7 @@ use controller_kit::{Clock, Ended};
 use serde_json::json;
 use test_bench::Of;
 
-use crate::scene::{PAUSES, Scene, pause, warnings};
+use crate::scene::{CLIENT, PAUSES, Scene, pause, warnings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_that_mean_nothing_are_told_once_the_clusters_are_known() {
@@ -61,7 +61,7 @@ async fn without_our_kinds_it_says_so_and_ends() {
     let scene = Scene::new();
     let plane = Scene::empty_plane(&Clock::system());
     let flags = scene.flags(&scene.authority.issue("webhook", Of::Server));
-    let running = scene.process(&plane, flags).await;
+    let running = scene.process(plane.client_named(CLIENT), flags).await;
     let Ended::Failed(failure) = running.ended().await else {
         panic!("it goes on");
     };

@@ -9,5 +9,12 @@
 mod answers;
 mod arbitrary;
 mod fleet;
+#[path = "../../../karmada-failover/tests/apart/granted.rs"]
+#[allow(dead_code, reason = "the tests of all components use more of it")]
+mod granted;
+#[path = "../../../agent/tests/pull/log.rs"]
+#[allow(dead_code, reason = "the agent's tests use more of it")]
+mod log;
 mod over_tls;
+mod rights;
 mod scene;

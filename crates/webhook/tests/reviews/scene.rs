@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use controller_kit::tls::{ClientFiles, NamedFile, in_words, tls_error};
 use controller_kit::{Clock, KitFlags, Process, Running};
+use kube::Client;
 use kube_sandbox::{Sandbox, SandboxOptions};
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
@@ -17,6 +18,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use webhook::{Bound, Flags, controllers};
 
+/// By which the sandbox knows its requests.
+pub const CLIENT: &str = "webhook";
 pub const PAUSES: &str = "/validate/failoverpauses.failover.karmada.io";
 
 pub struct Scene {
@@ -82,14 +85,19 @@ impl Scene {
     }
 
     pub async fn start_with(&self, flags: Flags) -> Server {
+        self.start_as(self.plane.client_named(CLIENT), flags).await
+    }
+
+    /// The same with a client of its own.
+    pub async fn start_as(&self, client: Client, flags: Flags) -> Server {
         let bound = flags.bound.clone();
-        let running = self.process(&self.plane, flags).await;
+        let running = self.process(client, flags).await;
         let address = bound.address().await;
         Server { running, address }
     }
 
-    pub async fn process(&self, plane: &Sandbox, flags: Flags) -> Running {
-        Process::builder("webhook", plane.client_named("webhook"))
+    pub async fn process(&self, client: Client, flags: Flags) -> Running {
+        Process::builder("webhook", client)
             .clock(self.clock.clone())
             .identity("webhook")
             .flags(KitFlags::default())
