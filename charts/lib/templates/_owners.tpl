@@ -1,25 +1,58 @@
 {{- /* Refusals, where helm can look: `helm template` cannot, and then nothing is refused here. The components find a second
      owner at run time too. */ -}}
 
-{{- /* The karmada-controller-manager of stock in this namespace, with its flags as one text: a flag and its value that are two
-     words there are joined by = here. */ -}}
-{{- define "lib.stockFlags" -}}
-{{- $stock := lookup "apps/v1" "Deployment" .Release.Namespace "karmada-controller-manager" -}}
-{{- range (dig "spec" "template" "spec" "containers" list ($stock | default dict)) }}
-{{- regexReplaceAll "--(controllers|feature-gates) +" (join " " (concat (.command | default list) (.args | default list))) "--${1}=" }}
-{{ end }}
+{{- /* The karmada-controller-manager of stock in these namespaces, a list, as JSON: deployment, its NAMESPACE/NAME; arguments,
+     what follows the program's name; runs, whether it has replicas. It is known by its image or its command, whatever the
+     Deployment is called, and of several the first that runs counts, as for failoverctl check. */ -}}
+{{- define "lib.stockManager" -}}
+{{- $found := dict -}}
+{{- range . -}}
+{{- range lookup "apps/v1" "Deployment" . "" | dig "items" list -}}
+{{- $deployment := . -}}
+{{- range dig "spec" "template" "spec" "containers" list $deployment -}}
+{{- $command := .command | default list -}}
+{{- $image := .image | default "" | splitList "@" | first | splitList "/" | last | splitList ":" | first -}}
+{{- $program := first $command | default "" | splitList "/" | last -}}
+{{- if and (has "karmada-controller-manager" (list $image $program)) (not (get $found "runs")) -}}
+{{- $_ := set $found "deployment" (printf "%s/%s" $deployment.metadata.namespace $deployment.metadata.name) -}}
+{{- $_ := set $found "arguments" (concat (rest $command | default list) (.args | default list)) -}}
+{{- $_ := set $found "runs" (gt (dig "spec" "replicas" 1 $deployment | int) 0) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $found -}}
 {{- end }}
 
-{{- /* Whether stock runs a controller: takes a dict of flags, its flags, and name. As stock reads its lists, and failoverctl check
+{{- /* Every value of a flag of stock's, as a JSON list: takes a dict of arguments and flag. The word after a flag without = is
+     its value. */ -}}
+{{- define "lib.stockValues" -}}
+{{- $flag := printf "--%s" .flag -}}
+{{- $values := list -}}
+{{- $isNext := false -}}
+{{- range .arguments -}}
+{{- if $isNext -}}
+{{- $values = append $values . -}}
+{{- $isNext = false -}}
+{{- else if eq . $flag -}}
+{{- $isNext = true -}}
+{{- else if hasPrefix (printf "%s=" $flag) . -}}
+{{- $values = append $values (trimPrefix (printf "%s=" $flag) .) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $values -}}
+{{- end }}
+
+{{- /* Whether stock runs a controller: takes a dict of arguments and name. As stock reads its lists, and failoverctl check
      does: the first that names it decides, name for on and -name for off, and else *; without the flag all are on.
      Empty: no. */ -}}
 {{- define "lib.stockRuns" -}}
 {{- $name := .name -}}
-{{- $lists := regexFindAll "--controllers=[^ \\n]*" .flags -1 -}}
+{{- $lists := include "lib.stockValues" (dict "arguments" .arguments "flag" "controllers") | fromJsonArray -}}
 {{- $runs := ternary "" "yes" (gt (len $lists) 0) -}}
 {{- $isNamed := false -}}
 {{- range $lists -}}
-{{- range trimPrefix "--controllers=" . | splitList "," -}}
+{{- range splitList "," . -}}
 {{- if and (not $isNamed) (has (trim .) (list $name (printf "-%s" $name))) -}}
 {{- $isNamed = true -}}
 {{- $runs = ternary "yes" "" (eq (trim .) $name) -}}
@@ -31,16 +64,26 @@
 {{- $runs -}}
 {{- end }}
 
-{{- /* Whether stock's gate is on: takes a dict of flags and name. The last word counts; without any it is off. Empty: no. */ -}}
+{{- /* Whether stock's gate is on: takes a dict of arguments, name, and stage, the word for all gates of its stage. As stock
+     reads them, and failoverctl check does: of each the last word counts, in any spelling that Go's strconv.ParseBool knows;
+     its own goes before its stage's; without any it is off. Empty: no. */ -}}
 {{- define "lib.stockGate" -}}
-{{- $name := .name -}}
-{{- $on := "" -}}
-{{- range regexFindAll "--feature-gates=[^ \\n]*" .flags -1 -}}
-{{- range trimPrefix "--feature-gates=" . | splitList "," -}}
-{{- if hasPrefix (printf "%s=" $name) (trim .) }}{{ $on = ternary "yes" "" (eq (trim .) (printf "%s=true" $name)) }}{{ end -}}
+{{- $said := dict -}}
+{{- range include "lib.stockValues" (dict "arguments" .arguments "flag" "feature-gates") | fromJsonArray -}}
+{{- range splitList "," . -}}
+{{- if contains "=" . -}}
+{{- $gate := splitn "=" 2 . -}}
+{{- $_ := set $said (trim $gate._0) (trim $gate._1) -}}
 {{- end -}}
 {{- end -}}
-{{- $on -}}
+{{- end -}}
+{{- $on := list "1" "t" "T" "true" "TRUE" "True" -}}
+{{- $off := list "0" "f" "F" "false" "FALSE" "False" -}}
+{{- if has (get $said .name) $on -}}
+yes
+{{- else if and (not (has (get $said .name) $off)) (has (get $said .stage) $on) -}}
+yes
+{{- end -}}
 {{- end }}
 
 {{- /* lib.refusals takes a dict: root; standaloneOnly: stock does this itself; stockController: its switch in stock's
@@ -65,18 +108,19 @@
 {{- fail (printf "%s: this API server is a stock Karmada's (its APIService v1alpha1.cluster.karmada.io has a service): say mode=beside" $name) }}
 {{- end }}
 {{- end }}
-{{- /* Whatever its flags say. The control plane that a kubeconfig leads to cannot be looked at from here. */ -}}
-{{- if include "lib.stockFlags" $root }}
-{{- fail (printf "%s: a stock Karmada runs in %s (its karmada-controller-manager is there): say mode=beside" $name $root.Release.Namespace) }}
+{{- /* Whatever its flags say. The control plane that a kubeconfig leads to cannot be looked at from here: in a namespace
+     without a stock Karmada it is taken for one of its own. */ -}}
+{{- with include "lib.stockManager" (list $root.Release.Namespace) | fromJson }}
+{{- fail (printf "%s: a stock Karmada runs in %s (its karmada-controller-manager is Deployment %s): say mode=beside" $name $root.Release.Namespace .deployment) }}
 {{- end }}
 {{- else }}
-{{- $flags := include "lib.stockFlags" $root }}
-{{- if $flags }}
-{{- if and .stockController (include "lib.stockRuns" (dict "flags" $flags "name" .stockController)) }}
-{{- fail (printf "%s: stock's karmada-controller-manager in %s does this too: add -%s to its --controllers first, as in --controllers=*,-gracefulEviction,-applicationFailover" $name $root.Release.Namespace .stockController) }}
+{{- $stock := include "lib.stockManager" (list $root.Release.Namespace "karmada-system" | uniq) | fromJson }}
+{{- if $stock }}
+{{- if and .stockController (include "lib.stockRuns" (dict "arguments" $stock.arguments "name" .stockController)) }}
+{{- fail (printf "%s: stock's karmada-controller-manager (Deployment %s) does this too: add -%s to its --controllers first, as in --controllers=*,-gracefulEviction,-applicationFailover" $name $stock.deployment .stockController) }}
 {{- end }}
-{{- if and .gate (include "lib.stockGate" (dict "flags" $flags "name" "Failover")) }}
-{{- fail (printf "%s: stock's karmada-controller-manager in %s does this too: set its --feature-gates=Failover=false first" $name $root.Release.Namespace) }}
+{{- if and .gate (include "lib.stockGate" (dict "arguments" $stock.arguments "name" "Failover" "stage" "AllBeta")) }}
+{{- fail (printf "%s: stock's karmada-controller-manager (Deployment %s) does this too: set its --feature-gates=Failover=false first" $name $stock.deployment) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -135,7 +135,9 @@ async fn out_of_the_way(
     ensure!(found == [&LACKS[..], &stocks].concat(), "before: {found:?}");
     let refusal = on_host.refused()?;
     ensure!(
-        refusal.contains("stock's karmada-controller-manager in karmada-system does this too"),
+        refusal.contains(
+            "stock's karmada-controller-manager (Deployment karmada-system/karmada-controller-manager) does this too"
+        ),
         "{refusal}"
     );
     say("failoverctl and helm say what stock does itself; it is taken out of service");
