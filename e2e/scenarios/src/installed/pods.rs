@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail, ensure};
 use e2e_harness::{Launch, Member, Programs};
 use k8s_openapi::api::core::v1::{ConfigMap, Container, EnvVar, Pod, Secret, Volume};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
@@ -26,8 +27,19 @@ pub struct Rendered {
     pub component: String,
     /// How it is started.
     pub launch: Launch,
-    /// Where it says how it is.
-    pub admin: String,
+    /// How a kubelet asks how it is.
+    pub probes: Vec<Probe>,
+}
+
+/// What a kubelet asks for over and over.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Its field in the container.
+    pub field: &'static str,
+    /// Where somebody has to listen.
+    pub address: String,
+    /// What is asked for there.
+    pub path: String,
 }
 
 /// The Pods of our charts in this namespace, which their own controllers have made; files are written to `folder`.
@@ -57,14 +69,7 @@ async fn as_process(cluster: &Member, client: &Client, pod: &Pod, folder: &Path)
     for argument in container.args.iter().flatten() {
         arguments.push(placed(&expanded(argument, &environment)?, &mounts)?);
     }
-    let port = container
-        .ports
-        .iter()
-        .flatten()
-        .find(|port| port.name.as_deref() == Some("admin"));
-    let port = port
-        .with_context(|| format!("Pod {name} has no port admin"))?
-        .container_port;
+    let probes = probes(container).with_context(|| format!("Pod {name}"))?;
     let program = Programs::find()?.path(&container.name)?;
     let launch = match OwnCluster::of(cluster, pod, &root).await? {
         Some(own) => own.launch(&name, &program, arguments),
@@ -76,9 +81,42 @@ async fn as_process(cluster: &Member, client: &Client, pod: &Pod, folder: &Path)
     Ok(Rendered {
         component: container.name.clone(),
         launch,
-        admin: format!("{POD_IP}:{port}"),
+        probes,
         pod: name,
     })
+}
+
+/// As a kubelet reads them. Each container of ours has all three, over HTTP.
+fn probes(container: &Container) -> anyhow::Result<Vec<Probe>> {
+    let fields = [
+        ("startupProbe", &container.startup_probe),
+        ("livenessProbe", &container.liveness_probe),
+        ("readinessProbe", &container.readiness_probe),
+    ];
+    let probes = fields.into_iter().map(|(field, probe)| {
+        let probe = probe.as_ref().with_context(|| format!("no {field}"))?;
+        let asked = probe
+            .http_get
+            .as_ref()
+            .with_context(|| format!("{field} has no httpGet"))?;
+        let is_plain = asked.scheme.as_deref().is_none_or(|scheme| scheme == "HTTP") && asked.host.is_none();
+        ensure!(is_plain, "{field}: no kubelet here asks like that: {asked:?}");
+        let port = match &asked.port {
+            IntOrString::Int(port) => *port,
+            IntOrString::String(name) => {
+                let ports = container.ports.iter().flatten();
+                let port = ports.into_iter().find(|port| port.name.as_ref() == Some(name));
+                port.with_context(|| format!("{field}: the container has no port {name}"))?
+                    .container_port
+            }
+        };
+        Ok(Probe {
+            field,
+            address: format!("{POD_IP}:{port}"),
+            path: asked.path.clone().unwrap_or_else(|| "/".to_owned()),
+        })
+    });
+    probes.collect()
 }
 
 /// Writes what is mounted; the folder of each path in the container.
@@ -179,4 +217,47 @@ fn placed(argument: &str, mounts: &BTreeMap<String, PathBuf>) -> anyhow::Result<
     let file = found.with_context(|| format!("{argument}: nothing is mounted there"))?;
     ensure!(file.is_file(), "{argument}: what is mounted there has no such file");
     Ok(format!("{flag}={}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn container(readiness: &serde_json::Value) -> Container {
+        let get = |path: &str, port: serde_json::Value| json!({"httpGet": {"path": path, "port": port}});
+        serde_json::from_value(json!({
+            "name": "c",
+            "ports": [{"name": "grpc", "containerPort": 1}, {"name": "admin", "containerPort": 2}],
+            "startupProbe": get("/healthz", json!("admin")), "livenessProbe": get("/alive", json!(3)),
+            "readinessProbe": readiness,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn probes_are_those_of_the_container() {
+        let found = probes(&container(&json!({"httpGet": {"path": "/readyz", "port": "admin"}}))).unwrap();
+        let found: Vec<_> = found
+            .iter()
+            .map(|probe| (probe.field, probe.address.as_str(), probe.path.as_str()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("startupProbe", "127.0.0.1:2", "/healthz"),
+                ("livenessProbe", "127.0.0.1:3", "/alive"),
+                ("readinessProbe", "127.0.0.1:2", "/readyz"),
+            ]
+        );
+        for (wrong, words) in [
+            (json!(null), "no readinessProbe"),
+            (json!({"grpc": {"port": 1}}), "no httpGet"),
+            (json!({"httpGet": {"port": "https"}}), "no port https"),
+            (json!({"httpGet": {"port": 1, "scheme": "HTTPS"}}), "no kubelet here"),
+        ] {
+            let said = probes(&container(&wrong)).unwrap_err().to_string();
+            assert!(said.contains(words), "{said}");
+        }
+    }
 }

@@ -7,9 +7,9 @@ use e2e_harness::{ControlPlane, Member, Process, eventually};
 use tokio::time::Instant;
 
 use super::charts::NAMESPACE;
-use super::pods::{Rendered, rendered};
+use super::pods::{Probe, Rendered, rendered};
 
-/// From the start of the processes to `/readyz`.
+/// From the start of the processes until each answers all that a kubelet asks it.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// Processes that are ready.
@@ -27,10 +27,16 @@ pub async fn start(control_plane: &ControlPlane, cluster: &Member, components: &
     ensure!(found == components, "the charts run {found:?} on {}", cluster.name());
     let started = Instant::now();
     let mut processes = Vec::new();
-    let mut addresses = Vec::new();
-    for Rendered { pod, launch, admin, .. } in pods {
+    let mut probes = Vec::new();
+    for Rendered {
+        pod,
+        launch,
+        probes: of_pod,
+        ..
+    } in pods
+    {
         processes.push(Process::start(control_plane.folder(), launch)?);
-        addresses.push((pod, admin));
+        probes.extend(of_pod.into_iter().map(|probe| (pod.clone(), probe)));
     }
     // The end of one is told once, with its log.
     let mut ended = None;
@@ -42,8 +48,10 @@ pub async fn start(control_plane: &ControlPlane, cluster: &Member, components: &
         if let Some(ended) = &ended {
             return Err(String::clone(ended));
         }
-        for (pod, admin) in &addresses {
-            is_ready(admin).await.map_err(|why| format!("{pod}: {why}"))?;
+        for (pod, probe) in &probes {
+            passes(probe)
+                .await
+                .map_err(|why| format!("{pod}: {} of {}: {why}", probe.field, probe.path))?;
         }
         Ok(())
     })
@@ -52,21 +60,21 @@ pub async fn start(control_plane: &ControlPlane, cluster: &Member, components: &
     Ok(Ready { processes, after })
 }
 
-/// As a kubelet asks.
-async fn is_ready(admin: &str) -> Result<(), String> {
+/// As a kubelet asks, and takes the answer.
+async fn passes(Probe { address, path, .. }: &Probe) -> Result<(), String> {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let asked = async {
-        let mut stream = tokio::net::TcpStream::connect(admin).await?;
-        let request = format!("GET /readyz HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n");
+        let mut stream = tokio::net::TcpStream::connect(address).await?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
         Ok::<_, std::io::Error>(answer)
     };
     let answer = asked.await.map_err(|error| error.to_string())?;
-    if answer.starts_with("HTTP/1.1 200") {
-        Ok(())
-    } else {
-        Err(answer)
+    let status = answer.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+    match status.and_then(|status| status.parse().ok()) {
+        Some(200..400_u16) => Ok(()),
+        _ => Err(answer),
     }
 }

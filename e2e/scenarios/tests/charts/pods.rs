@@ -50,9 +50,16 @@ fn assert_restricted(name: &str, pod: &Value) {
         };
         assert_eq!(volume[kind]["defaultMode"], 0o440, "{name}: {volume}");
     }
-    for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
-        assert_eq!(container[probe]["httpGet"]["port"], "admin", "{name}: {probe}");
+    for (probe, path) in [
+        ("startupProbe", "/healthz"),
+        ("livenessProbe", "/healthz"),
+        ("readinessProbe", "/readyz"),
+    ] {
+        let asked = json!({"path": path, "port": "admin"});
+        assert_eq!(container[probe]["httpGet"], asked, "{name}: {probe}");
     }
+    let ports = container["ports"].as_array().unwrap();
+    assert!(ports.iter().any(|port| port["name"] == "admin"), "{name}: {ports:?}");
     let resources = &container["resources"];
     assert!(
         resources["requests"]["memory"].is_string() && resources["limits"]["memory"].is_string(),
