@@ -5,8 +5,10 @@
     reason = "clippy does not see that the helpers of a test are test code"
 )]
 
-#[path = "../src/judged.rs"]
+#[path = "../../src/judged.rs"]
 mod judged;
+mod rolled;
+mod swapped;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -124,8 +126,8 @@ fn encoded(pem: &str) -> String {
     text.as_str().unwrap().to_owned()
 }
 
-/// The configurations that the chart installs.
-fn configurations(binaries: &Binaries, url: &str, authority: &Authority, more: &[&str]) -> Vec<Value> {
+/// The configurations that the chart installs, for a webhook at this address whose authorities are these, PEM.
+fn configurations(binaries: &Binaries, url: &str, authorities: &str, more: &[&str]) -> Vec<Value> {
     let home = tempfile::tempdir().unwrap();
     let mut helm = Command::new(binaries.path(Tool::Helm));
     for variable in ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"] {
@@ -142,7 +144,7 @@ fn configurations(binaries: &Binaries, url: &str, authority: &Authority, more: &
         ])
         .args(["--set", "webhook.enabled=true"])
         .args(["--set", &format!("webhook.url={url}")])
-        .args(["--set", &format!("webhook.caBundle={}", encoded(&authority.pem()))]);
+        .args(["--set", &format!("webhook.caBundle={}", encoded(authorities))]);
     for setting in more {
         helm.args(["--set", setting]);
     }
@@ -242,27 +244,31 @@ async fn scene() -> Scene {
     }
 }
 
+/// Whether the API server asks the webhook about a pause; else what it says.
+async fn is_asked(client: &Client) -> Result<(), String> {
+    let never = pause("never", &json!({"until": "2001-01-01T00:00:00Z"}));
+    let said = try_out(client, PAUSES, &never).await;
+    if said.status == 422 {
+        Ok(())
+    } else {
+        Err(format!("{said:?}"))
+    }
+}
+
 /// Waits until the API server asks the webhook.
 async fn asked(client: &Client) {
-    let never = pause("never", &json!({"until": "2001-01-01T00:00:00Z"}));
     eventually("the API server asks the webhook", PATIENCE, async || {
-        let said = try_out(client, PAUSES, &never).await;
-        if said.status == 422 {
-            Ok(())
-        } else {
-            Err(format!("{said:?}"))
-        }
+        is_asked(client).await
     })
     .await
     .unwrap();
 }
 
-async fn install(scene: &Scene, configurations: &[Value]) {
+async fn install(client: &Client, configurations: &[Value]) {
     for configuration in configurations {
-        let said = create(&scene.client, path_of(configuration), configuration).await;
+        let said = create(client, path_of(configuration), configuration).await;
         assert_eq!(said.status, 201, "{said:?}");
     }
-    asked(&scene.client).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -271,13 +277,18 @@ async fn a_real_api_server_asks_it() {
         return;
     };
     let scene = scene().await;
-    install(&scene, &configurations(&binaries, &scene.url, &scene.authority, &[])).await;
     let client = &scene.client;
+    install(
+        client,
+        &configurations(&binaries, &scene.url, &scene.authority.pem(), &[]),
+    )
+    .await;
+    asked(client).await;
 
     refusals_and_warnings(client).await;
     zones(client).await;
     only_what_is_judged_is_asked_about(client, &scene.running).await;
-    a_certificate_is_swapped(&scene, &binaries).await;
+    swapped::a_certificate_is_swapped(&scene, &binaries).await;
     without_it_everything_goes_on(client, &scene.running).await;
     drop(scene.control_plane);
 }
@@ -412,24 +423,6 @@ async fn only_what_is_judged_is_asked_about(client: &Client, running: &Running) 
     assert!(counts()[0] > before[0]);
 }
 
-/// A new certificate of a new authority: first both are trusted, then the files change, then the old one goes.
-async fn a_certificate_is_swapped(scene: &Scene, binaries: &Binaries) {
-    let next = Authority::new("the next authority");
-    next.issue("webhook", Of::Server).write(scene.folder.path(), "webhook");
-    for configuration in configurations(binaries, &scene.url, &next, &[]) {
-        let path = format!("{}/karmada-failover", path_of(&configuration));
-        let said = merge(&scene.client, &path, &json!({"webhooks": configuration["webhooks"]})).await;
-        assert_eq!(said.status, 200, "{said:?}");
-    }
-    // With another authority the API server makes new connections, and those are made with the new certificate.
-    asked(&scene.client).await;
-    let refused = scene
-        .running
-        .metrics()
-        .value("failover_tls_reload_failures_total", &[("use", "webhook")]);
-    assert_eq!(refused, Some(0.0));
-}
-
 /// Nothing depends on it: an outage is no time to be kept from pausing.
 async fn without_it_everything_goes_on(client: &Client, running: &Running) {
     assert_eq!(running.stop().await, Ended::Stopped);
@@ -454,7 +447,7 @@ fn which_kinds_are_asked_about() {
     let Some(binaries) = available_with(Tool::Helm, "rendering the webhooks") else {
         return;
     };
-    let authority = Authority::new("a");
+    let authority = Authority::new("a").pem();
     let named = |more: &[&str]| -> Vec<String> {
         let objects = configurations(&binaries, "https://10.0.0.1:9443", &authority, more);
         let webhooks = objects.iter().flat_map(|object| object["webhooks"].as_array().unwrap());
