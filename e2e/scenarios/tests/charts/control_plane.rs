@@ -8,6 +8,7 @@ use std::time::Duration;
 use api_types::taint_policy::ClusterTaintPolicy;
 use controller_kit::Mode;
 use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Tool, available_with, eventually};
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, ListParams};
@@ -241,6 +242,7 @@ async fn on_a_real_api_server() {
     half_a_set_is_refused(&stage);
     it_installs_changes_and_goes(&stage).await;
     every_chart_is_taken_by_the_server(&stage);
+    each_component_alone_installs_changes_and_goes(&stage).await;
     certificates_stay_when_others_are_to_make_them(&stage).await;
     second_owner::is_refused(&stage).await;
 }
@@ -351,6 +353,30 @@ fn every_chart_is_taken_by_the_server(stage: &Stage) {
         let file = folder.path().join(format!("{name}.yaml"));
         std::fs::write(&file, stage.helm.template(&chart(name), least(name)).unwrap()).unwrap();
         stage.takes(&file);
+    }
+}
+
+async fn each_component_alone_installs_changes_and_goes(stage: &Stage) {
+    let deployments: Api<Deployment> = Api::namespaced(stage.client.clone(), "karmada-system");
+    let is_debug = async |name: &str| -> bool {
+        let deployment = deployments.get(name).await.unwrap();
+        let container = &deployment.spec.template.spec.unwrap().containers[0];
+        let arguments = container.args.clone().unwrap_or_default();
+        arguments.contains(&"--log-level=debug".to_owned())
+    };
+    for name in COMPONENTS {
+        let notes = stage.run("install", name, least(name));
+        assert!(notes.contains("\nNext, "), "{name}: {notes}");
+        assert!(!is_debug(name).await, "{name}");
+        stage.run("upgrade", name, &[least(name), &["--set", "log.level=debug"]].concat());
+        assert!(is_debug(name).await, "{name}");
+        stage.helm.run(&["rollback", name, NAMESPACE[0], NAMESPACE[1]]).unwrap();
+        assert!(!is_debug(name).await, "{name}");
+        stage
+            .helm
+            .run(&["uninstall", name, NAMESPACE[0], NAMESPACE[1]])
+            .unwrap();
+        assert!(deployments.get_opt(name).await.unwrap().is_none(), "{name}");
     }
 }
 

@@ -15,6 +15,7 @@ mod flags;
 mod gates;
 mod golden;
 mod monitoring;
+mod notes;
 mod objects;
 mod one_cluster;
 mod pods;
