@@ -91,6 +91,35 @@ fn pods_are_restricted_and_stand_apart() {
     }
 }
 
+/// Where an operator looks stands how Pods are asked, and why not over gRPC.
+#[test]
+fn how_pods_are_asked_is_documented() {
+    let Some(helm) = renderer() else { return };
+    let documents = [
+        include_str!("../../../../docs/charts.md"),
+        include_str!("../../../../charts/eviction-queue/README.md"),
+    ];
+    let told = ["| probes |", "| `ports.admin` |"];
+    let told = documents.iter().zip(told).map(|(document, row)| {
+        let row = document.lines().find(|line| line.starts_with(row));
+        row.unwrap_or_else(|| panic!("no row {row:?}"))
+    });
+    let objects = objects(&helm, "eviction-queue", &[]);
+    let container = &only(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0];
+    for row in told {
+        for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {
+            let path = container[probe]["httpGet"]["path"].as_str().unwrap();
+            assert!(row.contains(path), "{row} says nothing of {path}");
+        }
+        for words in ["HTTP", "gRPC", "TLS"] {
+            assert!(
+                row.to_lowercase().contains(&words.to_lowercase()),
+                "{row} says nothing of {words}"
+            );
+        }
+    }
+}
+
 /// A token only where it is used: in the control plane's own cluster, and the agent's on its member.
 #[test]
 fn tokens_are_where_they_are_used() {
