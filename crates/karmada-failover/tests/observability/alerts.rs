@@ -34,8 +34,8 @@ pub fn queries() -> Vec<String> {
         .collect()
 }
 
-/// Labels that Prometheus gives to whatever it scrapes.
-const OF_TARGETS: [&str; 4] = ["namespace", "job", "pod", "instance"];
+/// Labels that Prometheus gives to whatever it scrapes; `cluster` where one hears several Kubernetes clusters.
+const OF_TARGETS: [&str; 5] = ["namespace", "job", "pod", "instance", "cluster"];
 
 /// What a query asks for that is none of our metrics, and labels that the metric has not.
 fn unknown(query: &str) -> Vec<String> {

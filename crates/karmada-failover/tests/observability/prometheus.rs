@@ -24,6 +24,7 @@ use tokio::net::TcpStream;
 use crate::alerts;
 use crate::common::World;
 use crate::scan::root;
+use crate::scene::run_agent;
 
 /// By how much the rules are faster than those that are shipped.
 const FASTER: u32 = 300;
@@ -31,7 +32,7 @@ const FASTER: u32 = 300;
 const BOUNDS: [(&str, &str); 3] = [("> 4 * 3600", "> 3"), ("> 1800", "> 2"), (">= 4", ">= 2")];
 
 /// Alerts that fire in the scene, with a label of each.
-pub const FIRE: [(&str, &str); 12] = [
+pub const FIRE: [(&str, &str); 13] = [
     ("FailoverHalted", "north"),
     ("FailoverNoTarget", "north"),
     ("FailoverOldestReadyWaits", "north"),
@@ -45,7 +46,10 @@ pub const FIRE: [(&str, &str); 12] = [
     ("FailoverTargetDown", "cluster-health-controller"),
     ("FailoverQueueUnreachable", "lease"),
     ("FailoverQueueUnreachable", "publish"),
+    AGENT_GONE,
 ];
+/// The last one: until then the agent hides nothing that it has a namesake of.
+const AGENT_GONE: (&str, &str) = ("FailoverAgentNoLeader", "clusterStatus");
 /// Alerts for which there is no reason in the scene. (FailoverRateExceeded is none of them: a window of seconds holds an
 /// eviction or two, of which no rate can be told.)
 const SILENT: [&str; 4] = [
@@ -294,7 +298,7 @@ impl Seen {
 
 /// Two control planes in trouble. In the north clusters fail until the brake holds, a workload fits nowhere, a pause is
 /// forgotten, two policies disagree, a cluster flaps and in the end nobody probes; in the south there is no queue, and a
-/// stranger holds a Lease.
+/// stranger holds a Lease. An agent of the south's stands in a namespace that is called as the north's.
 async fn scene(prometheus: &Prometheus) {
     let north = World::watched(
         &["member1", "member2", "member3", "member4"],
@@ -318,9 +322,12 @@ async fn scene(prometheus: &Prometheus) {
         &SHORT_LEASES,
     )
     .await;
+    let flags = [&SHORT_LEASES[..], &["--admin-bind-address=127.0.0.1:0"]].concat();
+    let agent = run_agent(&south, &flags).await;
     let targets = [
         ("north", "taint-manager", &all),
         ("north", "cluster-health-controller", &reporter),
+        ("north", "agent", &agent),
         ("south", "taint-manager", &lonely),
     ];
     let targets = targets.map(|(namespace, job, process)| (namespace, job, process.admin_address().unwrap()));
@@ -373,7 +380,11 @@ async fn scene(prometheus: &Prometheus) {
     north.fleet.member("member2").unwrap().stop();
     seen.until(&watching, &[("FailoverHalted", "north")]).await;
     reporter.crash();
-    seen.until(&watching, &FIRE).await;
+    let others: Vec<_> = FIRE.into_iter().filter(|alert| *alert != AGENT_GONE).collect();
+    seen.until(&watching, &others).await;
+    assert!(!seen.has_fired(AGENT_GONE.0, AGENT_GONE.1), "{:#?}", seen.fired);
+    agent.crash();
+    seen.until(&watching, &[AGENT_GONE]).await;
 
     for name in SILENT {
         assert!(
@@ -393,7 +404,7 @@ async fn scene(prometheus: &Prometheus) {
     drop(watching);
     all.stop().await;
     lonely.stop().await;
-    drop(reporter);
+    drop((reporter, agent));
 }
 
 /// Scenes in real time take all of a small machine, so one is played after the other.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use controller_kit::Running;
+use clap::Parser;
 use controller_kit::telemetry::{Span, Traces};
+use controller_kit::{OwnMember, Process, Running};
 use karmada_failover::story::expect::{BINDING, placement};
+use kube_sandbox::MemberOptions;
 use parking_lot::Mutex;
 
 use crate::common::World;
@@ -68,4 +70,19 @@ pub async fn fail(world: &World) {
 /// The binding of nginx, as logs and spans name it.
 pub fn binding() -> String {
     BINDING.to_owned()
+}
+
+/// Makes a Pull member, `pull`, and starts its agent.
+pub async fn run_agent(world: &World, flags: &[&str]) -> Running {
+    let pull = world.fleet.add_member(MemberOptions::new("pull", world.now()));
+    let cli = agent::cli::Cli::try_parse_from(["agent", "--cluster-name=pull"].iter().chain(flags)).unwrap();
+    Process::builder("agent", world.plane().client_named("agent"))
+        .clock(world.clock.clone())
+        .identity("agent")
+        .flags(cli.kit)
+        .members(Arc::new(OwnMember::new(pull.sandbox().client_named("agent"))))
+        .controllers(agent::controllers(cli.flags))
+        .start()
+        .await
+        .unwrap()
 }
