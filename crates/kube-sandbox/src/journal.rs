@@ -34,6 +34,12 @@ impl Entry {
         serde_json::from_slice(&self.stored.json)
     }
 
+    /// Its `metadata.resourceVersion`.
+    #[must_use]
+    pub fn resource_version(&self) -> String {
+        self.stored.rv.to_string()
+    }
+
     /// Namespace and name, as `namespace/name`, or the name alone.
     #[must_use]
     pub fn key(&self) -> &str {

@@ -1,8 +1,8 @@
 //! A control plane with our kinds, members, and processes on it, under the rules.
 //!
 //! Guarantee: a test that ends on a bench ends well only if no process on it broke one of the correctness rules that can
-//! be read off what is stored: 1 to 4, 7 and 8 ([`kube_sandbox::rules`]). Nobody has to ask for it: the bench judges when
-//! it goes. Rule 6 is read off a queue, by a [`QueueWatch`](crate::QueueWatch); rule 5 takes two runs, and the tests that
+//! be read off what is stored: 1 to 4, 7 and 8 ([`kube_sandbox::rules`]), and if every condition and Event of a process
+//! stands in `docs/reference/conditions-and-events.md`. Nobody has to ask for it: the bench judges when it goes. Rule 6 is read off a queue, by a [`QueueWatch`](crate::QueueWatch); rule 5 takes two runs, and the tests that
 //! restart compare them.
 
 use std::sync::Arc;
@@ -14,6 +14,8 @@ use kube::Client;
 use kube_sandbox::rules::{Audit, Settings};
 use kube_sandbox::{Fleet, Housekeeping, Member, MemberOptions, Now, Sandbox, SandboxOptions, WriteRecord};
 use serde_json::{Value, json};
+
+use crate::words::Words;
 
 /// What the clock of a bench shows first: the start of 2026.
 pub const STARTED: Timestamp = Timestamp::constant(1_767_225_600, 0);
@@ -29,17 +31,20 @@ pub struct Bench {
     /// The correctness rules over everything that is stored. What the test itself writes, through
     /// [`Bench::client`] or the sandbox, is a person's work; what comes from any other client is a process's.
     pub rules: Audit,
+    words: Words,
 }
 
 impl Drop for Bench {
     /// Judges.
     ///
     /// # Panics
-    /// When a rule was broken and the test did not fail by itself.
+    /// When a rule was broken, or something was said that is documented nowhere, and the test did not fail by itself.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let broken = self.broken_rules();
             assert!(broken.is_empty(), "{broken:#?}");
+            let unknown = self.words.undocumented(self.plane());
+            assert!(unknown.is_empty(), "{} lacks: {unknown:#?}", Words::PAGE);
         }
     }
 }
@@ -82,6 +87,7 @@ impl Bench {
         }
         let bench = Self {
             rules: Audit::of(&plane, Settings::exact(0.0)),
+            words: Words::of(&plane),
             fleet: Fleet::with_control_plane(plane),
             clock,
             started,

@@ -21,6 +21,7 @@ mod queue;
 pub mod statistics;
 pub mod stock;
 pub mod usage;
+mod words;
 
 pub use authority::{Authority, Counts, Issued, Of, Wanted};
 pub use bench::{Bench, STARTED};

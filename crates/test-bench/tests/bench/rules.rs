@@ -5,7 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
 use controller_kit::{Controller, KitFlags};
-use kube::api::{Api, Patch, PatchParams};
+use k8s_openapi::api::core::v1::Event;
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -194,4 +195,72 @@ fn what_happens_at_the_very_end_is_judged() {
         Deed::TakeATaint.done(bench.plane().client_named("rogue")).await;
     });
     assert!(ending.unwrap_err().contains("rule 7 broken"));
+}
+
+/// Something that stands in no reference.
+#[derive(Clone, Copy, Debug)]
+enum Word {
+    /// A condition for a moment, of which nothing is left at the end.
+    Condition,
+    Event,
+}
+
+impl Word {
+    async fn said(self, client: Client) {
+        match self {
+            Self::Condition => {
+                let cluster = Api::<Cluster>::all(client);
+                for reason in ["Splendid", "ClusterReady"] {
+                    let read = cluster.get("healthy").await.unwrap();
+                    let now = "2026-01-01T00:00:00Z";
+                    let patch = json!({"metadata": {"resourceVersion": read.resource_version()}, "status": {"conditions": [
+                        {"type": "Ready", "status": "True", "reason": reason, "message": "", "lastTransitionTime": now},
+                        {"type": "Blue", "status": "True", "reason": "Sky", "message": "", "lastTransitionTime": now},
+                    ]}});
+                    let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+                    cluster.patch_status("healthy", &params, &patch).await.unwrap();
+                }
+            }
+            Self::Event => {
+                let event = json!({"metadata": {"namespace": "default", "name": "e"}, "type": "Normal", "reason": "Splendid",
+                    "involvedObject": {"kind": "Cluster", "name": "healthy"}, "message": ""});
+                let events = Api::<Event>::namespaced(client, "default");
+                let event = serde_json::from_value(event).unwrap();
+                events.create(&PostParams::default(), &event).await.unwrap();
+            }
+        }
+    }
+}
+
+#[rstest]
+#[case(
+    Word::Condition,
+    &["condition Blue True Sky of Cluster", "condition Ready True Splendid of Cluster"],
+)]
+#[case(Word::Event, &["Event Splendid (Normal) on Cluster"])]
+fn what_a_process_says_without_a_reference_fails_the_test(#[case] word: Word, #[case] lacking: &[&str]) {
+    let ending = ending(async {
+        let bench = bench();
+        word.said(bench.plane().client_named("rogue")).await;
+    });
+    let said = ending.expect_err("the bench lets it pass");
+    let named = lacking.iter().all(|lacking| said.contains(lacking));
+    assert!(
+        named && said.contains("conditions-and-events.md") && !said.contains("ClusterReady"),
+        "{said}"
+    );
+}
+
+/// Also when a process writes something else of the object afterwards.
+#[rstest]
+fn what_a_person_says_needs_no_reference(#[values(Word::Condition, Word::Event)] word: Word) {
+    paused(async {
+        let bench = bench();
+        word.said(bench.client()).await;
+        let clusters = Api::<Cluster>::all(bench.plane().client_named("process"));
+        let read = clusters.get("healthy").await.unwrap();
+        let patch = json!({"metadata": {"resourceVersion": read.resource_version(), "labels": {"k": "v"}}});
+        let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+        clusters.patch("healthy", &params, &patch).await.unwrap();
+    });
 }
