@@ -12,7 +12,7 @@ use e2e_harness::{ControlPlane, Helm, Tool, available_with, eventually};
 use eviction_queue_api::{ConnectionFlags, QueueClient, v1};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::client::Body;
-use kube::{Api, Client, Config};
+use kube::{Client, Config};
 use serde_json::{Value, json};
 use test_bench::{Authority, Bench, Of, Wanted};
 use tonic::codegen::tokio_stream;
@@ -20,34 +20,11 @@ use tonic::{Code, Status};
 
 use crate::objects::{arguments, objects, only};
 use crate::renderer;
+use crate::stand_ins::{NAMESPACE, assert_taken, offer, serve, stand_in};
 
-const NAMESPACE: &str = "karmada-system";
 const GROUP: &str = "cert-manager.io";
 const BY_CERT_MANAGER: [&str; 4] = ["--namespace", NAMESPACE, "--set", "tls.source=certManager"];
 const SOON: Duration = Duration::from_secs(60);
-
-/// A kind of cert-manager with this schema of its spec.
-fn kind(kind: &str, plural: &str, spec: &Value) -> CustomResourceDefinition {
-    let schema = json!({
-        "type": "object", "required": ["spec"],
-        "properties": {
-            "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}, "spec": spec,
-        },
-    });
-    let crd = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{plural}.{GROUP}")},
-        "spec": {
-            "group": GROUP, "scope": "Namespaced",
-            "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": schema},
-            }],
-        },
-    });
-    serde_json::from_value(crd).unwrap()
-}
 
 /// Of each kind what we say and what it demands, as cert-manager spells it; whatever else is said is unknown.
 fn kinds() -> [CustomResourceDefinition; 2] {
@@ -95,8 +72,8 @@ fn kinds() -> [CustomResourceDefinition; 2] {
         "issuerRef": {"type": "object", "required": ["name"], "properties": {"name": text, "kind": text, "group": text}},
     }});
     [
-        kind("Issuer", "issuers", &issuer),
-        kind("Certificate", "certificates", &certificate),
+        stand_in(GROUP, "Issuer", &issuer),
+        stand_in(GROUP, "Certificate", &certificate),
     ]
 }
 
@@ -112,19 +89,6 @@ fn asked(helm: &Helm, chart: &str, more: &[&str]) -> Vec<Value> {
     ours
 }
 
-/// What an API server says to an object of these kinds in which nothing may be unknown to it.
-async fn offer(client: &Client, object: &Value) -> Result<(), String> {
-    let plural = format!("{}s", object["kind"].as_str().unwrap().to_lowercase());
-    let version = object["apiVersion"].as_str().unwrap();
-    let path = format!("/apis/{version}/namespaces/{NAMESPACE}/{plural}?fieldValidation=Strict&dryRun=All");
-    let request = http::Request::post(path)
-        .header("content-type", "application/json")
-        .body(object.to_string().into_bytes())
-        .unwrap();
-    let answered = client.request_text(request).await;
-    answered.map(drop).map_err(|error| error.to_string())
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_real_api_server_takes_what_cert_manager_is_asked_for() {
     let Some(binaries) = available_with(Tool::Helm, "objects for cert-manager on a real API server") else {
@@ -133,18 +97,7 @@ async fn a_real_api_server_takes_what_cert_manager_is_asked_for() {
     let helm = Helm::new(&binaries, "/dev/null").unwrap();
     let control_plane = ControlPlane::start().await.unwrap();
     let client = control_plane.client().await.unwrap();
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-    let namespace: k8s_openapi::api::core::v1::Namespace = serde_json::from_value(namespace).unwrap();
-    Api::all(client.clone())
-        .create(&Default::default(), &namespace)
-        .await
-        .unwrap();
-    for kind in kinds() {
-        Api::all(client.clone())
-            .create(&Default::default(), &kind)
-            .await
-            .unwrap();
-    }
+    serve(&client, kinds()).await;
     let own_issuer = "tls.certManager.issuerRef.name=ours,tls.certManager.issuerRef.kind=ClusterIssuer";
     let all = [
         asked(&helm, "eviction-queue", &[]),
@@ -160,11 +113,7 @@ async fn a_real_api_server_takes_what_cert_manager_is_asked_for() {
         asked(&helm, "webhook", &["--set", own_issuer]),
     ]
     .concat();
-    for object in &all {
-        eventually("the server to take it", SOON, async || offer(&client, object).await)
-            .await
-            .unwrap_or_else(|error| panic!("{error}: {object:#}"));
-    }
+    assert_taken(&client, &all).await;
 
     // It would say so.
     let certificate = all.iter().find(|object| object["kind"] == "Certificate").unwrap();

@@ -21,6 +21,7 @@ mod one_cluster;
 mod pods;
 mod refusals;
 mod second_owner;
+mod stand_ins;
 #[path = "../../src/installed/typed.rs"]
 mod typed;
 
