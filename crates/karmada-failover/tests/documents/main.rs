@@ -7,6 +7,7 @@
 )]
 
 mod cargo;
+mod codes;
 mod commands;
 mod flags;
 mod helm;

@@ -22,7 +22,7 @@ const SILENT: &[&str] = &["failoverctl", "karmada-failover", "kube-sandbox", "te
 const OF_OUTCOMES: &[&str] = &["StateMissing"];
 
 /// The code of a crate, without comments and tests.
-fn code(of: &str) -> String {
+pub fn code(of: &str) -> String {
     let mut text = String::new();
     gather(&root().join("crates").join(of).join("src"), &mut text);
     assert!(!text.is_empty(), "there is no crate {of}");
