@@ -13,16 +13,17 @@ use parking_lot::Mutex;
 use crate::common::World;
 use crate::metrics::PACE;
 
-const SOON: Duration = Duration::from_secs(1_800);
+pub const SOON: Duration = Duration::from_secs(1_800);
 
 /// The processes, by name, and the controllers of each.
-pub const PROCESSES: [(&str, &str); 4] = [
+pub const PROCESSES: [(&str, &str); 5] = [
     ("taint-manager", "taintManager,evictor"),
+    ("application-failover-controller", "applicationFailover"),
     ("eviction-queue", "evictionQueue"),
     ("graceful-eviction-controller", "gracefulEviction"),
     (
         "the-others",
-        "*,-taintManager,-evictor,-evictionQueue,-gracefulEviction",
+        "*,-taintManager,-evictor,-applicationFailover,-evictionQueue,-gracefulEviction",
     ),
 ];
 
