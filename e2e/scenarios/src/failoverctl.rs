@@ -37,18 +37,6 @@ impl Failoverctl {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// What it prints when it comes to a good end; else its complaint is the error.
-    pub fn succeed(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let output = self.output(arguments)?;
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        ensure!(
-            output.status.success(),
-            "failoverctl {}: {complaint}",
-            arguments.join(" ")
-        );
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
     /// What it reports, as its JSON.
     pub fn json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
         let text = self.run(&[arguments, &["-o", "json"]].concat())?;

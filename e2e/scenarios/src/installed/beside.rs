@@ -1,5 +1,6 @@
 //! The worked example beside a stock Karmada, with ours as the charts install it, by the steps of docs/install.md: look,
-//! take stock's failover out of service, install, look, let ours act; and the way back, after which nothing of ours is left.
+//! take stock's failover out of service, install, look, let ours act, upgrade; and the way back, after which nothing of ours
+//! is left.
 
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use test_bench::stock::in_stocks_form;
 
-use super::by_the_book::ByTheBook;
-use super::charts::{OnControlPlane, OnHost, WAIT};
+use super::by_the_book::{ByTheBook, WayBack};
+use super::charts::{OnHost, WAIT};
 use super::component_names::hosted;
 use super::stand_in::Stock;
 use super::{nothing_was_forbidden, people_at_the_queue, running};
@@ -50,13 +51,12 @@ pub async fn tell() -> anyhow::Result<bool> {
     say("a stock Karmada runs, with failover of its own");
     let stock = Stock::begin(&control_plane, &on_host_cluster, &entries, &pace).await?;
     let on_host = OnHost::of(&binaries, &host, MODE, &pace, control_plane.folder().path())?;
-    out_of_the_way(&control_plane, &host, &on_host_cluster, &on_host).await?;
+    let mut book = ByTheBook::open(&binaries, &control_plane, &host, MODE)?;
+    out_of_the_way(&control_plane, &host, &on_host_cluster, &on_host, &book).await?;
 
     say("docs/install.md is typed: ours are installed beside it");
-    let book = ByTheBook::open(&binaries, &control_plane, &host, MODE)?;
     book.control_plane()?;
     book.kubeconfigs(hosted(MODE))?;
-    let on_control_plane = OnControlPlane::of(&binaries, &control_plane, MODE)?;
     book.components()?;
     // Where nobody else listens on this machine.
     on_host.change("upgrade", &WAIT)?;
@@ -67,6 +67,8 @@ pub async fn tell() -> anyhow::Result<bool> {
     let operator = Failoverctl::of(&control_plane, ways(&host, Some((&queue, on_host.ports().queue))))?;
     let watching = running::start(&control_plane, &host, hosted(MODE)).await?.processes;
     all_is_well(&operator).await?;
+    book.make_operator(&queue, on_host.ports().queue)?;
+    as_the_page_asks(&book)?;
 
     say("ours are let act");
     book.let_act()?;
@@ -78,9 +80,14 @@ pub async fn tell() -> anyhow::Result<bool> {
     all_is_well(&operator).await?;
     nothing_was_forbidden(&fleet)?;
 
-    say("and back");
-    back(&operator, &on_host, &mut fleet, stock).await?;
-    on_control_plane.uninstall()?;
+    say("they are upgraded, as the page says");
+    book.upgrade()?;
+    all_is_well(&operator).await?;
+
+    say("and back, as the page says");
+    let way_back = book.way_back()?;
+    back(&operator, &way_back, &mut fleet, stock).await?;
+    way_back.take_control_plane_away()?;
     nothing_of_ours_is_left(&client).await?;
     Ok(came_out_right)
 }
@@ -124,6 +131,7 @@ async fn out_of_the_way(
     host: &Member,
     on_host_cluster: &Client,
     on_host: &OnHost,
+    book: &ByTheBook,
 ) -> anyhow::Result<()> {
     let failoverctl = Failoverctl::of(control_plane, ways(host, None))?;
     let found = problems(&failoverctl, &["--before-install"])?;
@@ -133,6 +141,9 @@ async fn out_of_the_way(
         "stock-application-failover",
     ];
     ensure!(found == [&LACKS[..], &stocks].concat(), "before: {found:?}");
+    let told = book.look_first()?;
+    let missing = found.iter().find(|code| !told.contains(code.as_str()));
+    ensure!(missing.is_none(), "as typed it does not tell of {missing:?}: {told}");
     let refusal = on_host.refused()?;
     ensure!(
         refusal.contains(
@@ -160,13 +171,27 @@ async fn all_is_well(operator: &Failoverctl) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What the page has an operator ask is answered, and by the queue, too.
+fn as_the_page_asks(book: &ByTheBook) -> anyhow::Result<()> {
+    let checked = book.check()?;
+    let missing = LACKS.iter().find(|code| !checked.contains(**code));
+    ensure!(missing.is_none(), "as typed it does not tell of {missing:?}: {checked}");
+    let status = book.status()?;
+    ensure!(
+        status.lines().any(|line| line.starts_with("Leader ")),
+        "the queue does not answer the operator: {status}"
+    );
+    let plan = book.plan()?;
+    ensure!(plan.contains("member1"), "the plan: {plan}");
+    Ok(())
+}
+
 /// What docs/install.md says under "And back".
-async fn back(operator: &Failoverctl, on_host: &OnHost, fleet: &mut Fleet, stock: Stock) -> anyhow::Result<()> {
-    let type_in = |arguments: &[&str]| tokio::task::block_in_place(|| operator.succeed(arguments));
+async fn back(operator: &Failoverctl, way_back: &WayBack<'_>, fleet: &mut Fleet, stock: Stock) -> anyhow::Result<()> {
     let dry_run = || tokio::task::block_in_place(|| operator.json(&["handback", "--dry-run"]));
     let count = |report: &Value, list: &str| report[list].as_array().map_or(0, Vec::len);
 
-    type_in(&["pause", "--scope", "all", "--reason", "going back", "--yes"])?;
+    way_back.pause()?;
     eventually("the pause to show", SOON, async || {
         let status = tokio::task::block_in_place(|| operator.run(&["status"])).map_err(|error| format!("{error:#}"))?;
         if status.contains("going back") {
@@ -178,7 +203,9 @@ async fn back(operator: &Failoverctl, on_host: &OnHost, fleet: &mut Fleet, stock
     .await?;
     let too_early = dry_run()?;
     ensure!(count(&too_early, "blocked") > 0, "ours run: {too_early}");
-    on_host.uninstall()?;
+    let open = way_back.open_moves()?;
+    ensure!(!open.contains("nginx"), "a move goes on: {open}");
+    way_back.take_components_away()?;
     fleet.stop_components().await?;
     // Who does stock's work is of ours here, and would go on to write what is ours.
     stock.end().await?;
@@ -187,7 +214,8 @@ async fn back(operator: &Failoverctl, on_host: &OnHost, fleet: &mut Fleet, stock
         count(&would, "blocked") == 0 && count(&would, "objects") > 0,
         "ours are gone: {would}"
     );
-    say(&type_in(&["handback", "--yes"])?);
+    say(&way_back.try_handback()?);
+    way_back.handback()?;
     let more = dry_run()?;
     ensure!(count(&more, "objects") == 0, "there is more: {more}");
     Ok(())

@@ -20,49 +20,33 @@ pub fn chart(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts").join(name)
 }
 
-/// What goes to the control plane's API server.
+/// What goes to the control plane's API server, where it is standalone.
 pub struct OnControlPlane {
     helm: Helm,
-    releases: &'static [&'static str],
 }
 
 impl OnControlPlane {
     /// After it was installed.
-    pub fn of(binaries: &Binaries, control_plane: &ControlPlane, mode: Mode) -> anyhow::Result<Self> {
+    pub fn of(binaries: &Binaries, control_plane: &ControlPlane) -> anyhow::Result<Self> {
         Ok(Self {
             helm: Helm::new(binaries, control_plane.kubeconfig(Identity::Admin))?,
-            releases: match mode {
-                Mode::Standalone => &["karmada-crds", "control-plane"],
-                Mode::Beside => &["control-plane"],
-            },
         })
     }
 
     /// Takes the default policies away: the story has some at its own pace.
     pub fn leave_policies_to_the_story(&self) -> anyhow::Result<()> {
         let off = "policies.notReadyNoSchedule=false,policies.unreachableNoSchedule=false";
-        self.change("upgrade", "control-plane", &["--reset-then-reuse-values", "--set", off])
-    }
-
-    /// Lets the API server ask the webhook at this address; its certificate's authority is in base 64.
-    pub fn ask_webhook(&self, url: &str, authority: &str) -> anyhow::Result<()> {
-        let (url, authority) = (format!("webhook.url={url}"), format!("webhook.caBundle={authority}"));
-        let settings = ["webhook.enabled=true", &url, &authority].map(|setting| ["--set", setting]);
-        let flags = [&["--reset-then-reuse-values"], settings.as_flattened()].concat();
-        self.change("upgrade", "control-plane", &flags)
-    }
-
-    fn change(&self, verb: &str, name: &str, flags: &[&str]) -> anyhow::Result<()> {
-        let chart = chart(name).display().to_string();
-        self.helm
-            .run(&[&[verb, name, &chart, "--namespace", NAMESPACE], flags].concat())?;
+        let chart = chart("control-plane").display().to_string();
+        let upgrade = ["upgrade", "control-plane", &chart, "--namespace", NAMESPACE];
+        let kept = ["--reset-then-reuse-values", "--set", off];
+        self.helm.run(&[upgrade.as_slice(), &kept].concat())?;
         Ok(())
     }
 
-    pub fn uninstall(&self) -> anyhow::Result<()> {
-        for name in self.releases.iter().rev() {
-            self.helm.run(&["uninstall", name, "--namespace", NAMESPACE])?;
-        }
+    /// The release of the kinds goes, which the page leaves where it is.
+    pub fn release_kinds(&self) -> anyhow::Result<()> {
+        self.helm
+            .run(&["uninstall", "karmada-crds", "--namespace", NAMESPACE])?;
         Ok(())
     }
 }
@@ -128,19 +112,6 @@ impl OnHost {
         let first = [verb, "karmada-failover", UMBRELLA, "--namespace", NAMESPACE];
         let values = self.values.iter().map(String::as_str);
         first.into_iter().chain(values).chain(flags.iter().copied()).collect()
-    }
-
-    /// Goes back to the state before the last change.
-    pub fn roll_back(&self) -> anyhow::Result<()> {
-        let arguments = ["rollback", "karmada-failover", "--namespace", NAMESPACE];
-        self.helm.run(&[&arguments[..], &WAIT].concat())?;
-        Ok(())
-    }
-
-    pub fn uninstall(&self) -> anyhow::Result<()> {
-        let arguments = ["uninstall", "karmada-failover", "--namespace", NAMESPACE, "--wait"];
-        self.helm.run(&arguments)?;
-        Ok(())
     }
 }
 

@@ -62,7 +62,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     took.installing += book.control_plane()?;
     book.namespace()?;
     book.kubeconfigs(hosted(mode))?;
-    let on_control_plane = OnControlPlane::of(&binaries, &control_plane, mode)?;
+    let on_control_plane = OnControlPlane::of(&binaries, &control_plane)?;
     on_control_plane.leave_policies_to_the_story()?;
     say("and the components on the host cluster");
     took.installing += book.components()?;
@@ -81,13 +81,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     took.until_ready = ready.after;
     let mut processes = ready.processes;
     say("the API server asks the webhook");
-    webhook::is_asked(
-        &control_plane,
-        &on_control_plane,
-        &on_host_cluster,
-        on_host.ports().webhook,
-    )
-    .await?;
+    webhook::is_asked(&control_plane, &book, on_host.ports().webhook).await?;
     say("a member joins by its agent");
     let (agent, installing, ready) = Agent::join(&binaries, &control_plane, &third, &pace).await?;
     took.installing += installing;
@@ -104,10 +98,11 @@ pub async fn tell() -> anyhow::Result<bool> {
     nothing_was_forbidden(&fleet)?;
 
     say("the release is upgraded, rolled back, and taken away");
-    release::lives(&on_host, &on_host_cluster).await?;
+    release::lives(&book, &on_host, &on_host_cluster).await?;
     fleet.stop_components().await?;
     agent.uninstall()?;
-    on_control_plane.uninstall()?;
+    book.take_control_plane_away()?;
+    on_control_plane.release_kinds()?;
     release::kinds_stay(&client).await?;
     took.say();
     Ok(came_out_right)

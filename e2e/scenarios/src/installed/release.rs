@@ -1,4 +1,4 @@
-//! What becomes of a release: it is upgraded, rolled back, and taken away.
+//! What becomes of a release: it is upgraded, rolled back, and taken away, as docs/install.md says.
 
 use anyhow::{Context as _, ensure};
 use k8s_openapi::ByteString;
@@ -8,6 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
+use super::by_the_book::ByTheBook;
 use super::charts::{NAMESPACE, OnHost, WAIT};
 
 async fn certificates(host: &Client) -> anyhow::Result<Vec<Option<ByteString>>> {
@@ -36,8 +37,9 @@ async fn arguments(host: &Client, component: &str) -> anyhow::Result<Vec<String>
 }
 
 /// All of its life, in a minute.
-pub async fn lives(on_host: &OnHost, host: &Client) -> anyhow::Result<()> {
+pub async fn lives(book: &ByTheBook, on_host: &OnHost, host: &Client) -> anyhow::Result<()> {
     let before = certificates(host).await?;
+    let said = arguments(host, "scheduler").await?;
     let is_debug = async |component: &str| -> anyhow::Result<bool> {
         Ok(arguments(host, component)
             .await?
@@ -52,13 +54,20 @@ pub async fn lives(on_host: &OnHost, host: &Client) -> anyhow::Result<()> {
         "the upgrade changes the scheduler"
     );
     ensure!(certificates(host).await? == before, "an upgrade keeps the certificates");
-    on_host.roll_back()?;
+    book.roll_back()?;
     ensure!(!is_debug("scheduler").await?, "the way back");
+    book.upgrade()?;
+    let now = arguments(host, "scheduler").await?;
+    ensure!(
+        now == said,
+        "an upgrade keeps what was said: {said:?}, and then {now:?}"
+    );
+    ensure!(certificates(host).await? == before, "an upgrade keeps the certificates");
     on_host.change("upgrade", &["--set-string", "eviction-queue.tls.generation=2"])?;
     let after = certificates(host).await?;
     let all_new = before.iter().zip(&after).all(|(before, after)| before != after);
     ensure!(all_new, "a new generation makes all of them anew");
-    on_host.uninstall()?;
+    book.take_components_away()?;
     let ours = ListParams::default().labels("app.kubernetes.io/part-of=karmada-failover");
     let left = Api::<Deployment>::namespaced(host.clone(), NAMESPACE)
         .list(&ours)

@@ -2,28 +2,19 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use e2e_harness::{ControlPlane, eventually};
-use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, Client};
-use serde_json::{Value, json};
 
-use super::charts::{NAMESPACE, OnControlPlane};
+use super::by_the_book::ByTheBook;
 use crate::judged;
 use crate::kubectl::Kubectl;
 
 /// An API server may go on for a moment without a configuration that it has.
 const ASKED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Tells the API server of it, and sees that one policy is refused, and another warned of.
-pub async fn is_asked(
-    control_plane: &ControlPlane,
-    on_control_plane: &OnControlPlane,
-    host: &Client,
-    port: u16,
-) -> anyhow::Result<()> {
-    let url = format!("https://127.0.0.1:{port}");
-    on_control_plane.ask_webhook(&url, &authority(host).await?)?;
+/// Tells the API server of it, as the page says, and sees that one policy is refused, and another warned of.
+pub async fn is_asked(control_plane: &ControlPlane, book: &ByTheBook, port: u16) -> anyhow::Result<()> {
+    book.call_webhook(&format!("https://127.0.0.1:{port}"))?;
     let kubectl = Kubectl::of(control_plane)?;
     let denied = format!("denied the request: {}: ", judged::SELECTOR_ELSEWHERE);
     let bad = judged::selects_elsewhere("elsewhere").to_string();
@@ -44,14 +35,4 @@ pub async fn is_asked(
         tried.said
     );
     Ok(())
-}
-
-/// By which the API server knows it, in base 64.
-async fn authority(host: &Client) -> anyhow::Result<String> {
-    let secrets: Api<Secret> = Api::namespaced(host.clone(), NAMESPACE);
-    let data = secrets.get("webhook-tls").await?.data.unwrap_or_default();
-    match data.get("ca.crt").map(|bytes| json!(bytes)) {
-        Some(Value::String(text)) => Ok(text),
-        _ => None.context("webhook-tls has no ca.crt"),
-    }
 }
