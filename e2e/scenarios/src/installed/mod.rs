@@ -14,6 +14,7 @@ mod by_the_book;
 mod charts;
 mod component_names;
 mod own_cluster;
+mod pages;
 mod pods;
 mod pull;
 mod release;
@@ -91,12 +92,16 @@ pub async fn tell() -> anyhow::Result<bool> {
 
     let on_pull_member = third.client().await?;
     let queue = people_at_the_queue(&control_plane, &on_host_cluster).await?;
-    let mut fleet = Fleet::of(control_plane, vec![first, second, third], processes).calling_the_queue(queue);
+    let mut fleet = Fleet::of(control_plane, vec![first, second, third], processes).calling_the_queue(queue.clone());
     let telling = Telling::begin(&fleet, pace).await?;
     let came_out_right = telling.play(&mut fleet).await?;
     pull::gets_what_is_sent(&client, &on_pull_member).await?;
     nothing_was_forbidden(&fleet)?;
 
+    say("all other pages are typed by an operator");
+    let way = (&queue, on_host.ports().queue);
+    let typed = tokio::task::block_in_place(|| pages::are_typed(&binaries, &fleet.control_plane, &host, way, &pace))?;
+    say(&format!("{typed} commands were answered"));
     say("the release is upgraded, rolled back, and taken away");
     release::lives(&book, &on_host, &on_host_cluster).await?;
     fleet.stop_components().await?;
