@@ -1,19 +1,26 @@
 //! Tokens of the eviction queue's callers, judged by a real API server: its TokenReviews and SubjectAccessReviews, and
-//! the roles of the chart.
+//! the roles of the chart. And docs/queue-access.md, typed as it stands there.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "clippy does not see that the helpers of a test are test code"
 )]
 
+#[path = "../src/installed/typed.rs"]
+mod typed;
+
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use clap::Parser;
 use controller_kit::{Clock, KitFlags, Process};
-use e2e_harness::{ControlPlane, Identity, available, eventually};
+use e2e_harness::{ControlPlane, Identity, Tool, available, available_with, eventually};
 use eviction_queue::access::AccessFlags;
 use eviction_queue_api::{ConnectionFlags, QueueClient, v1};
 use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -21,7 +28,9 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tonic::{Code, Status};
+use typed::{Terminal, blocks_of};
 
+const PAGE: &str = include_str!("../../../docs/queue-access.md");
 const QUEUE: Identity = Identity::Component("eviction-queue");
 const MANAGER: Identity = Identity::Component("taint-manager");
 const READER: &str = "karmada-failover:eviction-queue-reader";
@@ -190,4 +199,110 @@ async fn a_real_api_server_judges_the_callers_of_the_queue() {
         wrong.message()
     );
     queue.stop().await;
+}
+
+/// What is said under the commands that make certificates: who has which role.
+fn roles() -> Vec<&'static str> {
+    let said = PAGE.split('`').skip(1).step_by(2);
+    said.filter(|code| code.starts_with("--queue-") && code.contains('='))
+        .collect()
+}
+
+async fn completes(client: &QueueClient) -> Result<(), Status> {
+    let service = client.queue().await;
+    let mut service = service.map_err(|error| Status::unavailable(error.to_string()))?;
+    service.complete(v1::CompleteRequest::default()).await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_certificates_that_the_page_makes_let_in_whom_it_names() {
+    let Some(binaries) = available_with(Tool::Kubectl, "docs/queue-access.md, typed") else {
+        return;
+    };
+    let plane = ControlPlane::start().await.unwrap();
+    let admin = plane.client().await.unwrap();
+    install(&admin).await;
+    let folder = tempfile::tempdir().unwrap();
+    let variables = [
+        ("FOLDER", folder.path().as_os_str().to_owned()),
+        ("KUBECONFIG", OsString::from(plane.kubeconfig(Identity::Admin))),
+    ];
+    let terminal = Terminal::new(&binaries, folder.path(), variables).unwrap();
+    let made = blocks_of(PAGE, "With certificates").unwrap().concat();
+    tokio::task::block_in_place(|| terminal.type_in(&format!("cd \"$FOLDER\"\n{made}"))).unwrap();
+
+    let file = |name: &str| folder.path().join(name);
+    let flag = |flag: &str, name: &str| format!("--{flag}={}", file(name).display());
+    let typed = [
+        "eviction-queue".to_owned(),
+        "--queue-bind-address=127.0.0.1:0".to_owned(),
+        flag("queue-tls-cert-file", "eviction-queue.crt"),
+        flag("queue-tls-key-file", "eviction-queue.key"),
+        flag("queue-client-ca-file", "ca.crt"),
+    ];
+    let roles = roles();
+    assert_eq!(roles.len(), 2, "{roles:?}");
+    let typed = typed.into_iter().chain(roles.into_iter().map(str::to_owned));
+    let flags = eviction_queue::cli::Cli::try_parse_from(typed).unwrap().flags;
+    let queue = Process::builder("eviction-queue", admin.clone())
+        .identity("q")
+        .flags(KitFlags::default())
+        .controllers(eviction_queue::controllers(flags))
+        .start()
+        .await
+        .unwrap();
+    let client = |name: &str| {
+        let flags = ConnectionFlags {
+            queue_ca_file: Some(file("ca.crt")),
+            queue_client_cert_file: Some(file(&format!("{name}.crt"))),
+            queue_client_key_file: Some(file(&format!("{name}.key"))),
+            queue_server_name: Some("eviction-queue.karmada-system.svc".to_owned()),
+            ..ConnectionFlags::default()
+        };
+        QueueClient::by_lease(admin.clone(), "karmada-system", "test").secured(flags.security(&Clock::system()))
+    };
+    let manager = client("taint-manager");
+    eventually("the taint manager is let in", Duration::from_secs(60), async || {
+        is_in(&manager).await
+    })
+    .await
+    .unwrap();
+    let judged = completes(&manager).await.err().map(|refused| refused.code());
+    assert_ne!(judged, Some(Code::PermissionDenied), "it is a consumer");
+    let producer = client("application-failover-controller");
+    is_in(&producer).await.expect("a producer may look");
+    let refused = completes(&producer).await.expect_err("and is no consumer");
+    assert_eq!(refused.code(), Code::PermissionDenied, "{refused:?}");
+    queue.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whom_the_page_binds_may_look() {
+    let Some(binaries) = available_with(Tool::Kubectl, "docs/queue-access.md, typed") else {
+        return;
+    };
+    let plane = ControlPlane::start().await.unwrap();
+    let admin = plane.client().await.unwrap();
+    install(&admin).await;
+    let variables = [("KUBECONFIG", OsString::from(plane.kubeconfig(Identity::Admin)))];
+    let terminal = Terminal::new(&binaries, plane.folder().path(), variables).unwrap();
+    let bound = blocks_of(PAGE, "With tokens").unwrap().concat();
+    tokio::task::block_in_place(|| terminal.type_in(&bound)).unwrap();
+    let review: SubjectAccessReview = serde_json::from_value(json!({
+        "spec": {
+            "user": "alice",
+            "resourceAttributes": {"group": "failover.karmada.io", "resource": "evictionqueues", "verb": "watch"},
+        },
+    }))
+    .unwrap();
+    let reviews: Api<SubjectAccessReview> = Api::all(admin);
+    eventually("alice may look", Duration::from_secs(60), async || {
+        let answer = reviews.create(&PostParams::default(), &review).await;
+        match answer.map_err(|error| error.to_string())?.status {
+            Some(status) if status.allowed => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await
+    .unwrap();
 }
