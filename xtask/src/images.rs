@@ -1,8 +1,8 @@
 //! The images of the Dockerfile: which there are, and their build step carried out here, without a container.
 //!
 //! What the Dockerfile names is what the workspace has and what the charts run, compared by tests; how large the programs
-//! are is measured by carrying out the very command of the Dockerfile, on a copy of what goes to the builder: what is
-//! missing there would be missed nowhere else.
+//! are, and whether they say which version they are, is seen by carrying out the very command of the Dockerfile, on a copy of
+//! what goes to the builder: what is missing there would be missed nowhere else.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,9 @@ use xshell::cmd;
 
 use crate::build_context;
 use crate::run::run as run_command;
+use crate::sbom;
 use crate::stage::Outcome;
+use crate::version::{VARIABLE, version};
 use crate::workspace::Workspace;
 
 /// An optimized build of everything from nothing.
@@ -21,7 +23,8 @@ const BUILD_WITHIN: Duration = Duration::from_mins(90);
 /// The most that a stripped program may have.
 const MOST_MIB: f64 = 25.0;
 /// What is shipped with the programs: what they are made of, and the licences of that.
-const PAPERS: [&str; 2] = ["sbom.cdx.json", "THIRD-PARTY.txt"];
+const PAPERS: [&str; 2] = [SBOM, "THIRD-PARTY.txt"];
+const SBOM: &str = "sbom.cdx.json";
 
 /// Carries out the build step and looks at what it made, as a stage of the test run.
 pub fn stage(workspace: &Workspace) -> Outcome {
@@ -38,15 +41,24 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let inside = workspace.shell().clone();
     inside.change_dir(&context);
     let step = build_step(&inside.read_file("Dockerfile")?)?;
+    let version = version(workspace);
     let build = cmd!(inside, "sh -euc {step}")
         .env("OUT", &made)
+        // As the build-arg of docs/install.md.
+        .env(VARIABLE, &version)
         // The builder has no .git: nor is one above to be found.
         .env("GIT_CEILING_DIRECTORIES", &target)
         .env("CARGO_TARGET_DIR", &target);
     run_command(build, BUILD_WITHIN)?;
     let mut too_large = Vec::new();
     for program in programs(workspace)? {
-        let mib = size_mib(&made.join(&program))?;
+        let path = made.join(&program);
+        let mib = size_mib(&path)?;
+        let said = cmd!(inside, "{path} --version").quiet().read()?;
+        ensure!(
+            is_of(&said, &program, &version),
+            "{program} is of {version}, and says {said:?}"
+        );
         println!("{program:<34}{mib:6.1} MiB");
         if mib > MOST_MIB {
             too_large.push(format!("{program} has {mib:.1} MiB"));
@@ -55,6 +67,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     for paper in PAPERS {
         ensure!(made.join(paper).is_file(), "the build step wrote no {paper}");
     }
+    let listed = sbom::version_of(&inside.read_file(made.join(SBOM))?)?;
+    ensure!(listed == version, "{SBOM} is of {version}, and says {listed}");
     ensure!(
         too_large.is_empty(),
         "more than {MOST_MIB} MiB: {}",
@@ -104,6 +118,11 @@ fn build_step(dockerfile: &str) -> Result<String> {
     Ok(step)
 }
 
+/// Whether this is what a program of this version says when it is asked for it.
+fn is_of(said: &str, program: &str, version: &str) -> bool {
+    said.trim_end() == format!("{program} {version}")
+}
+
 #[allow(clippy::cast_precision_loss, reason = "sizes of programs")]
 fn size_mib(path: &Path) -> Result<f64> {
     let size = fs::metadata(path).with_context(|| format!("the build step did not make {}", path.display()))?;
@@ -144,6 +163,31 @@ mod tests {
                 assert!(dockerfile.contains(&line), "{line}");
             }
         }
+    }
+
+    /// In the lines of a builder's stage the builder knows an argument from where it stands.
+    #[test]
+    fn the_builder_is_told_the_version_before_it_builds() {
+        let dockerfile = dockerfile();
+        let (before, after) = dockerfile.split_once("\nRUN ").unwrap();
+        let stage = before.rsplit("\nFROM ").next().unwrap();
+        let arguments: Vec<&str> = stage.lines().filter_map(|line| line.strip_prefix("ARG ")).collect();
+        assert_eq!(arguments, [format!("{VARIABLE}=\"\"")]);
+        // And the image says it as well.
+        assert!(after.contains(&format!("image.version=\"${{{VARIABLE}}}\"")));
+        let installing = Workspace::find().unwrap().shell().read_file("docs/install.md").unwrap();
+        let told = format!(
+            "--build-arg {VARIABLE}=\"{}+$(git rev-parse --short HEAD)\"",
+            env!("CARGO_PKG_VERSION")
+        );
+        assert!(installing.contains(&told), "{told}");
+    }
+
+    #[test]
+    fn a_program_says_its_name_and_version_and_no_more() {
+        assert!(is_of("agent 0.1.0+abc\n", "agent", "0.1.0+abc"));
+        assert!(!is_of("agent 0.1.0\n", "agent", "0.1.0+abc"));
+        assert!(!is_of("agent 0.1.0+abcd\n", "agent", "0.1.0+abc"));
     }
 
     // What a chart runs has an image.

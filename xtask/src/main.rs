@@ -20,6 +20,7 @@ mod stage;
 mod suite;
 mod third_party;
 mod totals;
+mod version;
 mod workspace;
 
 use std::process::ExitCode;

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use xshell::cmd;
 
+use crate::version::version;
 use crate::workspace::Workspace;
 
 /// Writes the document, or prints it.
@@ -32,7 +33,7 @@ pub fn write(output: Option<&Path>, text: &str) -> Result<()> {
 fn document(workspace: &Workspace, programs: &[String]) -> Result<Value> {
     let metadata = metadata(workspace)?;
     let lock = workspace.shell().read_file("Cargo.lock")?;
-    components(&metadata, &checksums(&lock), programs)
+    components(&metadata, &checksums(&lock), programs, &version(workspace))
 }
 
 /// What cargo says of this workspace as it is built on this machine.
@@ -88,8 +89,21 @@ pub fn compiled<'a>(metadata: &'a Value, programs: &[String]) -> Result<Vec<&'a 
     Ok(found)
 }
 
-/// The document for these programs, out of what cargo says.
-fn components(metadata: &Value, checksums: &BTreeMap<(String, String), String>, programs: &[String]) -> Result<Value> {
+/// The version of the programs that a document is of.
+pub fn version_of(document: &str) -> Result<String> {
+    let document: Value = serde_json::from_str(document).context("the document is no JSON")?;
+    let version = text(&document["metadata"]["component"], "version");
+    ensure!(!version.is_empty(), "the document says no version");
+    Ok(version.to_owned())
+}
+
+/// The document for these programs of this version, out of what cargo says.
+fn components(
+    metadata: &Value,
+    checksums: &BTreeMap<(String, String), String>,
+    programs: &[String],
+    version: &str,
+) -> Result<Value> {
     let packages = compiled(metadata, programs)?.into_iter();
     let components: Vec<Value> = packages
         .map(|package| component(package, checksums))
@@ -98,7 +112,7 @@ fn components(metadata: &Value, checksums: &BTreeMap<(String, String), String>, 
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
         "version": 1,
-        "metadata": {"component": {"type": "application", "name": "karmada-failover", "version": env!("CARGO_PKG_VERSION")}},
+        "metadata": {"component": {"type": "application", "name": "karmada-failover", "version": version}},
         "components": components,
     }))
 }
@@ -180,7 +194,8 @@ mod tests {
     #[test]
     fn what_is_compiled_in_is_listed_with_licence_and_checksum() {
         let lock = "[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\nchecksum = \"abc\"\n";
-        let document = components(&metadata(), &checksums(lock), &["agent".to_owned()]).unwrap();
+        let document = components(&metadata(), &checksums(lock), &["agent".to_owned()], "1.2.3+abc").unwrap();
+        assert_eq!(version_of(&document.to_string()).unwrap(), "1.2.3+abc");
         let listed: Vec<&str> = list(&document["components"]).map(|one| text(one, "purl")).collect();
         assert_eq!(listed, ["pkg:cargo/agent@1.0.0", "pkg:cargo/serde@1.0.0"]);
         let serde = &document["components"][1];
@@ -192,7 +207,7 @@ mod tests {
     fn who_says_no_licence_is_not_shipped() {
         let mut metadata = metadata();
         metadata["packages"][1]["license"] = Value::Null;
-        let refused = components(&metadata, &BTreeMap::new(), &["agent".to_owned()]).unwrap_err();
+        let refused = components(&metadata, &BTreeMap::new(), &["agent".to_owned()], "1.2.3").unwrap_err();
         assert!(
             refused.to_string().starts_with("serde 1.0.0 says no licence"),
             "{refused}"
@@ -205,6 +220,7 @@ mod tests {
         let workspace = Workspace::find().unwrap();
         let programs = images::programs(&workspace).unwrap();
         let document = document(&workspace, &programs).unwrap();
+        assert_eq!(version_of(&document.to_string()).unwrap(), version(&workspace));
         let names: BTreeSet<&str> = list(&document["components"]).map(|one| text(one, "name")).collect();
         assert!(names.contains("kube") && names.contains("eviction-queue"), "{names:?}");
         assert!(
