@@ -20,6 +20,7 @@ mod objects;
 mod one_cluster;
 mod pods;
 mod refusals;
+mod restricted;
 mod second_owner;
 mod stand_ins;
 #[path = "../../src/installed/typed.rs"]
