@@ -13,6 +13,7 @@ pub mod beside;
 mod by_the_book;
 mod charts;
 mod component_names;
+mod kubelet;
 mod own_cluster;
 mod pages;
 mod pods;
@@ -41,6 +42,7 @@ use crate::worked_example::Telling;
 use by_the_book::ByTheBook;
 use charts::{NAMESPACE, OnControlPlane, OnHost, WAIT};
 use component_names::hosted;
+use kubelet::Kubelet;
 use pull::Agent;
 
 /// Tells the story; whether it came out right.
@@ -100,7 +102,9 @@ pub async fn tell() -> anyhow::Result<bool> {
 
     say("all other pages are typed by an operator");
     let way = (&queue, on_host.ports().queue);
-    let typed = tokio::task::block_in_place(|| pages::are_typed(&binaries, &fleet.control_plane, &host, way, &pace))?;
+    let kubelet = Kubelet::start(&fleet.control_plane, &host).await?;
+    let typed = || pages::are_typed(&binaries, &fleet.control_plane, &host, way, &kubelet, &pace);
+    let typed = tokio::task::block_in_place(typed)?;
     say(&format!("{typed} commands were answered"));
     say("the release is upgraded, rolled back, and taken away");
     release::lives(&book, &on_host, &on_host_cluster).await?;
