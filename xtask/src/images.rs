@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use xshell::cmd;
+use xshell::{Shell, cmd};
 
 use crate::build_context;
 use crate::run::run as run_command;
@@ -50,13 +50,19 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         .env("GIT_CEILING_DIRECTORIES", &target)
         .env("CARGO_TARGET_DIR", &target);
     run_command(build, BUILD_WITHIN)?;
+    look_at(&made, &programs(workspace)?, &version)
+}
+
+/// What was made is whole, small enough, and says which version it is.
+fn look_at(made: &Path, programs: &[String], version: &str) -> Result<()> {
+    let shell = Shell::new()?;
     let mut too_large = Vec::new();
-    for program in programs(workspace)? {
-        let path = made.join(&program);
+    for program in programs {
+        let path = made.join(program);
         let mib = size_mib(&path)?;
-        let said = cmd!(inside, "{path} --version").quiet().read()?;
+        let said = cmd!(shell, "{path} --version").quiet().read()?;
         ensure!(
-            is_of(&said, &program, &version),
+            is_of(&said, program, version),
             "{program} is of {version}, and says {said:?}"
         );
         println!("{program:<34}{mib:6.1} MiB");
@@ -67,7 +73,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     for paper in PAPERS {
         ensure!(made.join(paper).is_file(), "the build step wrote no {paper}");
     }
-    let listed = sbom::version_of(&inside.read_file(made.join(SBOM))?)?;
+    let listed = sbom::version_of(&shell.read_file(made.join(SBOM))?)?;
     ensure!(listed == version, "{SBOM} is of {version}, and says {listed}");
     ensure!(
         too_large.is_empty(),
@@ -181,6 +187,39 @@ mod tests {
             env!("CARGO_PKG_VERSION")
         );
         assert!(installing.contains(&told), "{told}");
+    }
+
+    /// A folder with a program that says this version, and papers of that one.
+    fn made(programs: &str, papers: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        // Written by another process: whom another test starts meanwhile would hold a file open that is to be run.
+        let write = format!("printf '#!/bin/sh\necho agent {programs}\n' >agent && chmod +x agent");
+        let shell = Shell::new().unwrap();
+        shell.change_dir(folder.path());
+        cmd!(shell, "sh -euc {write}").quiet().run().unwrap();
+        let sbom = format!(r#"{{"metadata": {{"component": {{"version": "{papers}"}}}}}}"#);
+        fs::write(folder.path().join(SBOM), sbom).unwrap();
+        fs::write(folder.path().join("THIRD-PARTY.txt"), "").unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_was_made_says_the_version_that_the_builder_was_told() {
+        let looked_at = |folder: &tempfile::TempDir| {
+            let told = look_at(folder.path(), &["agent".to_owned()], "0.1.0+abc");
+            told.map_err(|error| format!("{error:#}"))
+        };
+        assert_eq!(looked_at(&made("0.1.0+abc", "0.1.0+abc")), Ok(()));
+        let wrong = looked_at(&made("0.1.0", "0.1.0+abc")).unwrap_err();
+        assert_eq!(wrong, "agent is of 0.1.0+abc, and says \"agent 0.1.0\"");
+        let wrong = looked_at(&made("0.1.0+abc", "0.1.0")).unwrap_err();
+        assert_eq!(wrong, "sbom.cdx.json is of 0.1.0+abc, and says 0.1.0");
+        let lacking = made("0.1.0+abc", "0.1.0+abc");
+        fs::remove_file(lacking.path().join("THIRD-PARTY.txt")).unwrap();
+        assert_eq!(
+            looked_at(&lacking).unwrap_err(),
+            "the build step wrote no THIRD-PARTY.txt"
+        );
     }
 
     #[test]
