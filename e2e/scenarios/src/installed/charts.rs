@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use controller_kit::Mode;
 use e2e_harness::{Binaries, ControlPlane, Helm, Identity, Member, free_port};
+use k8s_openapi::api::core::v1::Namespace;
 use karmada_failover::story::example::Pace;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::component_names::hosted;
@@ -54,6 +57,16 @@ impl OnControlPlane {
 /// The namespace, for a host cluster that has none yet.
 pub fn namespace() -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+}
+
+/// From now on it takes restricted Pods only: of others helm waits in vain.
+pub async fn take_restricted_pods_only(cluster: &Client) -> anyhow::Result<()> {
+    let namespaces: Api<Namespace> = Api::all(cluster.clone());
+    let label = json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
+    namespaces
+        .patch(NAMESPACE, &PatchParams::default(), &Patch::Merge(&label))
+        .await?;
+    Ok(())
 }
 
 /// The umbrella on the host cluster.

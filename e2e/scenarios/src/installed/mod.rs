@@ -64,6 +64,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     let book = ByTheBook::open(&binaries, &control_plane, &host, mode)?;
     took.installing += book.control_plane()?;
     book.namespace()?;
+    charts::take_restricted_pods_only(&on_host_cluster).await?;
     book.kubeconfigs(hosted(mode))?;
     let on_control_plane = OnControlPlane::of(&binaries, &control_plane)?;
     on_control_plane.leave_policies_to_the_story()?;

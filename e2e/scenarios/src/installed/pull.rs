@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::by_the_book::REGISTRY;
-use super::charts::{NAMESPACE, WAIT, chart, probing};
+use super::charts::{NAMESPACE, WAIT, chart, probing, take_restricted_pods_only};
 use super::running::{self, Ready};
 use super::typed::{Terminal, commands};
 
@@ -47,6 +47,7 @@ impl Agent {
         let begun = Instant::now();
         tokio::task::block_in_place(|| terminal.type_in(&typed))?;
         let installing = begun.elapsed();
+        take_restricted_pods_only(&member.client().await?).await?;
         let values = control_plane.folder().path().join("agent.json");
         let own = json!({"ports": {"admin": free_port()?}, "settings": probing(pace)});
         std::fs::write(&values, own.to_string())?;
