@@ -56,6 +56,16 @@ impl Launch {
         self
     }
 
+    /// Lets another program start it, which is given these arguments and then the program and its own.
+    #[must_use]
+    pub fn through<T: Into<OsString>>(mut self, other: &str, arguments: impl IntoIterator<Item = T>) -> Self {
+        let program = std::mem::replace(&mut self.program, PathBuf::from(other));
+        let given = arguments.into_iter().map(Into::into);
+        let own = std::mem::take(&mut self.arguments);
+        self.arguments = given.chain([program.into_os_string()]).chain(own).collect();
+        self
+    }
+
     /// Sets a variable of the process's environment, which else is this process's without its `KUBECONFIG`.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {

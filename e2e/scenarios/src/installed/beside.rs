@@ -18,6 +18,8 @@ use test_bench::stock::in_stocks_form;
 use super::by_the_book::{ByTheBook, WayBack};
 use super::charts::{OnHost, WAIT};
 use super::component_names::hosted;
+use super::kubelet::Kubelet;
+use super::pages::answers;
 use super::stand_in::Stock;
 use super::{nothing_was_forbidden, people_at_the_queue, running};
 use crate::components::stop_components;
@@ -68,7 +70,9 @@ pub async fn tell() -> anyhow::Result<bool> {
     let watching = running::start(&control_plane, &host, hosted(MODE)).await?.processes;
     all_is_well(&operator).await?;
     book.make_operator(&queue, on_host.ports().queue)?;
+    let kubelet = Kubelet::start(&control_plane, &host).await?;
     as_the_page_asks(&book)?;
+    drop(kubelet);
 
     say("ours are let act");
     book.let_act()?;
@@ -80,6 +84,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     all_is_well(&operator).await?;
     nothing_was_forbidden(&fleet)?;
 
+    let kubelet = Kubelet::start(&fleet.control_plane, &host).await?;
     say("they are upgraded, as the page says");
     book.upgrade()?;
     all_is_well(&operator).await?;
@@ -87,6 +92,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     say("and back, as the page says");
     let way_back = book.way_back()?;
     back(&operator, &way_back, &mut fleet, stock).await?;
+    drop(kubelet);
     way_back.take_control_plane_away()?;
     nothing_of_ours_is_left(&client).await?;
     Ok(came_out_right)
@@ -108,7 +114,7 @@ fn ways(host: &Member, queue: Option<(&ConnectionFlags, u16)>) -> Vec<String> {
         flags.extend(files);
         let name = queue.queue_server_name.as_ref();
         flags.extend(name.map(|name| format!("--queue-server-name={name}")));
-        // The Pods are processes here: no kubelet forwards a port to them.
+        // It is asked before anything leads to the ports of Pods.
         flags.push(format!("--queue-address=127.0.0.1:{port}"));
     }
     flags
@@ -177,10 +183,7 @@ fn as_the_page_asks(book: &ByTheBook) -> anyhow::Result<()> {
     let missing = LACKS.iter().find(|code| !checked.contains(**code));
     ensure!(missing.is_none(), "as typed it does not tell of {missing:?}: {checked}");
     let status = book.status()?;
-    ensure!(
-        status.lines().any(|line| line.starts_with("Leader ")),
-        "the queue does not answer the operator: {status}"
-    );
+    ensure!(answers(&status), "the queue does not answer the operator: {status}");
     let plan = book.plan()?;
     ensure!(plan.contains("member1"), "the plan: {plan}");
     Ok(())

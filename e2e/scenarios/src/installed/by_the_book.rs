@@ -12,6 +12,7 @@ use e2e_harness::{Binaries, ControlPlane, Identity, Member};
 use eviction_queue_api::ConnectionFlags;
 use tokio::time::Instant;
 
+use super::host_name;
 use super::typed::{Terminal, block_with, in_a_sentence, line, lines};
 
 const ON_TWO_CLUSTERS: &str = "Standalone, on two clusters";
@@ -237,8 +238,12 @@ impl WayBack<'_> {
     }
 }
 
-/// The environment of who calls the queue so. Pods are processes here: no kubelet forwards a port to them.
+/// The environment of who asks the queue: empty where the way there is found by its Pod's name, as from anywhere. Where Pods'
+/// processes have no names, they are called so.
 pub fn way_to_the_queue(queue: &ConnectionFlags, port: u16) -> Vec<(&'static str, OsString)> {
+    if host_name::may_be_named() {
+        return Vec::new();
+    }
     let file = |file: &Option<PathBuf>| file.as_deref().map(Path::as_os_str).map(OsString::from);
     let name = queue.queue_server_name.as_ref().map(OsString::from);
     let known = [

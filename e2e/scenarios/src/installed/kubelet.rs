@@ -1,5 +1,6 @@
-//! What a kubelet serves of Pods that run as processes: their logs, as `kubectl logs` asks for them. It is kwok once more, which
-//! is given them in the form in which a container's runtime keeps them.
+//! What a kubelet serves of Pods that run as processes: their logs, as `kubectl logs` asks for them, and ways to their ports, as
+//! `failoverctl` takes one to the queue. It is kwok once more, which is given the logs in the form in which a container's runtime
+//! keeps them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -48,7 +49,8 @@ impl Kubelet {
             },
         })];
         let mut names = Vec::new();
-        for pod in pods.list(&ours).await? {
+        let found = pods.list(&ours).await?.into_iter();
+        for pod in found.filter(|pod| pod.metadata.deletion_timestamp.is_none()) {
             let name = pod.name_any();
             let written = fs::read_to_string(folder.join(format!("{name}.log")));
             let kept = own.join(format!("{name}.log"));
@@ -57,6 +59,11 @@ impl Kubelet {
                 "apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Logs",
                 "metadata": {"namespace": NAMESPACE, "name": name},
                 "spec": {"logs": [{"logsFile": kept}]},
+            }));
+            config.push(json!({
+                "apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "PortForward",
+                "metadata": {"namespace": NAMESPACE, "name": name},
+                "spec": {"forwards": ports(&pod).map(as_forward).collect::<Vec<_>>()},
             }));
             names.push(name);
         }
@@ -112,6 +119,17 @@ async fn is_at(nodes: &Api<Node>, port: u16) -> anyhow::Result<()> {
             .await?;
     }
     Ok(())
+}
+
+fn ports(pod: &Pod) -> impl Iterator<Item = i32> {
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let ports = containers.flat_map(|container| container.ports.iter().flatten());
+    ports.map(|port| port.container_port)
+}
+
+/// A Pod's port is that of its process.
+fn as_forward(port: i32) -> Value {
+    json!({"ports": [port], "target": {"address": "127.0.0.1", "port": port}})
 }
 
 /// Lines as a container's runtime writes them to a file.

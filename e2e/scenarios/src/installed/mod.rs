@@ -13,6 +13,7 @@ pub mod beside;
 mod by_the_book;
 mod charts;
 mod component_names;
+mod host_name;
 mod kubelet;
 mod own_cluster;
 mod pages;

@@ -39,7 +39,7 @@ const EXCUSED: [(&str, &str, &str); 10] = [
     (
         "docs/admission.md",
         "kubectl apply -f ",
-        "shows what the webhook answers: webhook.rs and tests/admission.rs ask it",
+        "shows what the webhook answers: webhook.rs and the tests of admission ask it",
     ),
     (
         "docs/failoverctl.md",
@@ -250,7 +250,14 @@ pub fn are_typed(
     terminal.type_in(&format!(
         "failoverctl pause --name {PAUSE} --scope all --reason 'pages are typed' --yes"
     ))?;
+    let status = terminal.ask("failoverctl status")?;
+    ensure!(answers(&status), "the queue does not answer: {status}");
     type_all(&terminal, &here)
+}
+
+/// Whether the queue's leader has answered what `failoverctl status` asks.
+pub fn answers(status: &str) -> bool {
+    status.lines().any(|line| line.starts_with("Leader "))
 }
 
 /// All that is not excused. What asks may answer that something is wrong; everything else has to succeed.
@@ -274,9 +281,10 @@ fn type_all(terminal: &Terminal, here: &Here) -> anyhow::Result<usize> {
             let may_answer_so = answers && ended.status == Some(1);
             ensure!(
                 ended.status == Some(0) || may_answer_so,
-                "{page}: {command}\nends with {:?}: {}",
+                "{page}: {command}\nends with {:?}: {}{}",
                 ended.status,
-                ended.complaint
+                ended.complaint,
+                ended.printed
             );
             count += 1;
         }

@@ -7,6 +7,7 @@ use e2e_harness::{ControlPlane, Member, Process, eventually};
 use tokio::time::Instant;
 
 use super::charts::NAMESPACE;
+use super::host_name;
 use super::pods::{Probe, Rendered, rendered};
 
 /// From the start of the processes until each answers all that a kubelet asks it.
@@ -35,6 +36,7 @@ pub async fn start(control_plane: &ControlPlane, cluster: &Member, components: &
         ..
     } in pods
     {
+        let launch = host_name::on_host(launch, &pod);
         processes.push(Process::start(control_plane.folder(), launch)?);
         probes.extend(of_pod.into_iter().map(|probe| (pod.clone(), probe)));
     }

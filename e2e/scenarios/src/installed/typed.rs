@@ -143,7 +143,12 @@ impl Terminal {
         if matches!(ended.status, Some(0 | 1)) {
             return Ok(ended.printed);
         }
-        bail!("{command}\nends with {:?}: {}", ended.status, ended.complaint)
+        let Ended {
+            status,
+            printed,
+            complaint,
+        } = ended;
+        bail!("{command}\nends with {status:?}: {complaint}{printed}")
     }
 
     /// Types them in, whatever comes of it.
