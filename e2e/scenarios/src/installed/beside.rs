@@ -59,6 +59,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     say("docs/install.md is typed: ours are installed beside it");
     book.control_plane()?;
     book.kubeconfigs(hosted(MODE))?;
+    book.one_by_one()?;
     book.components()?;
     // Where nobody else listens on this machine.
     on_host.change("upgrade", &WAIT)?;

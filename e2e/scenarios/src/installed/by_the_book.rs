@@ -17,6 +17,7 @@ use super::typed::{Terminal, block_with, in_a_sentence, line, lines};
 
 const ON_TWO_CLUSTERS: &str = "Standalone, on two clusters";
 const BESIDE: &str = "Beside a stock Karmada, v1.16 to v1.19";
+const ONE_BY_ONE: &str = "One chart at a time";
 const WEBHOOK: &str = "The webhook";
 const LATER: &str = "Upgrade, roll back, take away";
 /// Where the list of components stands in the commands that make their kubeconfigs.
@@ -90,6 +91,19 @@ impl ByTheBook {
     /// The components, on the host cluster; how long helm took.
     pub fn components(&self) -> anyhow::Result<Duration> {
         self.timed(line(self.section, COMPONENTS)?)
+    }
+
+    /// Some of them, each by its own chart; and they go again.
+    pub fn one_by_one(&self) -> anyhow::Result<()> {
+        for install in lines(ONE_BY_ONE, "helm")? {
+            self.timed(&format!("{install} --wait"))?;
+        }
+        // What needs another goes before it.
+        for install in lines(ONE_BY_ONE, "helm")?.iter().rev() {
+            let release = install.split(' ').nth(2).context("a release")?;
+            self.timed(&format!("helm uninstall {release} --namespace karmada-system --wait"))?;
+        }
+        Ok(())
     }
 
     /// They are let act.

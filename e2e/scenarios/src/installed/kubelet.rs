@@ -7,8 +7,8 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use controller_kit::Clock;
 use e2e_harness::{ControlPlane, Identity, Launch, Member, Process, Tool, eventually, free_port};
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
@@ -134,7 +134,7 @@ fn as_forward(port: i32) -> Value {
 
 /// Lines as a container's runtime writes them to a file.
 fn as_kept(log: &str) -> anyhow::Result<String> {
-    let now = Timestamp::now();
+    let now = Clock::system().now();
     let mut kept = String::new();
     for line in log.lines() {
         writeln!(kept, "{now:.9} stdout F {line}")?;

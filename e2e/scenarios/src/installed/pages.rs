@@ -309,7 +309,7 @@ mod tests {
         ("Standalone, on one cluster", 5, "tests/charts/one_cluster.rs"),
         ("Beside a stock Karmada, v1.16 to v1.19", 13, "beside.rs"),
         ("Standalone, on two clusters", 4, "by_the_book.rs"),
-        ("One chart at a time", 2, "nobody: tests/charts/documents.rs renders it"),
+        ("One chart at a time", 2, "beside.rs"),
         ("Pull members", 2, "pull.rs"),
         (
             "The webhook",
