@@ -11,7 +11,7 @@ use webhook::HOOKS;
 
 use crate::granted::granted;
 use crate::log::{Asked, Log};
-use crate::scene::{CLIENT, Scene, eventually, review};
+use crate::scene::{CLIENT, Scene, eventually};
 
 /// Every account may ask what is served.
 fn is_discovery(asked: &Asked) -> bool {
