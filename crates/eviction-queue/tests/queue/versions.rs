@@ -16,7 +16,7 @@ fn what_a_newer_producer_says_is_taken_as_far_as_it_is_known() {
     paused(async {
         let world = World::new();
         let _queue = world.queue("q", world.flags(0.0)).await;
-        let mut producer = Producer::publish(&world, world.entries_of("m1", 1)).await;
+        let producer = Producer::publish(&world, world.entries_of("m1", 1)).await;
         let mut entries: Vec<_> = world.entries_of("m2", 3).iter().map(to_published).collect();
         entries[0].purge_mode = OF_TOMORROW;
         entries[1].hold = Some(v1::Hold {
