@@ -101,6 +101,28 @@ fn alerts_and_dashboard_ask_for_what_there_is() {
     assert_eq!(unknown("sum by (namespace, stat) (failover_queue_entries)").len(), 1);
 }
 
+/// Agents have controllers that are called as the control plane's: who leads is asked of the ones or of the others.
+#[test]
+fn who_leads_is_asked_of_agents_or_of_the_others() {
+    let selector = Regex::new(r"failover_(?:leader|controller_enabled)(\{[^}]*\})?").unwrap();
+    let alerts = alerts()
+        .into_iter()
+        .filter(|alert| alert["alert"] != "FailoverTargetDown");
+    let alerts = alerts.map(|alert| alert["expr"].as_str().unwrap().to_owned());
+    let (mut asked, mut mixed) = (0, Vec::new());
+    for query in alerts.chain(queries()) {
+        for hit in selector.captures_iter(&query) {
+            asked += 1;
+            let labels = hit.get(1).map_or("", |labels| labels.as_str());
+            if !labels.contains(r#"job="agent""#) && !labels.contains(r#"job!="agent""#) {
+                mixed.push(query.clone());
+            }
+        }
+    }
+    assert!(asked > 10, "{asked}");
+    assert!(mixed.is_empty(), "{mixed:#?}");
+}
+
 #[test]
 fn every_alert_is_whole_and_tested_firing_and_silent() {
     let tests = yaml("charts/monitoring/tests/alerts.yaml");
