@@ -59,8 +59,13 @@ pub fn explained_labels() -> BTreeSet<String> {
         .collect()
 }
 
-/// The rows as the code and what was seen running have them. The labels of what was not seen are those of the page.
-pub fn wanted(coded: &BTreeMap<String, Coded>, seen: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, Row> {
+/// The rows as the code and what was seen running have them; agents have these families. The labels of what was not seen are
+/// those of the page.
+pub fn wanted(
+    coded: &BTreeMap<String, Coded>,
+    seen: &BTreeMap<String, BTreeSet<String>>,
+    of_agents: &BTreeSet<String>,
+) -> BTreeMap<String, Row> {
     let known = rows();
     let row = |(name, coded): (&String, &Coded)| {
         let labels = seen.get(name).cloned();
@@ -71,7 +76,7 @@ pub fn wanted(coded: &BTreeMap<String, Coded>, seen: &BTreeMap<String, BTreeSet<
             kind: coded.kind.clone(),
             labels,
             help: coded.help.clone(),
-            of: owners(name, coded),
+            of: owners(name, coded, of_agents.contains(name)),
         };
         (name.clone(), row)
     };
@@ -99,7 +104,7 @@ const OF_SOME: [(&str, &str); 1] = [(
     "taint-policy-controller, graceful-eviction-controller, with `--beside-stock`",
 )];
 
-fn owners(name: &str, coded: &Coded) -> String {
+fn owners(name: &str, coded: &Coded, agents_too: bool) -> String {
     if let Some((_, some)) = OF_SOME.iter().find(|(of, _)| *of == name) {
         return (*some).to_owned();
     }
@@ -108,5 +113,9 @@ fn owners(name: &str, coded: &Coded) -> String {
         "eviction-queue-api" => "whoever talks to the queue",
         other => other,
     });
-    names.collect::<Vec<_>>().join(", ")
+    let mut names: Vec<&str> = names.collect();
+    if agents_too && !names.contains(&"every component") {
+        names.push("agent");
+    }
+    names.join(", ")
 }
