@@ -105,6 +105,27 @@ pub fn merge_patch(from: &Value, to: &Value) -> Option<Value> {
     (!patch.is_empty()).then_some(Value::Object(patch))
 }
 
+/// So many levels of objects and lists in each other are carried, from a template to a member and from its status back. A
+/// Work and a binding put them four levels deeper, and what is read of either ends at
+/// [`DEEPEST_READ`](controller_kit::informer::DEEPEST_READ), so that what is carried was read whole.
+pub const DEEPEST: usize = 100;
+
+/// Whether a value is too deep to be carried.
+#[must_use]
+pub fn is_too_deep(value: &Value) -> bool {
+    is_deeper(value, DEEPEST)
+}
+
+fn is_deeper(value: &Value, most: usize) -> bool {
+    let below = |inner: &Value| is_deeper(inner, most.saturating_sub(1));
+    match value {
+        Value::Array(_) | Value::Object(_) if most == 0 => true,
+        Value::Array(items) => items.iter().any(below),
+        Value::Object(fields) => fields.values().any(below),
+        _ => false,
+    }
+}
+
 /// Escapes a key for use in a JSON pointer or the path of a JSON patch.
 #[must_use]
 pub fn pointer_key(key: &str) -> String {
@@ -115,6 +136,18 @@ pub fn pointer_key(key: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_hundred_levels_are_carried() {
+        let deep = |levels: usize| (1..levels).fold(json!([1]), |value, _| json!({"a": 1, "b": value}));
+        assert!(!is_too_deep(&json!("text")));
+        assert!(!is_too_deep(&deep(DEEPEST)));
+        assert!(is_too_deep(&deep(DEEPEST + 1)));
+        assert!(
+            is_too_deep(&deep(controller_kit::informer::DEEPEST_READ)),
+            "what was cut is not carried"
+        );
+    }
 
     #[test]
     fn set_makes_the_way_and_remove_takes_only_the_end() {

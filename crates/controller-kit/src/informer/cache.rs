@@ -136,6 +136,11 @@ impl<S> Cache<S> {
         (Applied::Changed, key)
     }
 
+    /// The key of an object that is known.
+    pub(crate) fn known(&self, key: &ObjectKey) -> Option<Arc<ObjectKey>> {
+        self.state.read().objects.get_key_value(key).map(|(key, _)| key.clone())
+    }
+
     pub(crate) fn delete(&self, key: &ObjectKey) {
         let mut state = self.state.write();
         if let Some((key, before)) = state.known(key) {

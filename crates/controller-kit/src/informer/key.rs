@@ -1,5 +1,6 @@
 //! Names of objects and the part of them an informer follows.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 
 /// Namespace and name of an object of a known kind. Ordered by namespace, cluster-scoped first, then by name.
@@ -33,7 +34,11 @@ impl ObjectKey {
     /// Key of an object. The name is empty for an object that the server has not named yet.
     #[must_use]
     pub fn of<K: Resource>(object: &K) -> Self {
-        let meta = object.meta();
+        Self::named(object.meta())
+    }
+
+    /// Key of an object with this metadata.
+    pub(crate) fn named(meta: &ObjectMeta) -> Self {
         Self {
             namespace: meta.namespace.clone().filter(|namespace| !namespace.is_empty()),
             name: meta.name.clone().unwrap_or_default(),

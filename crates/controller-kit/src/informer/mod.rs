@@ -6,6 +6,7 @@
 mod cache;
 mod changes;
 mod counts;
+mod deep;
 mod followed;
 mod key;
 mod page;
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::cache::{Identity, is_older};
 pub use self::changes::{Change, Changes};
+pub use self::deep::DEEPEST_READ;
 pub use self::followed::{Followed, NotRead};
 pub use self::key::{ObjectKey, Scope};
 pub use self::status::{ReadFailure, ReadFailureKind};

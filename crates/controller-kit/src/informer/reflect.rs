@@ -5,6 +5,9 @@
 //! - 410 leads to a new list, both as the answer to a request and as an ERROR event inside a stream.
 //! - A watch that says nothing for longer than the server lets it live is dropped and opened anew.
 //! - A periodic list finds what a watch has missed.
+//! - An object that is too deep to be read is there without what is too deep (`deep.rs`). One that is none of its kind stays as
+//!   it was known, and ends neither a list nor a watch; only a list in which it is not known does not count, for to leave it
+//!   out would be to say that it is not there.
 //! - A list older than what was seen before is not believed (unless it stays old: then the server was restored).
 //! - Watches that end early over and over, lose events or are late, and reads that fail for so long that what is known is old,
 //!   are counted and told as disturbances.
@@ -19,12 +22,14 @@ use k8s_openapi::serde::de::DeserializeOwned;
 use kube::Resource;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::core::Request;
+use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::cache::{Applied, Cache, Identity, Versions, is_older};
 use super::counts::Counts;
+use super::deep::DEEPEST_READ;
 use super::key::{ObjectKey, Scope};
-use super::page::{Page, object};
+use super::page::{Page, Read, Unreadable, metadata, object};
 use super::status::{ReadFailure, Stage, Status};
 use super::{InformerOptions, Observers, Reflected};
 use crate::api_errors;
@@ -101,6 +106,8 @@ enum ListError {
     TimedOut(Duration),
     #[error("the list's version {listed} is older than {seen}, which was seen before")]
     Stale { listed: String, seen: String },
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
 }
 
 impl ListError {
@@ -109,6 +116,7 @@ impl ListError {
             Self::Api(error) => api_errors::label(error),
             Self::TimedOut(_) => "timeout",
             Self::Stale { .. } => "stale",
+            Self::Unreadable(_) => "unreadable",
         }
     }
 }
@@ -188,9 +196,22 @@ where
                 }
             }
             for item in page.items {
-                let object: K = object(item)?;
+                let (object, read) = match object::<K>(item) {
+                    Ok(read) => read,
+                    Err(unreadable) => {
+                        let Some(known) = self.cache.known(&unreadable.key) else {
+                            return Err(unreadable.into());
+                        };
+                        self.tell_unreadable("list", &unreadable);
+                        listed.insert(known);
+                        continue;
+                    }
+                };
                 let told = versions == Versions::Ordered && self.is_told(object.meta().resource_version.as_deref());
                 let (applied, key) = self.apply(object, versions);
+                if applied == Applied::Changed {
+                    self.tell_cut("list", read, &key);
+                }
                 unseen += usize::from(told && applied == Applied::Changed);
                 listed.insert(key);
             }
@@ -293,7 +314,12 @@ where
             Ok(request) => request,
             Err(error) => return WatchEnd::Failed(error.to_string(), "other"),
         };
-        let stream = match timeout(self.options.request_timeout, self.client.request_events::<K>(request)).await {
+        let stream = match timeout(
+            self.options.request_timeout,
+            self.client.request_events::<Box<RawValue>>(request),
+        )
+        .await
+        {
             Ok(Ok(stream)) => {
                 self.relieved();
                 stream
@@ -320,15 +346,24 @@ where
             };
             match event {
                 WatchEvent::Error(status) => return watch_error(&kube::Error::Api(status)),
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    self.advance(version, object.meta().resource_version.clone());
-                    if self.apply(object, Versions::Ordered).0 == Applied::Older {
-                        self.count_error("watch", "older_version");
+                WatchEvent::Added(item) | WatchEvent::Modified(item) => match object::<K>(&item) {
+                    Ok((object, read)) => {
+                        self.advance(version, object.meta().resource_version.clone());
+                        match self.apply(object, Versions::Ordered) {
+                            (Applied::Older, _) => self.count_error("watch", "older_version"),
+                            (Applied::Changed, key) => self.tell_cut("watch", read, &key),
+                            (Applied::Same, _) => {}
+                        }
                     }
-                }
-                WatchEvent::Deleted(object) => {
-                    self.advance(version, object.meta().resource_version.clone());
-                    self.cache.delete(&ObjectKey::of(&object));
+                    Err(unreadable) => {
+                        self.advance(version, unreadable.version.clone());
+                        self.tell_unreadable("watch", &unreadable);
+                    }
+                },
+                WatchEvent::Deleted(item) => {
+                    let gone = metadata(&item);
+                    self.cache.delete(&ObjectKey::named(&gone));
+                    self.advance(version, gone.resource_version);
                 }
                 WatchEvent::Bookmark(bookmark) => {
                     self.advance(version, Some(bookmark.metadata.resource_version));
@@ -345,6 +380,26 @@ where
         object.meta_mut().managed_fields = None;
         self.cache
             .apply(key, identity, versions, |identity| (self.keep)(object, identity))
+    }
+
+    /// An object is known without what of it is too deep.
+    fn tell_cut(&self, request: &'static str, read: Read, key: &ObjectKey) {
+        if read == Read::Cut {
+            self.count_error(request, "too_deep");
+            tracing::warn!(
+                kind = %self.reflected.kind, member = self.member(), object = %key,
+                "the object has more than {DEEPEST_READ} levels of fields in each other: what is deeper is not read"
+            );
+        }
+    }
+
+    /// An object stays as it was known.
+    fn tell_unreadable(&self, request: &'static str, unreadable: &Unreadable) {
+        self.count_error(request, "unreadable");
+        tracing::warn!(
+            kind = %self.reflected.kind, member = self.member(), object = %unreadable.key,
+            "{unreadable}; it stays as it was known"
+        );
     }
 
     fn advance(&mut self, version: &mut String, to: Option<String>) {

@@ -39,6 +39,13 @@ pub fn work(
     let uid = json::text(template, "/metadata/uid").to_owned();
     let generation = json::count(template, "/metadata/generation").to_string();
     manifest::prune(&mut object);
+    if json::is_too_deep(&object) {
+        let what = format!(
+            "it has more than {} levels of fields in each other, and what is deeper may not have been read",
+            json::DEEPEST
+        );
+        return Err(InterpretError::new("carry", template, what));
+    }
     // Also of a workload that is scaled to nothing: the template may say more than the result, which follows it.
     if target.replicas > 0 || binding.spec.replicas.is_some() || binding.spec.is_workload() {
         interpreter.revise(&mut object, target.replicas)?;

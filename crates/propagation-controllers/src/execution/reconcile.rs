@@ -136,6 +136,8 @@ impl MemberExecution {
         let mut problems = Vec::new();
         for (manifest, kind) in tried {
             let applied = match kind {
+                // Whoever wrote the Work: it may not have been read whole, and what is missing would go from the member.
+                Ok(_) if json::is_too_deep(manifest) => Err(Trouble::TooDeep),
                 Ok(kind) => self.apply_object(key, work, &kind, manifest).await,
                 Err(failure) => Err(Trouble::Member(failure)),
             };
@@ -365,6 +367,11 @@ enum Trouble {
     Interpret(#[from] InterpretError),
     #[error("{0}")]
     Conflict(String),
+    #[error(
+        "the Work's manifest has more than {} levels of fields in each other, so it is not carried",
+        json::DEEPEST
+    )]
+    TooDeep,
 }
 
 impl Trouble {

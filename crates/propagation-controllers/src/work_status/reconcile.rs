@@ -63,7 +63,8 @@ pub fn statuses(
                 ResourceHealth::Unknown
             }
         };
-        let status = interpreter.reflect(&object).unwrap_or_else(|error| {
+        let status = interpreter.reflect(&object).and_then(|status| carried(&object, status));
+        let status = status.unwrap_or_else(|error| {
             reported.not_reflected.push(error);
             before(work, &identifier).and_then(|before| before.status.clone())
         });
@@ -74,6 +75,15 @@ pub fn statuses(
         });
     }
     reported
+}
+
+/// The status, unless it is deeper than what is read of a Work or a binding that has it.
+fn carried(object: &Value, status: Option<Value>) -> Result<Option<Value>, InterpretError> {
+    if status.as_ref().is_some_and(json::is_too_deep) {
+        let problem = format!("it has more than {} levels of fields in each other", json::DEEPEST);
+        return Err(InterpretError::new("reflect the status of", object, problem));
+    }
+    Ok(status)
 }
 
 /// What was reported of the object before, in whatever place of the Work it was.

@@ -11,6 +11,7 @@
 mod any_kind;
 mod clocks;
 mod credentials;
+mod deep;
 mod dependencies;
 mod failures;
 mod handmade;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::world::{World, edit, limited};
 
 const CRD: &str = "apiextensions.k8s.io/v1";
-const WIDGETS: &str = "example.io/v1";
+pub const WIDGETS: &str = "example.io/v1";
 
-fn definition() -> Value {
+pub fn definition() -> Value {
     let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
     json!({"apiVersion": CRD, "kind": "CustomResourceDefinition", "metadata": {"name": "widgets.example.io"},
         "spec": {"group": "example.io", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},

@@ -1,5 +1,6 @@
 //! Informers miss nothing and never show what they do not know.
 
+mod deep;
 mod healing;
 mod sharing;
 

@@ -11,11 +11,12 @@ use mlua::Lua;
 use serde_json::{Map, Number, Value};
 
 use super::budget::Budget;
+use crate::json::DEEPEST;
 
 /// Size of what a script may give back, in bytes: more than the API server takes.
 pub const MAX_RESULT: usize = 2 << 20;
-/// How deep tables may stand in each other.
-const MAX_DEPTH: usize = 128;
+/// How deep tables may stand in each other: no deeper than what is carried to members and back.
+const MAX_DEPTH: usize = DEEPEST;
 /// From here on a float does not hold every whole number.
 const EXACT: u64 = 1 << 53;
 
@@ -65,8 +66,10 @@ pub fn to_lua(lua: &Lua, value: &Value) -> mlua::Result<mlua::Value> {
 }
 
 fn into_lua(lua: &Lua, value: &Value, depth: usize) -> mlua::Result<mlua::Value> {
-    let Some(deeper) = depth.checked_sub(1) else {
-        return Err(mlua::Error::runtime(format!("an object is deeper than {MAX_DEPTH}")));
+    let deeper = || {
+        depth
+            .checked_sub(1)
+            .ok_or_else(|| mlua::Error::runtime(format!("an object is deeper than {MAX_DEPTH}")))
     };
     Ok(match value {
         Value::Null => mlua::Value::Nil,
@@ -74,6 +77,7 @@ fn into_lua(lua: &Lua, value: &Value, depth: usize) -> mlua::Result<mlua::Value>
         Value::Number(number) => mlua::Value::Number(number.as_f64().unwrap_or(f64::NAN)),
         Value::String(text) => mlua::Value::String(lua.create_string(text)?),
         Value::Array(items) => {
+            let deeper = deeper()?;
             let table = lua.create_table_with_capacity(items.len(), 0)?;
             let mut index = 0;
             for item in items.iter().filter(|item| !item.is_null()) {
@@ -83,6 +87,7 @@ fn into_lua(lua: &Lua, value: &Value, depth: usize) -> mlua::Result<mlua::Value>
             mlua::Value::Table(table)
         }
         Value::Object(fields) => {
+            let deeper = deeper()?;
             let table = lua.create_table_with_capacity(0, fields.len())?;
             for (name, field) in fields.iter().filter(|(_, field)| !field.is_null()) {
                 table.raw_set(name.as_str(), into_lua(lua, field, deeper)?)?;
