@@ -218,10 +218,9 @@ async fn release_works_of_gone_members(
     });
     let of_cluster = works.clone();
     queue.follow(ctx, clusters.changes(), move |change| {
-        let gone = change.after.is_none();
-        let namespace = api_types::names::execution_namespace(&ClusterName::from(change.key.name.as_str()));
-        let works = if gone {
-            of_cluster.by_index(crate::binding::index::BY_NAMESPACE, &namespace)
+        let namespace = execution_namespace(&ClusterName::from(change.key.name.as_str()));
+        let works = if may_be_given_up_now(change) {
+            of_cluster.by_index(BY_NAMESPACE, &namespace)
         } else {
             Vec::new()
         };
@@ -255,6 +254,16 @@ async fn release_works_of_gone_members(
         })
         .await;
     Ok(())
+}
+
+/// Whether a Cluster has gone, or has come to be one that is deleted and does not answer: its namespace may have begun to go
+/// while it still did, and then nothing else comes to ask.
+fn may_be_given_up_now(change: &Change<Cluster>) -> bool {
+    let is_lost = |cluster: &Option<Arc<Cluster>>| {
+        let lost = |cluster: &Arc<Cluster>| cluster.is_being_deleted() && !cluster.is_ready();
+        cluster.as_ref().is_some_and(lost)
+    };
+    change.after.is_none() || (is_lost(&change.after) && !is_lost(&change.before))
 }
 
 async fn release_if_gone(

@@ -350,6 +350,31 @@ async fn a_cluster_that_is_given_up_releases_its_works_with_its_namespace() {
     .await;
 }
 
+// The other order: its namespace has begun to go while the member still answered, and slowly, or so it seems.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_dies_after_its_namespace_began_to_go_releases_its_works() {
+    limited(async {
+        let world = World::running_web().await;
+        world.edit("cluster.karmada.io/v1alpha1", "Cluster", None, "m1", |cluster| {
+            cluster["metadata"]["finalizers"] = json!(["karmada.io/cluster-controller"]);
+        });
+        world.delete("cluster.karmada.io/v1alpha1", "Cluster", None, "m1").await;
+        world.member("m1").hang();
+        world.schedule("web-deployment", &[("m2", 3)]);
+        world.delete("v1", "Namespace", None, "karmada-es-m1").await;
+        world.pass(60_000).await;
+        assert!(
+            world.work("m1", "Deployment", "web").is_some(),
+            "it counts as Ready, so it may answer"
+        );
+        world.ready("m1", "Unknown");
+        world.settle().await;
+        assert!(world.work("m1", "Deployment", "web").is_none());
+        assert!(world.events("m1").contains(&"WorksReleased".to_owned()));
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_member_that_refuses_us_is_quoted() {
     limited(async {
