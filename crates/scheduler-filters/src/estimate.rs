@@ -136,9 +136,9 @@ fn by_grades(summary: &ResourceSummary, models: &[ResourceModel], requests: &Req
             .iter()
             .map(|(name, request)| floors.get(name).map_or(0, |floor| times(name, *floor, *request)));
         // A node of a grade that counts holds one.
-        i128::from(nodes.count.max(0)) * on_one.min().unwrap_or(0).max(1)
+        i128::from(nodes.count.max(0)).saturating_mul(on_one.min().unwrap_or(0).max(1))
     });
-    Some(counted.sum())
+    Some(counted.fold(0, i128::saturating_add))
 }
 
 /// The lower bounds of a grade, by resource.

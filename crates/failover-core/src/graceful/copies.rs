@@ -170,7 +170,11 @@ pub fn replicas_shown(resource: &ObjectReference, status: Option<&Value>) -> Opt
     match (resource.api_version.as_str(), resource.kind.as_str()) {
         ("apps/v1", "Deployment" | "ReplicaSet" | "StatefulSet") => Some(count("availableReplicas").unwrap_or(0)),
         ("batch/v1", "Job") => (!condition_is_true(status, "Complete") && !condition_is_true(status, "Suspended"))
-            .then(|| count("active").unwrap_or(0) + count("succeeded").unwrap_or(0)),
+            .then(|| {
+                count("active")
+                    .unwrap_or(0)
+                    .saturating_add(count("succeeded").unwrap_or(0))
+            }),
         _ => count("availableReplicas").or_else(|| count("readyReplicas")),
     }
 }

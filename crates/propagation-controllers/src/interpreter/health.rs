@@ -80,7 +80,7 @@ fn job_works(job: &Value) -> bool {
         Some(completions) => side_by_side.min(completions),
         None => side_by_side,
     };
-    at_work + count(job, "/status/succeeded") >= wanted
+    at_work.saturating_add(count(job, "/status/succeeded")) >= wanted
 }
 
 /// Held back on purpose, not yet due for the first time, at work, or successful when it last ran: what runs at times
@@ -184,6 +184,7 @@ mod tests {
     #[case::complete(json!({}), json!({"conditions": [{"type": "Complete", "status": "True"}]}), Health::Healthy)]
     #[case::failed(json!({}), json!({"ready": 1, "conditions": [{"type": "Failed", "status": "True"}]}), Health::Unhealthy)]
     #[case::held_back(json!({"suspend": true}), json!({}), Health::Healthy)]
+    #[case::more_than_there_are_numbers(json!({}), json!({"ready": i64::MAX, "succeeded": i64::MAX}), Health::Healthy)]
     fn jobs(#[case] spec: Value, #[case] status: Value, #[case] wanted: Health) {
         let job =
             json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": spec, "status": status});

@@ -110,6 +110,19 @@ fn fewer_counts_than_grades_are_what_is_known() {
     assert_eq!(room(&cluster, requirements.as_ref()), Room::Replicas(6));
 }
 
+// Whatever a model says a node has, and a member how many there are.
+#[test]
+fn more_than_there_are_numbers_is_as_many_as_pods_fit() {
+    let mut cluster = graded([1, i32::MAX, i32::MAX]);
+    for model in &mut cluster.spec.resource_models[1..] {
+        for range in &mut model.ranges {
+            range.min.0 = "170000000E".to_owned();
+        }
+    }
+    let requirements = asking(json!({"cpu": "1m"}));
+    assert_eq!(room(&cluster, requirements.as_ref()), Room::Replicas(110));
+}
+
 proptest! {
     // Whatever is reported is answered, and asking for more finds no more room.
     #[test]

@@ -81,6 +81,7 @@ fn a_careless_plugin_loses_no_last_copy(
 
 #[rstest]
 #[case::running("batch/v1", json!({"active": 2, "succeeded": 1}), true)]
+#[case::more_than_there_are_numbers("batch/v1", json!({"active": i64::MAX, "succeeded": i64::MAX}), true)]
 #[case::too_few("batch/v1", json!({"active": 2}), false)]
 #[case::complete("batch/v1", json!({"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}), true)]
 #[case::held_back("batch/v1", json!({"conditions": [{"type": "Suspended", "status": "True"}]}), true)]
