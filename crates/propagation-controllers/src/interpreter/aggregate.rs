@@ -14,13 +14,6 @@ use super::{InterpretError, gvk};
 use crate::json::{count, list, merge_patch, set, some_text, text};
 
 pub(super) fn aggregate(template: &Value, items: &[AggregatedStatusItem]) -> Result<Option<Value>, InterpretError> {
-    if let Some(bad) = items
-        .iter()
-        .find(|item| item.status.as_ref().is_some_and(|status| !status.is_object()))
-    {
-        let problem = format!("the status of {} is no object", bad.cluster_name);
-        return Err(InterpretError::new("aggregate the status of", template, problem));
-    }
     let wanted = match gvk(template) {
         ("apps/v1", "Deployment") => Some(counters::workload(template, items, &counters::DEPLOYMENT)),
         ("apps/v1", "StatefulSet") => Some(counters::workload(template, items, &counters::STATEFUL_SET)),
@@ -40,6 +33,13 @@ pub(super) fn aggregate(template: &Value, items: &[AggregatedStatusItem]) -> Res
         _ => None,
     };
     let Some(wanted) = wanted else { return Ok(None) };
+    if let Some(bad) = items
+        .iter()
+        .find(|item| item.status.as_ref().is_some_and(|status| !status.is_object()))
+    {
+        let problem = format!("the status of {} is no object", bad.cluster_name);
+        return Err(InterpretError::new("aggregate the status of", template, problem));
+    }
     let changed: Map<String, Value> = wanted
         .into_iter()
         .filter_map(|(field, value)| {

@@ -61,9 +61,32 @@ pub(super) fn reflect(observed: &Value) -> Result<Option<Value>, InterpretError>
         ("v1", "Service") => fields(observed, &["loadBalancer"]),
         ("policy/v1", "PodDisruptionBudget") => fields(observed, BUDGET),
         ("autoscaling/v2", "HorizontalPodAutoscaler") => fields(observed, AUTOSCALER),
-        _ => return Ok(observed.get("status").filter(|status| !is_zero(status)).cloned()),
+        _ => return whole(observed),
     };
     Ok((!subset.is_empty()).then_some(Value::Object(subset)))
+}
+
+/// The API server takes no status but an object, and would refuse all else that is said with it.
+fn whole(observed: &Value) -> Result<Option<Value>, InterpretError> {
+    let status = observed.get("status").filter(|status| !is_zero(status));
+    match status {
+        Some(status) if !status.is_object() => {
+            let problem = format!("its status is a {}, not an object", type_name(status));
+            Err(InterpretError::new("reflect the status of", observed, problem))
+        }
+        other => Ok(other.cloned()),
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+        Value::Array(_) => "list",
+        Value::Object(_) => "object",
+    }
 }
 
 fn fields(observed: &Value, names: &[&str]) -> Map<String, Value> {
@@ -175,6 +198,18 @@ mod tests {
             reflect(&service).unwrap(),
             Some(json!({"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}))
         );
+    }
+
+    #[rstest]
+    #[case::list(json!([{"phase": "Running"}]), Some("cannot reflect the status of Widget a: its status is a list, not an object"))]
+    #[case::text(json!("Running"), Some("cannot reflect the status of Widget a: its status is a text, not an object"))]
+    #[case::empty_list(json!([]), None)]
+    fn a_status_is_an_object(#[case] status: Value, #[case] error: Option<&str>) {
+        let reflected = reflect(&object("example.io/v1", "Widget", json!({}), status));
+        match error {
+            Some(error) => assert_eq!(reflected.unwrap_err().to_string(), error),
+            None => assert_eq!(reflected.unwrap(), None),
+        }
     }
 
     #[test]

@@ -226,7 +226,13 @@ impl Interpreter for Scripted {
         let tree = self.one(&rule, observed, &[Argument::Json(observed)])?;
         // A status is often passed on as it is: what stands empty there stands at the top here.
         let status = observed.get("status").unwrap_or(&Value::Null);
-        table(&rule, observed, tree, &References::of([status, observed])).map(Some)
+        let returned = table(&rule, observed, tree, &References::of([status, observed]))?;
+        // The API server takes no other status, and would refuse all else that is said with it.
+        if !returned.is_object() {
+            let problem = format!("{} returned a list, not an object", rule.operation.function());
+            return Err(failed(&rule, observed, problem));
+        }
+        Ok(Some(returned))
     }
 
     fn aggregate(&self, template: &Value, items: &[AggregatedStatusItem]) -> Result<Option<Value>, InterpretError> {

@@ -340,6 +340,30 @@ fn a_health_that_is_none(#[case] body: &str, #[case] wanted: &str) {
     assert_eq!(message(rules.health(&widget())), wanted);
 }
 
+// The API server takes no status but an object: any other would keep it from what else is said of the Work.
+#[rstest]
+#[case::list(
+    "return {{phase = 'a'}}",
+    "statusReflection: ReflectStatus returned a list, not an object"
+)]
+#[case::empty_list("return o.status", "statusReflection: ReflectStatus returned a list, not an object")]
+#[case::text("return 'a'", "statusReflection: ReflectStatus returned a string, not a table")]
+#[case::nothing("return nil", "statusReflection: ReflectStatus returned a nil, not a table")]
+#[case::too_deep(
+    "local status = {} for i = 1, 100 do status = {a = status} end return status",
+    "statusReflection: the result is deeper than 100; does a table contain itself?"
+)]
+fn a_status_that_is_none(#[case] body: &str, #[case] wanted: &str) {
+    let rules = scripted(
+        "example.com/v1",
+        "Widget",
+        json!({"statusReflection": format!("function ReflectStatus(o) {body} end")}),
+    );
+    let mut object = widget();
+    object["status"] = json!([]);
+    assert_eq!(message(rules.reflect(&object)), wanted);
+}
+
 #[rstest]
 #[case::text("return '3'", "GetReplicas returned a string, not a number")]
 #[case::fraction("return 1.5", "GetReplicas returned 1.5, which is no count")]

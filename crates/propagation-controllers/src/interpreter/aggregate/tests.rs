@@ -51,6 +51,18 @@ fn counters_add_up_and_the_newest_generation_is_seen_when_all_have_it() {
 }
 
 #[test]
+fn a_status_that_is_no_object_is_an_error_of_kinds_that_are_aggregated_alone() {
+    let items = [item("m1", ResourceHealth::Healthy, json!(["Running"]))];
+    let error = aggregate(&deployment(json!({})), &items).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "cannot aggregate the status of Deployment a: the status of m1 is no object"
+    );
+    let widget = json!({"apiVersion": "example.io/v1", "kind": "Widget", "metadata": {"name": "a"}});
+    assert_eq!(aggregate(&widget, &items).unwrap(), None);
+}
+
+#[test]
 fn a_sum_is_no_larger_than_the_api_has_a_number_for() {
     let most = i64::from(i32::MAX);
     let reported = json!({"desiredReplicas": most, "currentReplicas": 1, "active": most});
