@@ -4,6 +4,7 @@
 //! Guarantees: what is written was worked out from the newest Works at the very try that wrote it; status of a cluster
 //! that is not Ready is never called Healthy; nothing is written when nothing changes.
 
+mod behind;
 mod reconcile;
 mod writer;
 
@@ -15,7 +16,10 @@ use api_types::{BindingKey, ClusterName};
 use binding_writer::binding_key;
 use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
 use failover_core::cluster_health::freshness::freshness;
+use jiff::{SignedDuration, Timestamp};
 
+use self::behind::Behind;
+use self::reconcile::Known;
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};
@@ -56,14 +60,22 @@ pub async fn run(
             changes_expectation(change).then(|| (binding_key(&change.key), REPORTED_WITHIN))
         });
     }
-    gather(&queue, &ctx, sources.works.changes(), |change| {
+    let behind = Arc::new(Behind::default());
+    let noted = behind.clone();
+    gather(&queue, &ctx, sources.works.changes(), move |change| {
         let parts = |work: &Option<Arc<Work>>| {
             work.as_ref()
                 .map(|work| (work.status.clone(), work.metadata.deletion_timestamp.clone()))
         };
         let same = change.before.is_some() && parts(&change.before) == parts(&change.after);
-        let work = change.newest().filter(|_| !same)?;
-        let wait = if is_reported(work) { GATHER } else { REPORTED_WITHIN };
+        // How long it may be so is worked out by the look.
+        let begins = noted.begins(change);
+        let work = change.newest().filter(|_| begins || !same)?;
+        let wait = if is_reported(work) && !begins {
+            GATHER
+        } else {
+            REPORTED_WITHIN
+        };
         Some((binding_of(work)?, wait))
     });
     let on_cluster = index.clone();
@@ -95,6 +107,7 @@ pub async fn run(
         interpreter: rules.interpreter(),
         stale_after: flags.stale_health_grace_period,
         unwritten,
+        behind,
     });
     queue
         .run(&ctx, flags.concurrent_binding_syncs, move |key| {
@@ -152,6 +165,15 @@ where
     });
 }
 
+/// The earlier one of the two.
+fn earlier(next: Next, soon: Option<Duration>, now: Timestamp) -> Next {
+    let Some(soon) = soon else { return next };
+    match next {
+        Next::At(at) if at.duration_since(now) <= SignedDuration::try_from(soon).unwrap_or(SignedDuration::MAX) => next,
+        _ => Next::After(soon),
+    }
+}
+
 struct BindingStatus {
     ctx: Context,
     index: Index,
@@ -160,6 +182,8 @@ struct BindingStatus {
     stale_after: Duration,
     /// Why Works are not as they should be.
     unwritten: Unwritten,
+    /// Since when Works are ahead of what was applied.
+    behind: Arc<Behind>,
 }
 
 impl BindingStatus {
@@ -177,9 +201,15 @@ impl BindingStatus {
             let freshness =
                 |cluster: &ClusterName| freshness(self.index.cluster(cluster).as_deref(), self.stale_after, now);
             let unwritten = self.unwritten.words(key);
-            let status = reconcile::status(&binding, &works, &freshness, unwritten.as_deref(), now);
+            let (late, soon) = self.behind.late(works.iter().map(|work| &**work));
+            let known = Known {
+                unwritten: unwritten.as_deref(),
+                late,
+            };
+            let status = reconcile::status(&binding, &works, &freshness, &known, now);
             if writer::say(&self.ctx, key, &binding, &status).await? == Outcome::Done {
-                break (status, reconcile::look_again(&works, &freshness));
+                let again = reconcile::look_again(&works, &freshness);
+                break (status, earlier(again, soon, now));
             }
             tries += 1;
             anyhow::ensure!(tries < TRIES, "others write binding {key} all the time");

@@ -18,16 +18,25 @@ use failover_core::cluster_health::freshness::Freshness;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::behind::is_behind;
 use crate::binding::reconcile::{cluster_of, kept_by_tasks, targets};
 
-/// The status of `binding`, with the parts of other writers as they are. `unwritten` says why Works are not as they should
-/// be, where they are not.
+/// What else is known of the Works of a binding.
+#[derive(Clone, Debug, Default)]
+pub struct Known<'a> {
+    /// Why they are not as they should be, where they are not.
+    pub unwritten: Option<&'a str>,
+    /// The clusters that have not been given the newest version for so long that it is to be said.
+    pub late: BTreeSet<ClusterName>,
+}
+
+/// The status of `binding`, with the parts of other writers as they are.
 #[must_use]
 pub fn status(
     binding: &Binding,
     works: &[Arc<Work>],
     freshness: &(dyn Fn(&ClusterName) -> Freshness + Sync),
-    unwritten: Option<&str>,
+    known: &Known<'_>,
     now: Timestamp,
 ) -> ResourceBindingStatus {
     let mut status = binding.status.clone().unwrap_or_default();
@@ -47,7 +56,7 @@ pub fn status(
         .collect();
     items.sort_by(|a, b| a.cluster_name.cmp(&b.cluster_name));
     status.aggregated_status = items;
-    say_fully_applied(binding, works, unwritten, &mut status, now);
+    say_fully_applied(binding, works, known, &mut status, now);
     status
 }
 
@@ -133,11 +142,12 @@ fn counts(before: Option<&AggregatedStatusItem>, reported: &ManifestStatus, fres
     }
 }
 
-/// True when there is a Work for each cluster that should have one, as it should be, for no other, and all are applied.
+/// True when there is a Work for each cluster that should have one, as it should be, for no other, and all are applied: this
+/// version of each, but for a moment after it has changed, in which what was said before stays.
 fn say_fully_applied(
     binding: &Binding,
     works: &[Arc<Work>],
-    unwritten: Option<&str>,
+    known: &Known<'_>,
     status: &mut ResourceBindingStatus,
     now: Timestamp,
 ) {
@@ -152,13 +162,17 @@ fn say_fully_applied(
     if wanted.is_empty() && there.is_empty() && never_said {
         return;
     }
-    let all = unwritten.is_none()
+    let all = known.unwritten.is_none()
+        && known.late.is_empty()
         && !wanted.is_empty()
         && wanted == there
         && status.aggregated_status.iter().all(|item| item.applied);
-    let missing = match unwritten {
+    if all && !never_said && works.iter().any(|work| is_behind(work)) {
+        return;
+    }
+    let missing = match known.unwritten {
         Some(words) => format!("; {words}"),
-        None => silent(works),
+        None => format!("{}{}", silent(works), not_yet(&known.late)),
     };
     let (status_text, reason, message) = if all {
         (
@@ -202,6 +216,18 @@ fn silent(works: &[Arc<Work>]) -> String {
         Some(first) => format!(
             "; nothing has been said of the Works for cluster {first} and {} more yet: see whether those Clusters are reached",
             names.len() - 1
+        ),
+    }
+}
+
+/// The clusters that have another version than this one.
+fn not_yet(late: &BTreeSet<ClusterName>) -> String {
+    match late.first() {
+        None => String::new(),
+        Some(first) if late.len() == 1 => format!("; cluster {first}: this version is not applied yet"),
+        Some(first) => format!(
+            "; cluster {first} and {} more: this version is not applied yet",
+            late.len() - 1
         ),
     }
 }
@@ -256,7 +282,7 @@ mod tests {
             &binding(&["m1", "m2"], &Default::default()),
             &works,
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(9),
         );
         let names: Vec<_> = now
@@ -276,7 +302,7 @@ mod tests {
             &binding(&["m1", "m2"], &now),
             &works,
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(10),
         );
         assert_eq!(again, now, "the same again is nothing to write");
@@ -285,7 +311,7 @@ mod tests {
             &binding(&["m1", "m2", "m3"], &now),
             &works,
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(10),
         );
         assert_eq!(fully_applied(&missing), Some("False"));
@@ -298,7 +324,7 @@ mod tests {
             &binding(&["m1"], &Default::default()),
             &works,
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(9),
         );
         let item = &now.aggregated_status[0];
@@ -316,14 +342,32 @@ mod tests {
             &binding(&["m1"], &Default::default()),
             &works,
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(9),
         );
         let for_a_moment = |_: &ClusterName| Freshness::Kept { until: at(70) };
-        let kept = status(&binding(&["m1"], &first), &works, &for_a_moment, None, at(60));
+        let kept = status(
+            &binding(&["m1"], &first),
+            &works,
+            &for_a_moment,
+            &Known::default(),
+            at(60),
+        );
         assert_eq!(kept, first, "a moment's absence is nothing to write");
-        let away = status(&binding(&["m1"], &first), &works, &|_| Freshness::Stale, None, at(70));
-        let still = status(&binding(&["m1"], &away), &works, &for_a_moment, None, at(71));
+        let away = status(
+            &binding(&["m1"], &first),
+            &works,
+            &|_| Freshness::Stale,
+            &Known::default(),
+            at(70),
+        );
+        let still = status(
+            &binding(&["m1"], &away),
+            &works,
+            &for_a_moment,
+            &Known::default(),
+            at(71),
+        );
         assert_eq!(
             still, away,
             "what nobody knows is not known again by another way of being away"
@@ -340,13 +384,13 @@ mod tests {
             since: at(80),
             until: at(110),
         };
-        let empty = status(&binding(&["m1"], &away), &works, &returned, None, at(80));
+        let empty = status(&binding(&["m1"], &away), &works, &returned, &Known::default(), at(80));
         assert_eq!(
             empty, away,
             "it may have come back empty: what it said before is no report"
         );
         let anew = [work("m1", "True", Some(("Healthy", 2)))];
-        let anew = status(&binding(&["m1"], &away), &anew, &returned, None, at(84));
+        let anew = status(&binding(&["m1"], &away), &anew, &returned, &Known::default(), at(84));
         let item = &anew.aggregated_status[0];
         assert_eq!(
             (item.health.clone(), item.collected_at.clone()),
@@ -355,7 +399,13 @@ mod tests {
         );
         assert_eq!(look_again(&works, &returned), Next::At(at(110)));
 
-        let back = status(&binding(&["m1"], &away), &works, &|_| Freshness::Fresh, None, at(110));
+        let back = status(
+            &binding(&["m1"], &away),
+            &works,
+            &|_| Freshness::Fresh,
+            &Known::default(),
+            at(110),
+        );
         assert_eq!(back.aggregated_status[0].health, Some(ResourceHealth::Healthy));
         assert_eq!(
             back.aggregated_status[0].collected_at,
@@ -365,7 +415,13 @@ mod tests {
         assert_eq!(back.aggregated_status[0].creation_timestamp, Some(Time(at(9))));
 
         let works = [work("m1", "True", Some(("Healthy", 2)))];
-        let read = status(&binding(&["m1"], &back), &works, &|_| Freshness::Fresh, None, at(115));
+        let read = status(
+            &binding(&["m1"], &back),
+            &works,
+            &|_| Freshness::Fresh,
+            &Known::default(),
+            at(115),
+        );
         assert_eq!(read.aggregated_status[0].collected_at, Some(Time(at(115))));
     }
 
@@ -376,20 +432,26 @@ mod tests {
             &binding(&["m1"], &Default::default()),
             &[work("m1", "True", Some(("Unhealthy", 1)))],
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(9),
         );
         let works = [work("m1", "True", Some(("Healthy", 1)))];
         let away = |_: &ClusterName| Freshness::Kept { until: at(70) };
-        let kept = status(&binding(&["m1"], &first), &works, &away, None, at(60));
+        let kept = status(&binding(&["m1"], &first), &works, &away, &Known::default(), at(60));
         assert_eq!(kept, first);
         let returned = |_: &ClusterName| Freshness::Returned {
             since: at(62),
             until: at(92),
         };
-        let back = status(&binding(&["m1"], &kept), &works, &returned, None, at(63));
+        let back = status(&binding(&["m1"], &kept), &works, &returned, &Known::default(), at(63));
         assert_eq!(back, first, "nothing says that it was reported since");
-        let settled = status(&binding(&["m1"], &back), &works, &|_| Freshness::Fresh, None, at(92));
+        let settled = status(
+            &binding(&["m1"], &back),
+            &works,
+            &|_| Freshness::Fresh,
+            &Known::default(),
+            at(92),
+        );
         let item = &settled.aggregated_status[0];
         assert_eq!(
             (item.health.clone(), item.collected_at.clone()),
@@ -403,14 +465,14 @@ mod tests {
             &binding(&["m1"], &Default::default()),
             &[work("m1", "True", Some(("Healthy", 1)))],
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(9),
         );
         let fresh = status(
             &binding(&["m1"], &settled),
             &[work("m1", "True", None)],
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(20),
         );
         let item = &fresh.aggregated_status[0];
@@ -428,7 +490,7 @@ mod tests {
             &binding(&[], &Default::default()),
             &[Arc::new(leaving)],
             &|_| Freshness::Fresh,
-            None,
+            &Known::default(),
             at(9),
         );
         assert!(now.aggregated_status.is_empty());
@@ -443,7 +505,10 @@ mod tests {
                 &binding(&["m1"], &Default::default()),
                 &works,
                 &|_| Freshness::Fresh,
-                words,
+                &Known {
+                    unwritten: words,
+                    ..Known::default()
+                },
                 at(9),
             );
             conditions::get(&said.conditions, condition::FULLY_APPLIED).map(|c| (c.status.clone(), c.message.clone()))
@@ -460,7 +525,7 @@ mod tests {
                 &binding(&["m1"], &Default::default()),
                 &[Arc::new(work)],
                 &|_| Freshness::Fresh,
-                None,
+                &Known::default(),
                 at(9),
             );
             let said = conditions::get(&said.conditions, condition::FULLY_APPLIED);
@@ -474,5 +539,50 @@ mod tests {
         silent.spec.suspend_dispatching = Some(true);
         let words = message(silent);
         assert!(!words.contains("nothing has been said"), "held back: {words}");
+    }
+
+    #[test]
+    fn a_version_that_a_member_has_not_is_said_when_it_is_late() {
+        let of = |generation: i64| {
+            let mut work = Work::clone(&work("m1", "True", Some(("Healthy", 1))));
+            work.metadata.generation = Some(generation);
+            work.status.as_mut().unwrap().conditions[0].observed_generation = Some(1);
+            [Arc::new(work)]
+        };
+        let say = |before: &ResourceBindingStatus, works: &[Arc<Work>], late: &[&str], second| {
+            let known = Known {
+                late: late.iter().copied().map(ClusterName::from).collect(),
+                ..Known::default()
+            };
+            status(
+                &binding(&["m1"], before),
+                works,
+                &|_| Freshness::Fresh,
+                &known,
+                at(second),
+            )
+        };
+        let words = |status: &ResourceBindingStatus| {
+            let said = conditions::get(&status.conditions, condition::FULLY_APPLIED).unwrap();
+            (said.status.clone(), said.message.clone())
+        };
+        let applied = say(&Default::default(), &of(1), &[], 9);
+        assert_eq!(words(&applied).0, "True");
+        let changed = say(&applied, &of(2), &[], 10);
+        assert_eq!(changed, applied, "for a moment it is nothing to write");
+        let late = say(&changed, &of(2), &["m1"], 15);
+        let (said, message) = words(&late);
+        assert!(
+            said == "False" && message.ends_with("; cluster m1: this version is not applied yet"),
+            "{message}"
+        );
+        assert_eq!(
+            late.aggregated_status, applied.aggregated_status,
+            "the copy is as it was said to be"
+        );
+        let restarted = say(&late, &of(3), &[], 16);
+        assert_eq!(restarted, late, "what was said before stays, too");
+        assert_eq!(words(&say(&late, &of(1), &[], 20)).0, "True");
+        assert!(not_yet(&["m1", "m2", "m3"].map(ClusterName::from).into()).contains("cluster m1 and 2 more: "));
     }
 }

@@ -375,6 +375,66 @@ async fn a_member_that_dies_after_its_namespace_began_to_go_releases_its_works()
     .await;
 }
 
+// FullyApplied is of this version of the Works, not of the one that the member was given last.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_a_member_has_not_been_given_is_said() {
+    limited(async {
+        let world = World::running_web().await;
+        let change = |image: &str| {
+            world.edit("apps/v1", "Deployment", Some("shop"), "web", |web| {
+                web["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+            });
+        };
+        world.forget_writes();
+        world.lose("m1");
+        change("nginx:2");
+        world.pass(4_000).await;
+        assert_eq!(world.condition("web-deployment", "FullyApplied")["status"], "True", "for a moment");
+        world.pass(4_000).await;
+        let said = world.condition("web-deployment", "FullyApplied");
+        let words = "Failed to apply all works, see status.aggregatedStatus for details; cluster m1: this version is not applied yet";
+        assert_eq!((&said["status"], &said["message"]), (&json!("False"), &json!(words)));
+        assert_eq!(world.item("web-deployment", "m1")["applied"], true, "the copy that is there was");
+        world.regain("m1");
+        world.settle().await;
+        assert_eq!(world.condition("web-deployment", "FullyApplied")["status"], "True");
+    })
+    .await;
+}
+
+// What a change costs that goes through at once.
+#[tokio::test(start_paused = true)]
+async fn a_change_that_goes_through_costs_no_word() {
+    limited(async {
+        let mut world = World::new(&["m1", "m2", "m3"]);
+        world.start().await;
+        world.propagate("v1", "ConfigMap", json!({}));
+        world.put(config("c", "1"));
+        world.settle().await;
+        world.schedule("c-configmap", &[("m1", 0), ("m2", 0), ("m3", 0)]);
+        world.settle().await;
+        for (member, seconds) in [("m2", 1), ("m3", 2)] {
+            let slow = kube_sandbox::Effect::Latency(std::time::Duration::from_secs(seconds));
+            world
+                .member(member)
+                .faults()
+                .inject(kube_sandbox::Match::writes(), slow);
+        }
+        world.forget_writes();
+        world.put(config("c", "2"));
+        world.pass(60_000).await;
+        for member in ["m1", "m2", "m3"] {
+            assert_eq!(world.on(member, "v1", "ConfigMap", "c").unwrap()["data"]["k"], "2");
+        }
+        let of_bindings = world
+            .writes()
+            .into_iter()
+            .filter(|write| write.resource == "resourcebindings");
+        assert_eq!(of_bindings.collect::<Vec<_>>(), []);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_member_that_refuses_us_is_quoted() {
     limited(async {
