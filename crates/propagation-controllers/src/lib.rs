@@ -21,6 +21,7 @@ mod detector;
 mod execution;
 mod flags;
 mod ids;
+mod interpreted;
 pub mod interpreter;
 mod json;
 pub mod kinds;
@@ -39,6 +40,7 @@ use std::sync::Arc;
 use api_types::ClusterName;
 use binding::unwritten::Unwritten;
 use controller_kit::Controller;
+use interpreted::Misread;
 use interpreter::Interpreters;
 use members::Reach;
 use templates::Templates;
@@ -60,15 +62,17 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
     let (by_detector, by_dependencies, by_binding, by_status) = (asked(), asked(), asked(), asked());
     let unwritten = Unwritten::default();
     let said = unwritten.clone();
+    let misread = Misread::default();
+    let (of_replicas, of_dependencies) = (misread.clone(), misread.clone());
     let [execution, work_status] = on_members(&Reach::PushMembers, &flags.member, &rules);
     // Events are signed as stock's controllers sign them.
     let all = [
         Controller::new("detector", move |ctx| {
-            detector::run(ctx, detector, for_detector, by_detector)
+            detector::run(ctx, detector, for_detector, by_detector, of_replicas)
         })
         .with_event_source("resource-detector"),
         Controller::new("dependencies", move |ctx| {
-            dependencies::run(ctx, dependencies, for_dependencies, by_dependencies)
+            dependencies::run(ctx, dependencies, for_dependencies, by_dependencies, of_dependencies)
         })
         .with_event_source("dependencies-distributor"),
         Controller::new("binding", move |ctx| {
@@ -78,7 +82,7 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
         execution,
         work_status,
         Controller::new("bindingStatus", move |ctx| {
-            binding_status::run(ctx, binding_status, for_status, by_status, said)
+            binding_status::run(ctx, binding_status, for_status, by_status, said, misread)
         })
         .with_event_source("resource-binding-status-controller"),
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))

@@ -88,7 +88,8 @@ impl Unwritten {
     }
 }
 
-fn in_short(words: &str) -> String {
+/// The beginning of words.
+pub fn in_short(words: &str) -> String {
     if words.len() <= MAX_BYTES {
         return words.to_owned();
     }

@@ -17,6 +17,7 @@ use binding_writer::binding_key;
 use controller_kit::{Change, Changes, Context, EventType, Next, WorkQueue};
 use failover_core::cluster_health::freshness::freshness;
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
 use self::behind::Behind;
 use self::reconcile::Known;
@@ -24,7 +25,8 @@ use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};
 use crate::binding::unwritten::Unwritten;
-use crate::interpreter::{Interpreter, Interpreters};
+use crate::interpreted::{self, AGGREGATE_STATUS, Misread, Trouble};
+use crate::interpreter::{InterpretError, Interpreter, Interpreters};
 use crate::objects::{TemplateKey, reference};
 use crate::templates::{Template, Templates, follow_rules};
 
@@ -47,6 +49,7 @@ pub async fn run(
     templates: Templates,
     rules: Interpreters,
     unwritten: Unwritten,
+    misread: Misread,
 ) -> anyhow::Result<()> {
     let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
         return Ok(());
@@ -101,12 +104,15 @@ pub async fn run(
     follow_rules(&ctx, &rules, &queue, move |name| of_rules.bindings_of(name));
     let refused = queue.clone();
     unwritten.listen(move |key| refused.add_after(key.clone(), GATHER));
+    let read = queue.clone();
+    misread.listen(move |key| read.add_after(key.clone(), GATHER));
     let controller = Arc::new(BindingStatus {
         ctx: ctx.clone(),
         index,
         interpreter: rules.interpreter(),
         stale_after: flags.stale_health_grace_period,
         unwritten,
+        misread,
         behind,
     });
     queue
@@ -182,6 +188,8 @@ struct BindingStatus {
     stale_after: Duration,
     /// Why Works are not as they should be.
     unwritten: Unwritten,
+    /// What of templates could not be interpreted.
+    misread: Misread,
     /// Since when Works are ahead of what was applied.
     behind: Arc<Behind>,
 }
@@ -189,10 +197,11 @@ struct BindingStatus {
 impl BindingStatus {
     async fn sync(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
         let Some(mut binding) = self.index.binding(key) else {
+            self.misread.forget(key);
             return Ok(Next::Done);
         };
         let mut tries = 0;
-        let (status, next) = loop {
+        let (template, aggregated, next) = loop {
             if binding.is_being_deleted() {
                 return Ok(Next::Done);
             }
@@ -206,10 +215,24 @@ impl BindingStatus {
                 unwritten: unwritten.as_deref(),
                 late,
             };
-            let status = reconcile::status(&binding, &works, &freshness, &known, now);
+            let mut status = reconcile::status(&binding, &works, &freshness, &known, now);
+            let template = self.template_of(&binding);
+            let aggregated = template
+                .as_ref()
+                .map(|(_, template)| self.interpreter.aggregate(template, &status.aggregated_status));
+            let mut troubles = self.misread.of(key);
+            if let Some(Err(error)) = &aggregated {
+                troubles.push(Trouble::new(AGGREGATE_STATUS, error));
+            }
+            troubles.extend(interpreted::of_works(&works));
+            interpreted::say(&mut status.conditions, &troubles, now);
             if writer::say(&self.ctx, key, &binding, &status).await? == Outcome::Done {
                 let again = reconcile::look_again(&works, &freshness);
-                break (status, earlier(again, soon, now));
+                break (
+                    template,
+                    (status.aggregated_status, aggregated),
+                    earlier(again, soon, now),
+                );
             }
             tries += 1;
             anyhow::ensure!(tries < TRIES, "others write binding {key} all the time");
@@ -219,23 +242,33 @@ impl BindingStatus {
                 None => return Ok(Next::Done),
             }
         };
-        if let Ok(template) = self.index.templates.key_of(&binding) {
-            self.sync_template(&template, &status.aggregated_status).await?;
+        if let (Some((key, template)), (items, Some(aggregated))) = (template, aggregated) {
+            self.sync_template(&key, template, aggregated, &items).await?;
         }
         Ok(next)
     }
 
-    async fn sync_template(&self, key: &TemplateKey, items: &[AggregatedStatusItem]) -> Result<(), anyhow::Error> {
-        // One that is not read yet is looked at when it is.
-        let Ok(Some(mut template)) = self.index.template(key) else {
-            return Ok(());
-        };
+    /// One that is not read yet is looked at when it is.
+    fn template_of(&self, binding: &Binding) -> Option<(TemplateKey, Value)> {
+        let key = self.index.templates.key_of(binding).ok()?;
+        let template = self.index.template(&key).ok()??;
+        Some((key, template))
+    }
+
+    /// Writes what the statuses of the copies make of the template's.
+    async fn sync_template(
+        &self,
+        key: &TemplateKey,
+        mut template: Value,
+        mut aggregated: Result<Option<Value>, InterpretError>,
+        items: &[AggregatedStatusItem],
+    ) -> Result<(), anyhow::Error> {
         for _ in 0..TRIES {
-            let fields = self.interpreter.aggregate(&template, items).inspect_err(|error| {
+            let fields = aggregated.inspect_err(|error| {
                 let note = error.to_string();
                 self.ctx
                     .events
-                    .publish(&reference(&template), EventType::Warning, "AggregateStatusFailed", note);
+                    .publish(&reference(&template), EventType::Warning, AGGREGATE_STATUS, note);
             })?;
             let Some(fields) = fields else { return Ok(()) };
             if writer::say_on_template(&self.ctx, key, &template, &fields).await? == Outcome::Done {
@@ -245,6 +278,7 @@ impl BindingStatus {
                 Some(live) => template = live,
                 None => return Ok(()),
             }
+            aggregated = self.interpreter.aggregate(&template, items);
         }
         anyhow::bail!("others write the template {} all the time", key.object)
     }

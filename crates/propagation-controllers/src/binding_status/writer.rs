@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
+use crate::interpreted::condition::INTERPRETED;
 use crate::objects::{TemplateKey, api, to_value};
 use crate::patches::status_onto;
 
@@ -20,12 +21,12 @@ pub enum Outcome {
     Outdated,
 }
 
-/// The parts of a binding's status that we write: the copies, and whether all are applied.
+/// The parts of a binding's status that we write: the copies, and our conditions.
 #[must_use]
-pub fn ours(binding: &Binding) -> Option<(&[AggregatedStatusItem], Option<&Condition>)> {
+pub fn ours(binding: &Binding) -> Option<(&[AggregatedStatusItem], [Option<&Condition>; 2])> {
     let status = binding.status.as_ref()?;
-    let fully_applied = conditions::get(&status.conditions, condition::FULLY_APPLIED);
-    Some((status.aggregated_status.as_slice(), fully_applied))
+    let said = [condition::FULLY_APPLIED, INTERPRETED].map(|type_| conditions::get(&status.conditions, type_));
+    Some((status.aggregated_status.as_slice(), said))
 }
 
 /// Writes the parts of a binding's status that are ours.

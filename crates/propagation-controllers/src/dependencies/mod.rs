@@ -33,6 +33,7 @@ use self::needs::Needs;
 use crate::Flags;
 use crate::binding::reference as reference_of_binding;
 use crate::detector::bound::Bound;
+use crate::interpreted::{GET_DEPENDENCIES, Misread};
 use crate::interpreter::{DependentObject, Interpreter, Interpreters};
 use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
@@ -46,7 +47,13 @@ const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interpreters) -> anyhow::Result<()> {
+pub async fn run(
+    ctx: Context,
+    flags: Flags,
+    templates: Templates,
+    rules: Interpreters,
+    misread: Misread,
+) -> anyhow::Result<()> {
     ctx.require_kinds(&[
         RequiredKind::with::<Binding>(&BindingKind::Namespaced),
         RequiredKind::with::<Binding>(&BindingKind::Cluster),
@@ -110,6 +117,7 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
         index,
         interpreter: rules.interpreter(),
         needs,
+        misread,
     });
     queue
         .run(&ctx, flags.concurrent_dependent_resource_syncs, move |key| {
@@ -146,6 +154,7 @@ struct Dependencies {
     interpreter: Arc<dyn Interpreter>,
     reserved: Reserved,
     needs: Arc<Mutex<Needs>>,
+    misread: Misread,
 }
 
 /// Why what a workload needs could not be carried along.
@@ -198,11 +207,13 @@ impl Dependencies {
             return Ok(Next::Done);
         };
         let template = template.value(&template_key.kind);
-        let dependencies = self.interpreter.dependencies(&template).inspect_err(|error| {
+        let dependencies = self.interpreter.dependencies(&template);
+        self.misread.note(key, GET_DEPENDENCIES, dependencies.as_ref().err());
+        let dependencies = dependencies.inspect_err(|error| {
             let about = reference(&template);
             self.ctx
                 .events
-                .publish(&about, EventType::Warning, "GetDependenciesFailed", error.to_string());
+                .publish(&about, EventType::Warning, GET_DEPENDENCIES, error.to_string());
         })?;
         self.remember(key, &dependencies);
         let mut failed = None;
@@ -342,6 +353,7 @@ impl Dependencies {
             return Ok(Next::After(Duration::from_secs(1)));
         }
         self.remember(key, &[]);
+        self.misread.note(key, GET_DEPENDENCIES, None);
         let stays = referrer.filter(|referrer| !referrer.is_being_deleted());
         for binding in attached {
             match stays {

@@ -31,6 +31,7 @@ use self::matching::{Claim, best, closeness, id_label, kind_of, other_versions};
 use self::writer::Existence;
 use crate::Flags;
 use crate::created::Created;
+use crate::interpreted::{GET_REPLICAS, Misread};
 use crate::interpreter::{Interpreter, Interpreters, KindName};
 use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
@@ -41,7 +42,13 @@ use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
 ///
 /// # Errors
 /// When the API server does not serve our kinds.
-pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interpreters) -> anyhow::Result<()> {
+pub async fn run(
+    ctx: Context,
+    flags: Flags,
+    templates: Templates,
+    rules: Interpreters,
+    misread: Misread,
+) -> anyhow::Result<()> {
     ctx.require_kinds(&[
         RequiredKind::with::<Policy>(&PolicyKind::Namespaced),
         RequiredKind::with::<Policy>(&PolicyKind::Cluster),
@@ -106,6 +113,7 @@ pub async fn run(ctx: Context, flags: Flags, templates: Templates, rules: Interp
         interpreter: rules.interpreter(),
         priorities: Mutex::default(),
         created: Created::default(),
+        misread,
     });
     let (by_template, by_policy) = (detector.clone(), detector);
     futures::join!(
@@ -171,6 +179,7 @@ struct Detector {
     priorities: Mutex<BTreeMap<String, (i32, Instant)>>,
     /// The claim on a template, which is written first, brings us back before the store shows the binding.
     created: Created<BindingKey>,
+    misread: Misread,
 }
 
 impl Detector {
@@ -257,7 +266,9 @@ impl Detector {
         }
         let claim = Claim::by(policy);
         let template = writer::claim(&self.ctx, key, template, Some(&claim)).await?;
-        let mut wanted = reconcile::desired(key, &template, policy, binding.as_deref(), self.interpreter.as_ref())?;
+        let wanted = reconcile::desired(key, &template, policy, binding.as_deref(), self.interpreter.as_ref());
+        self.misread.note(&name, GET_REPLICAS, wanted.as_ref().err());
+        let mut wanted = wanted?;
         wanted.spec.schedule_priority = self.priority(policy).await?;
         match binding {
             None => {

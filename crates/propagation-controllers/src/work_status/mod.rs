@@ -12,19 +12,20 @@ use std::time::Duration;
 
 use api_types::cluster::Cluster;
 use api_types::conditions;
-use api_types::work::{Manifest, ManifestStatus, Work, work_condition};
+use api_types::work::{Manifest, Work, work_condition};
 use controller_kit::{Change, Context, EventType, Next, ObjectKey, RequiredKind, WorkQueue};
 use kube::core::DynamicObject;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use self::reconcile::Seen;
-use self::writer::Outcome;
+use self::writer::{Outcome, Said};
 use crate::MemberFlags;
 use crate::execution::index::WorkIndex;
 use crate::execution::member::{Member, MemberFailure};
 use crate::execution::memory::ObjectName;
 use crate::execution::slow_lane::{SlowLane, Turn};
+use crate::interpreted::condition::INTERPRETED;
 use crate::interpreter::{Interpreter, Interpreters, Interpreting};
 use crate::kinds::Kind;
 use crate::members::{Interests, Pool, Reach, Session, per_ready_member, work_of};
@@ -82,7 +83,11 @@ fn changes_objects(change: &Change<Work>) -> bool {
     let (Some(before), Some(after)) = (&change.before, &change.after) else {
         return true;
     };
-    let reported = |work: &Arc<Work>| work.status.as_ref().map(|status| status.manifest_statuses.clone());
+    let reported = |work: &Arc<Work>| {
+        let status = work.status.as_ref()?;
+        let interpreted = conditions::get(&status.conditions, INTERPRETED);
+        Some((status.manifest_statuses.clone(), interpreted.cloned()))
+    };
     before.metadata.generation != after.metadata.generation
         || spoken_of(before) != spoken_of(after)
         || reported(before) != reported(after)
@@ -173,16 +178,18 @@ impl MemberStatus {
         let looked = self.look(key, &work).await?;
         let observed = |manifest: &Value| looked.seen.get(&ObjectName::of(manifest)).cloned();
         let reported = reconcile::statuses(key, &work, observed, self.interpreter.as_ref());
-        for error in &reported.not_judged {
-            self.tell(&work, "InterpretHealthFailed", error);
-        }
-        for error in &reported.not_reflected {
-            self.tell(&work, "ReflectStatusFailed", error);
+        let troubles = reported.troubles();
+        for trouble in &troubles {
+            self.tell(&work, &trouble.reason, &trouble.words);
         }
         if let Some(words) = &looked.unread {
             self.tell(&work, "ReflectStatusFailed", words);
         }
-        self.write(key, &work, &reported.items).await?;
+        let said = Said {
+            items: &reported.items,
+            troubles: &troubles,
+        };
+        self.write(key, &work, said).await?;
         // What could not be read is tried again: nothing else may come to ask.
         let mut errors = reported.not_judged.into_iter().chain(reported.not_reflected);
         match (errors.next(), looked.unread) {
@@ -199,8 +206,8 @@ impl MemberStatus {
     }
 
     /// Says on the Work what there is to say of this version of it.
-    async fn write(&self, key: &ObjectKey, work: &Work, items: &[ManifestStatus]) -> Result<(), anyhow::Error> {
-        let mut outcome = writer::say(&self.ctx, work, items).await?;
+    async fn write(&self, key: &ObjectKey, work: &Work, said: Said<'_>) -> Result<(), anyhow::Error> {
+        let mut outcome = writer::say(&self.ctx, work, said).await?;
         for _ in 0..TRIES {
             if outcome == Outcome::Done {
                 return Ok(());
@@ -209,7 +216,7 @@ impl MemberStatus {
             match writer::read(&self.ctx, work).await? {
                 None => return Ok(()),
                 Some(live) if live.metadata.generation == work.metadata.generation => {
-                    outcome = writer::say(&self.ctx, &live, items).await?;
+                    outcome = writer::say(&self.ctx, &live, said).await?;
                 }
                 Some(_) => anyhow::bail!("Work {key} has changed; its newest version has not been heard of yet"),
             }

@@ -4,6 +4,7 @@ use api_types::work::{Manifest, ManifestStatus, ResourceHealth, ResourceIdentifi
 use controller_kit::ObjectKey;
 use serde_json::Value;
 
+use crate::interpreted::{INTERPRET_HEALTH, REFLECT_STATUS, Trouble};
 use crate::interpreter::{Health, InterpretError, Interpreter};
 use crate::json;
 use crate::members::work_of_value;
@@ -17,6 +18,21 @@ pub struct Reported {
     pub not_judged: Vec<InterpretError>,
     /// Why the status of objects could not be read: it stays as it was. Their health counts.
     pub not_reflected: Vec<InterpretError>,
+}
+
+impl Reported {
+    /// What could not be interpreted, for people.
+    #[must_use]
+    pub fn troubles(&self) -> Vec<Trouble> {
+        let of = |reason: &'static str, errors: &[InterpretError]| -> Vec<Trouble> {
+            errors.iter().map(|error| Trouble::new(reason, error)).collect()
+        };
+        [
+            of(INTERPRET_HEALTH, &self.not_judged),
+            of(REFLECT_STATUS, &self.not_reflected),
+        ]
+        .concat()
+    }
 }
 
 /// An object of a Work in the member.

@@ -4,8 +4,9 @@ use api_types::work::{ManifestStatus, Work};
 use controller_kit::{Context, api_errors};
 use kube::Api;
 use kube::api::PatchParams;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
+use crate::interpreted::{self, Trouble};
 use crate::patches::status_onto;
 
 /// What became of a write.
@@ -25,21 +26,34 @@ pub async fn read(ctx: &Context, work: &Work) -> Result<Option<Work>, kube::Erro
     Ok(found.filter(|found| found.metadata.uid == work.metadata.uid))
 }
 
+/// What is said on a Work.
+#[derive(Clone, Copy)]
+pub struct Said<'a> {
+    /// What its objects are like.
+    pub items: &'a [ManifestStatus],
+    /// What of them could not be interpreted.
+    pub troubles: &'a [Trouble],
+}
+
 /// Says on a Work what its objects are like.
-pub async fn say(ctx: &Context, work: &Work, items: &[ManifestStatus]) -> Result<Outcome, kube::Error> {
-    let present = work
-        .status
-        .as_ref()
-        .map(|status| status.manifest_statuses.as_slice())
-        .unwrap_or_default();
-    if present == items {
+pub async fn say(ctx: &Context, work: &Work, said: Said<'_>) -> Result<Outcome, kube::Error> {
+    let present = work.status.clone().unwrap_or_default();
+    let mut status = Map::new();
+    if present.manifest_statuses != said.items {
+        status.insert("manifestStatuses".to_owned(), json!(said.items));
+    }
+    let mut conditions = present.conditions;
+    if interpreted::say(&mut conditions, said.troubles, ctx.clock.now()) {
+        status.insert("conditions".to_owned(), json!(conditions));
+    }
+    if status.is_empty() {
         return Ok(Outcome::Done);
     }
     let api: Api<Work> = Api::namespaced(
         ctx.client.clone(),
         work.metadata.namespace.as_deref().unwrap_or_default(),
     );
-    let patch = status_onto(work, &json!({"manifestStatuses": items}));
+    let patch = status_onto(work, &Value::Object(status));
     match api
         .patch_status(
             work.metadata.name.as_deref().unwrap_or_default(),

@@ -49,7 +49,7 @@ async fn others_go_on(world: &World, image: &str) {
         web["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
     });
     world.edit(WIDGETS, "Widget", Some("shop"), "small", |small| {
-        small["spec"]["image"] = json!(image)
+        small["spec"]["image"] = json!(image);
     });
     world.settle().await;
     let web = world.deployment_on("m1", "web").unwrap();
@@ -155,6 +155,8 @@ async fn a_status_that_is_too_deep_has_words_and_others_go_on(#[values(101, 126)
         let told = world.events_from("work-status-controller");
         let words = "cannot reflect the status of Widget shop/deep: it has more than 100 levels";
         assert!(told.iter().any(|said| said.contains(words)), "{told:?}");
+        let said = world.condition("deep-widget", "Interpreted");
+        assert!(said["message"].as_str().unwrap_or_default().contains(words), "{said}");
         assert!(world.item("deep-widget", "m1")["status"].is_null());
         assert_eq!(world.item("deep-widget", "m1")["applied"], true);
     })

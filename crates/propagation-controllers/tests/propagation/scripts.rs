@@ -1,6 +1,7 @@
 //! Kinds that scripts of ResourceInterpreterCustomizations speak for.
 
 use kube_sandbox::{Effect, Match, Verb};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::world::{World, edit, limited};
@@ -240,19 +241,173 @@ async fn a_script_that_fails_leaves_all_as_it_is() {
     .await;
 }
 
+/// Where the words of a script that fails stand on the binding.
+fn said(world: &World, field: &str) -> String {
+    let words = match field {
+        "replicaRevision" => world.condition("gear-widget", "FullyApplied"),
+        "retention" => return world.item("gear-widget", "m1")["appliedMessage"].to_string(),
+        _ => world.condition("gear-widget", "Interpreted"),
+    };
+    assert_ne!(words["status"], "True", "{words}");
+    words["message"].to_string()
+}
+
+// A script that loops, takes memory, fails or returns what it may not: people read why on the binding, and nobody waits.
+#[rstest]
+#[case::health(
+    "healthInterpretation",
+    "InterpretHealth",
+    "cluster m1: cannot judge the health of Widget shop/gear: ",
+    "boolean"
+)]
+#[case::reflection(
+    "statusReflection",
+    "ReflectStatus",
+    "cluster m1: cannot reflect the status of Widget shop/gear: ",
+    "table"
+)]
+#[case::aggregation(
+    "statusAggregation",
+    "AggregateStatus",
+    "cannot aggregate the status of Widget shop/gear: ",
+    "table"
+)]
+#[case::replicas(
+    "replicaResource",
+    "GetReplicas",
+    "cannot count the replicas of Widget shop/gear: ",
+    "number"
+)]
+#[case::revision(
+    "replicaRevision",
+    "ReviseReplica",
+    "cluster m1: cannot revise the replicas of Widget shop/gear: ",
+    "table"
+)]
+#[case::retention(
+    "retention",
+    "Retain",
+    "cannot retain what the member keeps of Widget shop/gear: ",
+    "table"
+)]
+#[case::dependencies(
+    "dependencyInterpretation",
+    "GetDependencies",
+    "cannot find the dependencies of Widget shop/gear: ",
+    "list"
+)]
 #[tokio::test(start_paused = true)]
-async fn a_script_that_never_ends_keeps_no_other_kind_waiting() {
+async fn a_script_of_bad_behaviour_has_words_and_keeps_nobody_waiting(
+    #[case] field: &str,
+    #[case] function: &str,
+    #[case] asked: &str,
+    #[case] wanted: &str,
+    #[values(
+        ("while true do pcall(function() while true do end end) end", " takes more than "),
+        ("local s = 'x' while true do s = s .. s end", " needs more than 32 MiB of memory"),
+        ("error('broken')", " line 1: broken"),
+        ("return 'text'", " returned a string, not a "),
+    )]
+    (body, words): (&str, &str),
+) {
     limited(async {
-        let world = running().await;
-        let endless = "function InterpretHealth(o) while true do pcall(function() while true do end end) end end";
-        customization(&world, "widgets", with(json!({"healthInterpretation": endless})));
+        let world = widgets().await;
+        world.schedule("gear-widget", &[("m1", 3)]);
+        world.settle().await;
+        report(&world, "m1", json!({"phase": "Running", "size": 3}));
+        world.settle().await;
+        assert!(
+            world.condition("gear-widget", "Interpreted").is_null(),
+            "nothing is said of what is fine"
+        );
+        let script = json!({field: format!("function {function}(o) {body} end")});
+        customization(&world, "widgets", with(script));
         world.propagate("apps/v1", "Deployment", json!({}));
         world.deployment("web", 1);
         world.settle().await;
         world.schedule("web-deployment", &[("m1", 1)]);
-        world.pass(20_000).await;
+        world.pass(3_000).await;
         assert_eq!(world.item("web-deployment", "m1")["health"], "Healthy");
-        assert_eq!(health(&world, "m1"), "Unknown");
+        world.pass(20_000).await;
+        let said_of = said(&world, field);
+        let by = format!("ResourceInterpreterCustomization widgets, {field}:");
+        assert!(
+            said_of.contains(asked) && said_of.contains(&by) && said_of.contains(words),
+            "{said_of}"
+        );
+        assert!(
+            !words.contains(" not a ") || said_of.contains(&format!("not a {wanted}")),
+            "{said_of}"
+        );
+        assert!(world.on("m1", WIDGETS, "Widget", "gear").is_some());
+        if !words.contains("more than") {
+            world.forget_writes();
+            world.pass(600_000).await;
+            let again: Vec<_> = world
+                .writes()
+                .into_iter()
+                .filter(|write| write.resource != "events")
+                .collect();
+            assert_eq!(again, [], "what is said is not said again");
+        }
+
+        customization(&world, "widgets", scripts());
+        world.pass(60_000).await;
+        assert_eq!(health(&world, "m1"), "Healthy");
+        assert_eq!(world.condition("gear-widget", "FullyApplied")["status"], "True");
+        assert_ne!(world.condition("gear-widget", "Interpreted")["status"], "False");
+    })
+    .await;
+}
+
+// A status that is no object would be refused by the API server, and with it what else is said of the Work.
+#[rstest]
+#[case::by_the_script(true, "ReflectStatus returned a list, not an object")]
+#[case::by_the_member(false, "its status is a list, not an object")]
+#[tokio::test(start_paused = true)]
+async fn a_status_that_is_no_object_is_told_and_the_work_is_applied(#[case] scripted: bool, #[case] words: &str) {
+    limited(async {
+        let world = widgets().await;
+        let mut all = scripts();
+        all["statusReflection"] = json!("function ReflectStatus(o) return {{phase = 'Running'}} end");
+        all["healthInterpretation"] = json!("function InterpretHealth(o) return true end");
+        if !scripted {
+            all.as_object_mut().unwrap().remove("statusReflection");
+        }
+        customization(&world, "widgets", all);
+        let member = world.member("m1");
+        let server = member.sandbox();
+        let mut there = world
+            .control_plane()
+            .get(WIDGETS, "Widget", Some("shop"), "gear")
+            .unwrap();
+        there["metadata"] = json!({"namespace": "shop", "name": "gear"});
+        there["status"] = json!([{"phase": "Running"}]);
+        server
+            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}))
+            .unwrap();
+        server.put(there).unwrap();
+        world.edit_binding("gear-widget", |binding| {
+            binding["spec"]["conflictResolution"] = json!("Overwrite");
+        });
+        world.edit(
+            "policy.karmada.io/v1alpha1",
+            "PropagationPolicy",
+            Some("shop"),
+            "widget",
+            |policy| {
+                policy["spec"]["conflictResolution"] = json!("Overwrite");
+            },
+        );
+        world.settle().await;
+        world.schedule("gear-widget", &[("m1", 3)]);
+        world.settle().await;
+        let item = world.item("gear-widget", "m1");
+        assert_eq!((&item["applied"], &item["health"]), (&json!(true), &json!("Healthy")));
+        let said = world.condition("gear-widget", "Interpreted");
+        assert_eq!(said["reason"], "ReflectStatusFailed");
+        assert!(said["message"].as_str().unwrap().contains(words), "{said}");
+        assert_eq!(world.condition("gear-widget", "FullyApplied")["status"], "True");
     })
     .await;
 }

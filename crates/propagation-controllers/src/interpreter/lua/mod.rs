@@ -175,10 +175,7 @@ impl Script {
     ) -> Result<Vec<Tree>, ScriptError> {
         // Those who wait for other objects and kinds would wait for it.
         if let Some(why) = self.overruns.lock().rests(object, Instant::now()) {
-            return Err(ScriptError {
-                exhausted: true,
-                ..ScriptError::plain(why)
-            });
+            return Err(why);
         }
         let call = || self.call_here(arguments, results, now);
         let outcome = if self.heavy.load(Ordering::Relaxed) {
@@ -186,7 +183,7 @@ impl Script {
         } else {
             call()
         };
-        let exhausted = outcome.as_ref().is_err_and(|error| error.exhausted);
+        let exhausted = outcome.as_ref().err().filter(|error| error.exhausted);
         self.overruns.lock().remember(object, exhausted, Instant::now());
         outcome
     }
