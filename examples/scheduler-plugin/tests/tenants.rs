@@ -2,15 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+use std::pin::pin;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
 use api_types::cluster::Cluster;
 use api_types::work::{Binding, BindingKind};
 use controller_kit::{KitFlags, Process, Running};
+use futures::StreamExt;
 use kube::Api;
-use kube::api::Patch;
+use kube::api::{Patch, WatchEvent};
 use scheduler::{Flags, controllers_with};
 use scheduler_plugin::{PRICE, TENANTS, registry};
 use serde_json::{Value, json};
-use test_bench::{Bench, paused};
+use test_bench::{Bench, Program, paused};
 
 const SCHEDULER: &str = "tenants";
 
@@ -165,4 +170,84 @@ fn its_names_are_known_to_the_flag() {
         assert!(error.contains("--plugins: unknown: Prices; known are "), "{error}");
         assert!(error.contains("Price, ") && error.contains("Tenants"), "{error}");
     });
+}
+
+const PROGRAM: Program<'_> = Program {
+    file: env!("CARGO_BIN_EXE_scheduler-plugin"),
+    command: &[],
+};
+
+#[test]
+fn the_binary_names_its_plugins() {
+    let help = PROGRAM.run(&["--help"]);
+    assert_eq!(help.status, Some(0), "{}", help.text);
+    assert!(
+        help.text.contains("--scheduler-name") && help.text.contains("--plugins"),
+        "{}",
+        help.text
+    );
+    let said = PROGRAM.run(&["--plugins=*,Gpu"]);
+    assert_ne!(said.status, Some(0), "{}", said.text);
+    let words = said.lines(&[
+        "--plugins: unknown: Gpu; known are ",
+        "Price",
+        "Tenants",
+        "TaintToleration",
+    ]);
+    assert!(!words.is_empty(), "{}", said.text);
+}
+
+/// A process that is killed when it goes.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The binary as it is, over HTTP, and in the time of the machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_binary_places_by_its_plugins() {
+    let bench = Bench::new(&[]);
+    fleet(&bench);
+    put_binding(&bench, "settings", SCHEDULER);
+    let served = bench.plane().serve_http("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let port = served.url().rsplit(':').next().unwrap().to_owned();
+    let kubeconfig = std::env::temp_dir().join(format!("scheduler-plugin-{}-{port}-places", std::process::id()));
+    std::fs::write(&kubeconfig, served.kubeconfig()).unwrap();
+    let bindings: Api<Binding> = Api::namespaced_with(bench.client(), "shop", &BindingKind::Namespaced);
+    let changes = bindings.watch(&Default::default(), "0").await.unwrap();
+    let started = Command::new(PROGRAM.file)
+        .arg(format!("--kubeconfig={}", kubeconfig.display()))
+        .args(["--admin-bind-address=0", "--plugins=*,Price", "--leader-elect=false"])
+        .arg(format!("--scheduler-name={SCHEDULER}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let _started = Started(started);
+    let mut changes = pin!(changes);
+    let is_placed = async {
+        while let Some(change) = changes.next().await {
+            if let Ok(WatchEvent::Modified(binding)) = change
+                && !binding.spec.clusters.is_empty()
+            {
+                return;
+            }
+        }
+    };
+    let limit = Duration::from_secs(60);
+    assert!(
+        tokio::time::timeout(limit, is_placed).await.is_ok(),
+        "it places nothing"
+    );
+    assert_eq!(
+        placed(&bench, "settings").await,
+        "member3",
+        "not the tenant's others, and the cheaper one"
+    );
+    std::fs::remove_file(&kubeconfig).unwrap();
 }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use api_types::cluster::Cluster;
+use k8s_openapi::api::apps::v1::Deployment;
+use karmada_failover::story::expect::BINDING;
 use kube_sandbox::MemberOptions;
 
 use crate::common::simulate;
@@ -163,6 +166,39 @@ fn a_member_replaced_between_two_probes_is_filled_again() {
         scene.assert_told("a member that comes back empty").await;
         assert!(scene.untouched().await.is_some());
         assert_eq!(scene.world.rules.evictions().len(), 0);
+        scene.finish().await;
+    });
+}
+
+// C117.
+/// A workload is deleted while its member is dead, and the Cluster goes, too: what answers is cleaned at once, the rest is
+/// named, and let go with the Cluster when `--cluster-deletion-timeout` has passed.
+#[test]
+fn a_workload_deleted_on_a_dead_member_is_let_go_with_its_cluster_in_time() {
+    simulate(|| async {
+        let mut scene = Scene::new(&["--cluster-deletion-timeout=10m", "--feature-gates=Failover=false"]).await;
+        let client = scene.world.client();
+        scene.member("member1").stop();
+        scene.minutes(2).await;
+        assert_eq!(scene.ready("member1").await.0, "False");
+        let deployments: kube::Api<Deployment> = kube::Api::namespaced(client.clone(), "default");
+        deployments.delete("nginx", &Default::default()).await.unwrap();
+        let clusters: kube::Api<Cluster> = kube::Api::all(client);
+        clusters.delete("member1", &Default::default()).await.unwrap();
+        scene.minutes(5).await;
+        assert!(scene.copy("member2").is_none(), "gone at once where it can");
+        let binding = scene.world.binding(BINDING).await.unwrap();
+        let blocked = binding.condition("DeletionBlocked").unwrap();
+        assert!(
+            blocked.status == "True" && blocked.message.contains("member1"),
+            "{blocked:?}"
+        );
+        assert!(!scene.world.works("member1").await.is_empty());
+
+        scene.minutes(7).await;
+        assert!(scene.world.works("member1").await.is_empty());
+        assert!(clusters.get_opt("member1").await.unwrap().is_none());
+        assert!(scene.world.binding(BINDING).await.is_none());
         scene.finish().await;
     });
 }

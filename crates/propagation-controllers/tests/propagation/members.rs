@@ -273,6 +273,66 @@ async fn what_somebody_adds_is_taken_away_while_our_last_write_is_known() {
     .await;
 }
 
+// Works whose binding went past its finalizer, with its template, while nobody looked.
+#[tokio::test(start_paused = true)]
+async fn works_of_a_binding_that_was_removed_by_force_go() {
+    limited(async {
+        let mut world = World::running_web().await;
+        world.stop().await;
+        world.delete("apps/v1", "Deployment", Some("shop"), "web").await;
+        world.edit_binding("web-deployment", |binding| {
+            binding["metadata"]["finalizers"] = json!([]);
+        });
+        let binding = ("work.karmada.io/v1alpha2", "ResourceBinding");
+        world.delete(binding.0, binding.1, Some("shop"), "web-deployment").await;
+        assert!(world.binding("web-deployment").is_none());
+        assert!(world.work("m1", "Deployment", "web").is_some());
+        world.start().await;
+        world.settle().await;
+        let gone = |cluster: &&str| world.work(cluster, "Deployment", "web").is_none();
+        assert!(["m1", "m2"].iter().all(gone));
+        assert!(world.deployment_on("m1", "web").is_none() && world.deployment_on("m2", "web").is_none());
+    })
+    .await;
+}
+
+// And it looks so in an old list: what runs stays.
+#[tokio::test(start_paused = true)]
+async fn works_of_a_binding_that_an_old_list_lacks_stay() {
+    limited(async {
+        let mut world = World::new(&["m1"]);
+        world.propagate("apps/v1", "Deployment", json!({}));
+        world.start().await;
+        let before = world.control_plane().resource_version();
+        world.deployment("web", 1);
+        world.settle().await;
+        world.schedule("web-deployment", &[("m1", 1)]);
+        world.settle().await;
+        world.stop().await;
+        world.forget_writes();
+        let behind = world.control_plane().resource_version() - before + 40;
+        let faults = world.control_plane().faults();
+        faults.stale_lists(kube_sandbox::Match::any().resource("resourcebindings"), behind);
+        let late = kube_sandbox::EventEffect::Delay(std::time::Duration::from_secs(20));
+        let watches = kube_sandbox::Match::any()
+            .verb(kube_sandbox::Verb::Watch)
+            .resource("resourcebindings");
+        faults.disturb_events(watches, 0, u64::MAX, late);
+        world.start().await;
+        world.pass(10_000).await;
+        let asked = kube_sandbox::Match::any()
+            .verb(kube_sandbox::Verb::Get)
+            .resource("resourcebindings")
+            .client("propagation");
+        assert!(faults.count(&asked) > 0, "it did look as if the binding was gone");
+        assert!(world.deployment_on("m1", "web").is_some());
+        let is_delete = |write: &kube_sandbox::WriteRecord| write.verb == kube_sandbox::Verb::Delete;
+        let deletes: Vec<_> = world.writes().into_iter().filter(is_delete).collect();
+        assert_eq!(deletes, []);
+    })
+    .await;
+}
+
 // C104, C118; karmada#387: the delete of a Work while its cluster is down is not forgotten; and the cluster can still leave.
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_gone_for_good_releases_its_works() {
@@ -350,7 +410,7 @@ async fn a_cluster_that_is_given_up_releases_its_works_with_its_namespace() {
     .await;
 }
 
-// The other order: its namespace has begun to go while the member still answered, and slowly, or so it seems.
+// C102, the other order: its namespace has begun to go while the member still answered, and slowly, or so it seems.
 #[tokio::test(start_paused = true)]
 async fn a_member_that_dies_after_its_namespace_began_to_go_releases_its_works() {
     limited(async {

@@ -128,6 +128,17 @@ fn unsupported(#[case] placement: Value, #[case] what: &str) {
 }
 
 #[test]
+fn workloads_with_several_components_are_unsupported() {
+    let mut binding = deployment(json!({"placement": {}}));
+    let components = json!([{"name": "jobmanager", "replicas": 1}, {"name": "taskmanager", "replicas": 2}]);
+    binding.spec.components = serde_json::from_value(components).unwrap();
+    assert_eq!(
+        placed(&binding, &all_fine()),
+        "SchedulerError: this scheduler does not support workloads with several components: the workload is left as it is"
+    );
+}
+
+#[test]
 fn a_refused_fleet_reads_as_stock_words_it() {
     let binding = deployment(json!({"placement": {"clusterAffinity": {"clusterNames": ["member1"]}}}));
     let down = members([
