@@ -37,6 +37,7 @@ pub fn is_refused(code: Code) -> bool {
             | Code::UnreadablePath
             | Code::BadLabel
             | Code::TwinGroups
+            | Code::ContradictingSpread
             | Code::UnreadableAnnotation
             | Code::PauseInVain
     )

@@ -91,6 +91,11 @@ fn preserving(rules: &Value) -> Value {
     json!({"placement": {"clusterAffinities": [{"affinityName": "a"}, {"affinityName": "b"}, {"affinityName": "a"}]}}),
     &["twin-groups spec.placement.clusterAffinities[2].affinityName"]
 )]
+#[case::contradicting_spread(
+    json!({"placement": {"spreadConstraints": [
+        {"spreadByField": "region", "minGroups": 2, "maxGroups": 2}, {"spreadByField": "cluster", "minGroups": 3, "maxGroups": 2}]}}),
+    &["contradicting-spread spec.placement.spreadConstraints[1].maxGroups"]
+)]
 #[case::path(
     preserving(&json!([{"aliasLabelName": "jobs", "jsonPath": "{.replicas}"}, {"aliasLabelName": "x", "jsonPath": "{.replicas"}])),
     &["unreadable-path spec.failover.application.statePreservation.rules[1].jsonPath"]

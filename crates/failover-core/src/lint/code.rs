@@ -156,6 +156,8 @@ codes! {
     UnreadablePath = "unreadable-path", Error, Files, "A jsonPath of statePreservation cannot be read: its value is lost";
     /// A label of `statePreservation` that cannot be one.
     BadLabel = "bad-label", Error, Files, "A label of statePreservation that is no label, or is given twice";
+    /// A spread that asks for more groups than it allows.
+    ContradictingSpread = "contradicting-spread", Error, Files, "A spread constraint wants more groups than it allows";
     /// Two groups of clusters with one name.
     TwinGroups = "twin-groups", Error, Files, "Two groups of clusters have one name";
     /// An annotation of ours that cannot be read.

@@ -16,6 +16,7 @@ pub(super) fn findings(policy: &Policy) -> Vec<Finding> {
     found.extend(templates(policy));
     found.extend(places(policy));
     found.extend(twins(policy));
+    found.extend(spreads(policy));
     let failover = policy.spec.failover.as_ref();
     let application = failover.and_then(|failover| failover.application.as_ref()?.state_preservation.as_ref());
     let cluster = failover.and_then(|failover| failover.cluster.as_ref()?.state_preservation.as_ref());
@@ -99,6 +100,31 @@ fn twins(policy: &Policy) -> Vec<Finding> {
                 format!("there is a group {} before this one", term.affinity_name),
                 "where a workload stands in the list is remembered by the group's name, so the second one is never tried",
                 "give each group a name of its own",
+            )
+        })
+        .collect()
+}
+
+/// Stock's webhook refuses it in these words. Where one is stored all the same, the scheduler chooses as many clusters as are
+/// allowed, as stock's does, and says nothing of those that are missing.
+fn spreads(policy: &Policy) -> Vec<Finding> {
+    let constraints = policy
+        .spec
+        .placement
+        .iter()
+        .flat_map(|placement| &placement.spread_constraints);
+    let contradicting = constraints
+        .enumerate()
+        .filter(|(_, constraint)| constraint.max_groups > 0 && constraint.max_groups < constraint.min_groups);
+    contradicting
+        .map(|(index, constraint)| {
+            let (least, most) = (constraint.min_groups, constraint.max_groups);
+            Finding::new(
+                Code::ContradictingSpread,
+                format!("spec.placement.spreadConstraints[{index}].maxGroups"),
+                format!("maxGroups lower than minGroups is not allowed: at least {least} groups, and at most {most}"),
+                "a spread by cluster goes by maxGroups, and nothing says that more were asked for",
+                "write a maxGroups that is not below minGroups",
             )
         })
         .collect()
