@@ -88,7 +88,7 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))
             .with_event_source("namespace-sync-controller"),
     ];
-    all.map(|controller| controller.never_beside_stock()).into()
+    all.map(Controller::never_beside_stock).into()
 }
 
 /// `execution` and `workStatus` as a Pull member's agent runs them: for this member alone, over the connection that the

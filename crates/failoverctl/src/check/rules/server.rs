@@ -157,7 +157,7 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
         let name = format!("{} {}", our.kind, our.field);
         match (our.second_home, facts.taken_for()) {
             (SecondHome::Annotation(home), Mode::BesideStock) => {
-                in_annotations.push(format!("{name}: annotation {home}"))
+                in_annotations.push(format!("{name}: annotation {home}"));
             }
             (SecondHome::Nowhere(instead), Mode::BesideStock) => in_annotations.push(format!("{name}: {instead}")),
             _ => lost.push(name),
