@@ -3,6 +3,7 @@
 
 use insta::{assert_snapshot, with_settings};
 
+use crate::objects::{arguments, objects};
 use crate::{COMPONENTS, chart, least, renderer};
 
 /// What helm makes by chance is not shown.
@@ -35,6 +36,19 @@ fn each_component_by_itself() {
     let monitoring = helm.template(&chart("monitoring"), &[]).unwrap();
     let kinds: Vec<&str> = monitoring.lines().filter(|line| line.starts_with("kind:")).collect();
     assert_eq!(kinds, ["kind: ConfigMap", "kind: PrometheusRule"]);
+}
+
+/// Stock's is default-scheduler there.
+#[test]
+fn a_scheduler_beside_stocks_has_a_name_of_its_own() {
+    let Some(helm) = renderer() else { return };
+    for (flags, name) in [
+        ("mode=beside", "failover-scheduler"),
+        ("mode=beside,settings.schedulerName=mine", "mine"),
+    ] {
+        let told = arguments(&objects(&helm, "scheduler", &["--set", flags]));
+        assert!(told.contains(&format!("--scheduler-name={name}")), "{told:?}");
+    }
 }
 
 /// All switches on.
