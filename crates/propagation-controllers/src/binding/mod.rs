@@ -142,6 +142,9 @@ struct BindingController {
 /// How long a store takes to catch up with a write that came before ours.
 const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
 
+/// How long a list or a watch is given to show what the API server has.
+const UNTIL_CAUGHT_UP: Duration = Duration::from_secs(1);
+
 /// How many writes were done, and how many were made from what is no longer so.
 #[derive(Clone, Copy, Default)]
 struct Written {
@@ -188,6 +191,9 @@ impl BindingController {
             unreachable_wait: self.unreachable_wait,
         };
         let plan = plan(&situation, self.interpreter.as_ref());
+        if !plan.delete.is_empty() && self.is_of_before(key, &binding).await? {
+            return Ok(Next::After(UNTIL_CAUGHT_UP));
+        }
         self.remember_away(key, &binding, &plan);
         let written = self.carry_out(key, &binding, &plan).await;
         let refused = self.tell(&binding, &plan, &written);
@@ -223,6 +229,15 @@ impl BindingController {
         Some(note)
     }
 
+    /// Whether the API server itself has another version of what is wanted, asked before a Work is deleted: by an old list, and by
+    /// the watch events that bring it up to date one by one, a copy that runs looks as if nobody wanted it yet. One read a move.
+    async fn is_of_before(&self, key: &BindingKey, binding: &Binding) -> Result<bool, kube::Error> {
+        let live = binding_writer::api(&self.ctx.client, key).get_opt(&key.name).await?;
+        Ok(live.is_some_and(|live| {
+            (live.metadata.uid, live.metadata.generation) != (binding.metadata.uid.clone(), binding.metadata.generation)
+        }))
+    }
+
     /// Works whose binding was removed by force would stay for ever. Asked once more of the API server itself before
     /// anything is deleted: here an old list would lose a running copy.
     async fn remove_works_of_nothing(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
@@ -239,7 +254,7 @@ impl BindingController {
             .await?
             .is_some()
         {
-            return Ok(Next::After(Duration::from_secs(1)));
+            return Ok(Next::After(UNTIL_CAUGHT_UP));
         }
         let mut next = Next::Done;
         for work in orphans {

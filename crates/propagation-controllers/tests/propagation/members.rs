@@ -333,6 +333,47 @@ async fn works_of_a_binding_that_an_old_list_lacks_stay() {
     .await;
 }
 
+// An old list, and the watch events that tell of the binding's past one by one: it was there, and placed nowhere yet.
+#[tokio::test(start_paused = true)]
+async fn works_of_a_binding_that_was_not_placed_in_an_old_list_stay() {
+    limited(async {
+        let mut world = World::new(&["m1"]);
+        world.propagate("apps/v1", "Deployment", json!({}));
+        world.start().await;
+        world.deployment("web", 1);
+        world.settle().await;
+        let before = world.control_plane().resource_version();
+        world.schedule("web-deployment", &[("m1", 1)]);
+        world.settle().await;
+        world.stop().await;
+        world.forget_writes();
+        let behind = world.control_plane().resource_version() - before;
+        let faults = world.control_plane().faults();
+        faults.stale_lists(kube_sandbox::Match::any().resource("resourcebindings"), behind);
+        let late = kube_sandbox::EventEffect::Delay(std::time::Duration::from_secs(20));
+        let watches = kube_sandbox::Match::any()
+            .verb(kube_sandbox::Verb::Watch)
+            .resource("resourcebindings");
+        faults.disturb_events(watches, 0, u64::MAX, late);
+        world.start_only("binding,execution").await;
+        world.pass(10_000).await;
+        let asked = kube_sandbox::Match::any()
+            .verb(kube_sandbox::Verb::Get)
+            .resource("resourcebindings")
+            .client("propagation");
+        assert!(
+            faults.count(&asked) > 0,
+            "it did look as if the Work was wanted nowhere"
+        );
+        world.pass(60_000).await;
+        assert!(world.deployment_on("m1", "web").is_some());
+        let is_delete = |write: &kube_sandbox::WriteRecord| write.verb == kube_sandbox::Verb::Delete;
+        let deletes: Vec<_> = world.writes().into_iter().filter(is_delete).collect();
+        assert_eq!(deletes, []);
+    })
+    .await;
+}
+
 // C104, C118; karmada#387: the delete of a Work while its cluster is down is not forgotten; and the cluster can still leave.
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_gone_for_good_releases_its_works() {
