@@ -343,6 +343,8 @@ async fn works_of_a_binding_that_was_not_placed_in_an_old_list_stay() {
         world.deployment("web", 1);
         world.settle().await;
         let before = world.control_plane().resource_version();
+        // Leases are renewed meanwhile: more versions than the next start makes until it lists.
+        world.pass(120_000).await;
         world.schedule("web-deployment", &[("m1", 1)]);
         world.settle().await;
         world.stop().await;
