@@ -80,6 +80,13 @@ pub fn static_weight(
         .collect()
 }
 
+/// Whether there are rules, and none of them gives one of these clusters a weight: then they share alike, as with stock, which is
+/// hardly what the rules were written for.
+#[must_use]
+pub fn weighs_nothing(clusters: &[&Cluster], rules: &[StaticClusterWeight]) -> bool {
+    !rules.is_empty() && clusters.iter().all(|cluster| weight_of(cluster, rules) <= 0)
+}
+
 fn weight_of(cluster: &Cluster, rules: &[StaticClusterWeight]) -> i64 {
     rules
         .iter()

@@ -65,6 +65,8 @@ pub struct Decision {
     pub affinity_name: Option<String>,
     /// The clusters that were refused in that group.
     pub refusals: Refusals,
+    /// What is odd about what the placement asks for, as a sentence.
+    pub remark: Option<&'static str>,
 }
 
 impl<'a> Scheduling<'a> {
@@ -274,6 +276,7 @@ fn one_group(
             kept: None,
             affinity_name: None,
             refusals,
+            remark: remark(strategy, &chosen, replicas),
         }),
         Err(NotEnough { available, wanted }) => Err(Failure::NotEnough {
             available,
@@ -281,6 +284,15 @@ fn one_group(
             refusals,
         }),
     }
+}
+
+fn remark(strategy: Strategy<'_>, chosen: &[Candidate<'_>], replicas: i32) -> Option<&'static str> {
+    let Strategy::StaticWeight(rules) = strategy else {
+        return None;
+    };
+    let clusters: Vec<&Cluster> = chosen.iter().map(|candidate| candidate.cluster).collect();
+    (replicas > 0 && divide::weighs_nothing(&clusters, rules))
+        .then_some("No rule of the static weights matches a cluster that was chosen: they share the replicas alike.")
 }
 
 /// The clusters that the result held before the copies left it that are on their way out.

@@ -238,6 +238,7 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
     let kept = decision.kept.map(|kept| format!(" {kept}"));
     let is_told = kept.is_none() || keeps_a_copy(binding);
     let kept = kept.unwrap_or_default();
+    let remark = decision.remark.map(|remark| format!(" {remark}")).unwrap_or_default();
     let spec = (moved
         || !is_noted
         || (trigger == Trigger::PlacementChanged || trigger == Trigger::Asked) && stored != applied.as_ref())
@@ -256,7 +257,7 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
         saying: Saying {
             scheduled: "True",
             reason: if kept.is_empty() { PLACED } else { KEPT }.to_owned(),
-            message: format!("{SUCCESS}{kept}"),
+            message: format!("{SUCCESS}{kept}{remark}"),
             affinity_name: decision.affinity_name,
             placed: if news || trigger == Trigger::Asked {
                 Placed::Now
@@ -265,7 +266,7 @@ fn placed(binding: &Binding, decision: Decision, trigger: Trigger) -> Plan {
             },
         },
         events: if news || !is_told {
-            let said = format!("{SUCCESS} Result: {{{result}}}{kept}");
+            let said = format!("{SUCCESS} Result: {{{result}}}{kept}{remark}");
             if was_placed && kept.is_empty() && answers_an_eviction(binding) {
                 vec![Said::Moved(said)]
             } else {

@@ -125,10 +125,10 @@ fn a_kind_with_a_script_is_not_told_of(#[values(Mode::Standalone, Mode::Beside)]
 }
 
 /// A binding that others write at the same time: nothing of theirs is lost, and the clock is written all the same.
-#[rstest]
-fn a_conflict_is_judged_anew(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+#[test]
+fn a_conflict_is_judged_anew() {
     paused(async {
-        let scene = Scene::in_mode(mode, &["m1", "m2"]);
+        let scene = Scene::new(&["m1", "m2"]);
         scene.binding("web", &["m1"], json!({"failover": after(60)}));
         let _queue = scene.queue("queue-0", 1.0).await;
         let controller = scene.controller("controller-0").await;

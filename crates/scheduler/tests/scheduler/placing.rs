@@ -7,6 +7,35 @@ use test_bench::paused;
 
 use crate::bench::{Bench, one_to_two, shown, task};
 
+// As stock places it; but who wrote the weights is told that they count for nothing.
+#[test]
+fn weights_that_match_nothing_are_told() {
+    paused(async {
+        let bench = Bench::new(&["member1", "member2"]);
+        let _scheduler = bench.start_scheduler("a").await;
+        let weights = json!({"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+            "weightPreference": {"staticWeightList": [{"targetCluster": {"clusterNames": ["membre1"]}, "weight": 3}]}}});
+        bench.put_deployment(&json!({"placement": weights, "replicas": 4}));
+        bench.until(1).await;
+        let binding = bench.binding().await;
+        assert_eq!(shown(&binding), "member1:2 member2:2");
+        let condition = binding.condition("Scheduled").unwrap();
+        assert_eq!(
+            (
+                condition.status.as_str(),
+                condition.reason.as_str(),
+                condition.message.as_str()
+            ),
+            (
+                "True",
+                "Success",
+                "Binding has been scheduled successfully. No rule of the static weights matches a cluster that was chosen: they \
+                 share the replicas alike."
+            )
+        );
+    });
+}
+
 // Stock's trace 3.1 and 3.2: one spec write and one status write each, and the generation that was written is observed.
 #[test]
 fn the_worked_example() {
