@@ -76,7 +76,7 @@ pub enum Arrival {
 }
 
 /// Whose job this task is, if a stock controller wrote it after `since`: ours give each task a message, stock's none. What was
-/// there before belongs to the hand-over, and a task that does not say when it was written may be as old.
+/// there before belongs to the hand-over. Stock's taint manager writes no time: such a task is as young as it was seen to come.
 #[must_use]
 pub fn of_task(written: &GracefulEvictionTask, arrival: Arrival, since: Timestamp) -> Option<Job> {
     if arrival == Arrival::Found {
@@ -87,9 +87,9 @@ pub fn of_task(written: &GracefulEvictionTask, arrival: Arrival, since: Timestam
         task::APPLICATION_FAILOVER | task::CLUSTER_APPLICATION_FAILOVER => Job::ApplicationFailover,
         _ => return None,
     };
-    let at = written.creation_timestamp.as_ref()?.0;
+    let came_later = written.creation_timestamp.as_ref().is_none_or(|at| at.0 > since);
     let is_stocks = written.message.as_deref().is_none_or(str::is_empty);
-    (is_stocks && at > since).then_some(job)
+    (is_stocks && came_later).then_some(job)
 }
 
 /// Whether an Event of one of a job's sources, of this time, is stock's: ours name the process that wrote them.
@@ -123,7 +123,7 @@ mod tests {
     #[case::ours(json!({"producer": "TaintManager", "message": "taint k:NoExecute is not tolerated"}), None)]
     #[case::a_mirror(json!({"producer": "DependencyMirror"}), None)]
     #[case::a_persons(json!({"producer": "me"}), None)]
-    #[case::without_a_time(json!({"producer": "TaintManager", "creationTimestamp": null}), None)]
+    #[case::without_a_time(json!({"producer": "TaintManager", "creationTimestamp": null}), Some(Job::TaintManager))]
     #[case::of_before(json!({"producer": "TaintManager", "creationTimestamp": "2026-01-01T00:00:00Z"}), None)]
     fn a_task_of_stock_that_came_after_the_start(#[case] more: Value, #[case] expected: Option<Job>) {
         let mut task = json!({

@@ -14,12 +14,10 @@ fn notes(bench: &Bench, reason: &str) -> Vec<String> {
     events.filter(|(of, _)| of == reason).map(|(_, note)| note).collect()
 }
 
-#[rstest]
-fn a_task_with_an_unknown_reason_is_told_once_and_ends_as_any_other(
-    #[values(Mode::Standalone, Mode::Beside)] mode: Mode,
-) {
+#[test]
+fn a_task_with_an_unknown_reason_is_told_once_and_ends_as_any_other() {
     paused(async {
-        let bench = Bench::in_mode(mode, &["member1", "member2"]);
+        let bench = Bench::new(&["member1", "member2"]);
         bench.fail_cluster("member1");
         let mut odd = task("member1", 1, bench.started);
         odd["reason"] = json!("Boredom");
@@ -137,10 +135,10 @@ fn what_the_api_server_refuses_is_told_and_holds_nobody_up(#[values(Mode::Standa
 }
 
 // The largest status that fits is compared and judged as any other.
-#[rstest]
-fn a_huge_status_is_judged_as_any_other(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+#[test]
+fn a_huge_status_is_judged_as_any_other() {
     paused(async {
-        let bench = Bench::in_mode(mode, &["member1", "member2", "member3"]);
+        let bench = Bench::new(&["member1", "member2", "member3"]);
         let _graceful = start(&bench).await;
         bench.put_deployment(&json!({"placement": {}, "clusters": [{"name": "member1", "replicas": 3}]}));
         let huge = |letter: &str| json!({"availableReplicas": 3, "notes": letter.repeat(1_000_000)});

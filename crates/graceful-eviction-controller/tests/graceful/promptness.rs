@@ -1,12 +1,10 @@
 //! Many tasks: nothing is written at rest, and each goes within a second of the event that allows it.
 
-use controller_kit::Mode;
 use std::time::Duration;
 
 use api_types::work::{Binding, BindingKind};
 use kube::Api;
 use kube::api::{ListParams, Patch};
-use rstest::rstest;
 use serde_json::json;
 use test_bench::paused;
 
@@ -51,10 +49,10 @@ async fn apply(bench: &Bench, name: &str) {
         .unwrap();
 }
 
-#[rstest]
-fn nothing_is_written_at_rest_and_each_goes_within_a_second(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+#[test]
+fn nothing_is_written_at_rest_and_each_goes_within_a_second() {
     paused(async {
-        let bench = Bench::in_mode(mode, &["member1", "member2"]);
+        let bench = Bench::new(&["member1", "member2"]);
         bench.fail_cluster("member1");
         put_bindings(&bench);
         let _graceful = start(&bench).await;
@@ -90,10 +88,10 @@ fn nothing_is_written_at_rest_and_each_goes_within_a_second(#[values(Mode::Stand
 }
 
 // A moment that is known in advance needs no event: the grace periods of all are over in the same second.
-#[rstest]
-fn grace_periods_end_in_their_second(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+#[test]
+fn grace_periods_end_in_their_second() {
     paused(async {
-        let bench = Bench::in_mode(mode, &["member1", "member2"]);
+        let bench = Bench::new(&["member1", "member2"]);
         bench.fail_cluster("member1");
         put_bindings(&bench);
         let bindings: Api<Binding> = Api::namespaced_with(bench.client(), "default", &BindingKind::Namespaced);

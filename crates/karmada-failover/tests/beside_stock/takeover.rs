@@ -72,6 +72,17 @@ async fn taint(world: &World, cluster: &str, taints: Value) {
     api.patch(cluster, &PatchParams::default(), &patch).await.unwrap();
 }
 
+/// And stock has tainted it.
+async fn member1_fails(world: &World) {
+    world.member("member1").stop();
+    let at = world.clock.now();
+    let taints = json!([
+        {"key": "cluster.karmada.io/not-ready", "effect": "NoSchedule", "timeAdded": at},
+        {"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "timeAdded": at},
+    ]);
+    taint(world, "member1", taints).await;
+}
+
 async fn ours(world: &World) -> Running {
     world.run("ours", &["--beside-stock"]).await
 }
@@ -108,17 +119,7 @@ fn stocks_application_task(more: &Value) -> Value {
 fn a_move_of_stock_is_gone_on_with(#[case] tasks: Vec<Value>) {
     simulate(|| async {
         let world = handed_over().await;
-        world.member("member1").stop();
-        let at = world.clock.now();
-        taint(
-            &world,
-            "member1",
-            json!([
-                {"key": "cluster.karmada.io/not-ready", "effect": "NoSchedule", "timeAdded": at},
-                {"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "timeAdded": at},
-            ]),
-        )
-        .await;
+        member1_fails(&world).await;
         let duplicates = tasks.len() > 1;
         write(
             &world,
@@ -160,6 +161,7 @@ fn a_move_of_stock_is_gone_on_with(#[case] tasks: Vec<Value>) {
 fn a_time_that_is_filled_in_late_is_no_sign_of_a_second_owner() {
     simulate(|| async {
         let world = handed_over().await;
+        member1_fails(&world).await;
         write(
             &world,
             json!({"clusters": [{"name": "member2", "replicas": 2}], "gracefulEvictionTasks": [stocks_task()]}),
