@@ -38,9 +38,14 @@ pub fn controllers_with(flags: Flags, registry: &Registry) -> Vec<Controller> {
         Ok(plugins) => (plugins, None),
         Err(unknown) => (registry.defaults(), Some(unknown)),
     };
-    vec![
-        Controller::new("scheduler", move |ctx| controller::run(ctx, flags, plugins))
-            .with_event_source("default-scheduler")
-            .problems(problem),
-    ]
+    let is_stocks = flags.scheduler_name == DEFAULT_SCHEDULER_NAME;
+    let controller = Controller::new("scheduler", move |ctx| controller::run(ctx, flags, plugins))
+        .with_event_source("default-scheduler")
+        .problems(problem);
+    // Under another name it places beside stock's what names it.
+    vec![if is_stocks {
+        controller.never_beside_stock()
+    } else {
+        controller
+    }]
 }

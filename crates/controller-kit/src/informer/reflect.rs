@@ -6,8 +6,8 @@
 //! - A watch that says nothing for longer than the server lets it live is dropped and opened anew.
 //! - A periodic list finds what a watch has missed.
 //! - An object that is too deep to be read is there without what is too deep (`deep.rs`). One that is none of its kind stays as
-//!   it was known, and ends neither a list nor a watch; only a list in which it is not known does not count, for to leave it
-//!   out would be to say that it is not there.
+//!   it was known, and ends neither a list nor a watch; only a first list does not count, for to leave it out would be to say
+//!   that it is not there.
 //! - A list older than what was seen before is not believed (unless it stays old: then the server was restored).
 //! - Watches that end early over and over, lose events or are late, and reads that fail for so long that what is known is old,
 //!   are counted and told as disturbances.
@@ -199,11 +199,14 @@ where
                 let (object, read) = match object::<K>(item) {
                     Ok(read) => read,
                     Err(unreadable) => {
-                        let Some(known) = self.cache.known(&unreadable.key) else {
+                        let known = self.cache.known(&unreadable.key);
+                        // To leave out what was never there says nothing new; before the first list is whole it would say that
+                        // it is not there.
+                        if known.is_none() && self.status.stage() != Stage::Synced {
                             return Err(unreadable.into());
-                        };
+                        }
                         self.tell_unreadable("list", &unreadable);
-                        listed.insert(known);
+                        listed.extend(known);
                         continue;
                     }
                 };

@@ -301,7 +301,7 @@ impl Process {
         root.spawn("events", async move { writer.run(client).await });
 
         let troubles = Troubles::default();
-        let whose = Whose::new(self.client.clone(), &self.identity);
+        let whose = Whose::new(self.client.clone(), readiness.clone(), &self.identity);
         let mut seats = Vec::new();
         for controller in std::mem::take(&mut self.controllers) {
             if settings.selected.contains(controller.name) {

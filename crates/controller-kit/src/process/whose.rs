@@ -15,16 +15,21 @@ use super::controller::Place;
 use crate::api_errors;
 use crate::kinds::until_answered;
 use crate::mode::Mode;
+use crate::readiness::Readiness;
 
 const CLUSTERS: &str = "cluster.karmada.io/v1alpha1";
 /// Stock's aggregated API server serves this subresource of Clusters, and no CRD can. Discovery is open to everybody: its
 /// APIService, by which people with more rights can tell, is not.
 const STOCKS_ALONE: &str = "clusters/proxy";
 
+/// What `/readyz` calls the wait for an answer.
+const CHECK: &str = "control plane";
+
 /// What is known of a control plane, once somebody wants to know. Clones share the answers.
 #[derive(Clone)]
 pub(crate) struct Whose {
     client: Client,
+    readiness: Readiness,
     seed: Arc<str>,
     answers: Arc<Answers>,
 }
@@ -40,9 +45,9 @@ struct Answers {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error(
-        "this is the control plane of a stock Karmada (its API server serves {STOCKS_ALONE}), and this controller is told that \
-         all is ours here: two would do one job. Check --kubeconfig; beside a stock Karmada set mode: beside in the charts' \
-         values, which installs only what stock leaves to us and starts it with --beside-stock"
+        "this is the control plane of a stock Karmada (its API server serves {STOCKS_ALONE}), and this controller would do what \
+         stock's does: two would do one job. Check --kubeconfig; beside a stock Karmada set mode: beside in the charts' values, \
+         which installs only what stock leaves to us and starts it with --beside-stock"
     )]
     Stocks,
     #[error(
@@ -57,9 +62,10 @@ pub(crate) enum Refusal {
 }
 
 impl Whose {
-    pub(crate) fn new(client: Client, seed: &str) -> Self {
+    pub(crate) fn new(client: Client, readiness: Readiness, seed: &str) -> Self {
         Self {
             client,
+            readiness,
             seed: seed.into(),
             answers: Arc::default(),
         }
@@ -68,14 +74,17 @@ impl Whose {
     /// Whether a controller may work here. One for a control plane beside a stock Karmada may anywhere: without stock some of
     /// what it does is of no use, and none of it in anybody's way.
     pub(crate) async fn admits(&self, place: Place, stop: &CancellationToken) -> Result<(), Refusal> {
-        match place {
-            Place::Anywhere | Place::Told(Mode::Beside) => Ok(()),
-            Place::NeverBesideStock => self.is_not_stocks(stop).await,
-            Place::Told(Mode::Standalone) => {
-                self.is_not_stocks(stop).await?;
-                self.keeps_our_fields(stop).await
-            }
+        if matches!(place, Place::Anywhere | Place::Told(Mode::Beside)) {
+            return Ok(());
         }
+        let unanswered = || Err("the API server has not said yet what it serves".to_owned());
+        self.readiness.check(CHECK, unanswered);
+        self.is_not_stocks(stop).await?;
+        if place == Place::Told(Mode::Standalone) {
+            self.keeps_our_fields(stop).await?;
+        }
+        self.readiness.remove(CHECK);
+        Ok(())
     }
 
     async fn is_not_stocks(&self, stop: &CancellationToken) -> Result<(), Refusal> {

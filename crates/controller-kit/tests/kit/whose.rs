@@ -116,6 +116,11 @@ async fn no_answer_is_waited_for() {
             .unwrap();
         seconds_and_a_bit(600).await;
         assert_eq!((waiting.has_ended(), world.lease("one").await), (None, None));
+        let missing = waiting.readiness().missing();
+        assert_eq!(
+            missing,
+            ["control plane: the API server has not said yet what it serves"]
+        );
         assert_eq!(waiting.stop().await, Ended::Stopped, "it stops when it is asked to");
 
         world.sandbox.set_reachability(Reachability::Stopped);
@@ -126,6 +131,7 @@ async fn no_answer_is_waited_for() {
         seconds_and_a_bit(60).await;
         assert_eq!(started.has_ended(), None);
         assert!(world.lease("one").await.is_some(), "and goes on as soon as there is one");
+        assert_eq!(started.readiness().missing(), [""; 0]);
     })
     .await;
 }

@@ -185,6 +185,7 @@ impl<T: Theatre> Play<'_, T> {
                     let is_reported = |teller: &Teller, _| teller.free_cpu(cluster) == Some(1000 * i128::from(cpus));
                     self.tell(patience, is_reported).await?
                 }
+                Until::Served(kind) => self.tell(patience, |teller, _| teller.is_served(kind)).await?,
                 Until::Condition(binding, saying) => {
                     let says = |teller: &Teller, _| teller.bindings().get(binding).is_some_and(|it| saying.is_of(it));
                     self.tell(patience, says).await?

@@ -118,6 +118,17 @@ impl Teller {
         Some(free.grains(Grain::Thousandth))
     }
 
+    /// Whether every cluster is known to serve this kind.
+    #[must_use]
+    pub fn is_served(&self, kind: &str) -> bool {
+        self.clusters.values().all(|cluster| {
+            let enablements = cluster.status.iter().flat_map(|status| &status.api_enablements);
+            enablements
+                .flat_map(|group| &group.resources)
+                .any(|resource| resource.kind == kind)
+        })
+    }
+
     /// The latest version of each binding, by `namespace/name`.
     #[must_use]
     pub fn bindings(&self) -> &BTreeMap<String, Binding> {

@@ -176,7 +176,7 @@ fn a_time_that_is_filled_in_late_is_no_sign_of_a_second_owner() {
             .verb(Verb::Patch)
             .resource("resourcebindings")
             .client("ours");
-        world.plane().faults().inject_times(writes, 0, 6, refused);
+        world.plane().faults().inject_times(writes, 0, 12, refused);
         let began = world.clock.now();
         let ours = ours(&world).await;
         let filled_in = || async {

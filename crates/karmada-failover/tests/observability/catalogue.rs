@@ -101,7 +101,7 @@ pub fn write(rows: &BTreeMap<String, Row>) {
 /// Metrics of the kit that not every component has.
 const OF_SOME: [(&str, &str); 1] = [(
     "failover_second_owner",
-    "taint-policy-controller, graceful-eviction-controller, with `--beside-stock`",
+    "taint-policy-controller, graceful-eviction-controller",
 )];
 
 fn owners(name: &str, coded: &Coded, agents_too: bool) -> String {

@@ -118,7 +118,7 @@ fn acts() -> Vec<Act> {
                 Action::Create(customization()),
             ],
         )
-        .then_wait(2),
+        .until(Until::Served(KIND)),
         Act::new(
             "a Game for three is created, with the ConfigMap that it names, and a policy that spreads it 1:2",
             vec![

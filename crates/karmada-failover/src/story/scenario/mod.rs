@@ -91,6 +91,8 @@ pub enum Until {
     NoTasks,
     /// The control plane knows that so many CPUs are free on a cluster: what its nodes have less what its pods ask for.
     FreeCpus(&'static str, i32),
+    /// The control plane knows of every cluster that it serves this kind.
+    Served(&'static str),
     /// A condition of a binding says this.
     Condition(&'static str, Saying),
     /// `failoverctl explain binding` says these words of a binding, where somebody has it.
@@ -109,6 +111,7 @@ impl fmt::Display for Until {
             Self::NoTaints => f.write_str("no taint on any cluster"),
             Self::NoTasks => f.write_str("no eviction task on any binding"),
             Self::FreeCpus(cluster, cpus) => write!(f, "{cpus} free CPUs reported by {cluster}"),
+            Self::Served(kind) => write!(f, "{kind} served by every cluster"),
             Self::Condition(binding, saying) => write!(f, "{saying} of {binding}"),
             Self::Explained(binding, words) => write!(f, "{words:?} as the explanation of {binding}"),
             Self::Passed(time) => write!(f, "{} s", time.as_secs()),
