@@ -1,6 +1,7 @@
 //! What could not be interpreted, said where people look: in the condition `Interpreted` of Works and bindings.
 //!
-//! Guarantee: the condition is there only since something could not be interpreted, and says True when that is over.
+//! Guarantee: the condition is there only since something could not be interpreted, and says True when nothing of it is known to this
+//! process any more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
