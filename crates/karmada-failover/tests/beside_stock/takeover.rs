@@ -176,9 +176,11 @@ fn a_time_that_is_filled_in_late_is_no_sign_of_a_second_owner() {
             .verb(Verb::Patch)
             .resource("resourcebindings")
             .client("ours");
-        world.plane().faults().inject_times(writes, 0, 12, refused);
+        let late = world.plane().faults().inject(writes, refused);
         let began = world.clock.now();
         let ours = ours(&world).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        world.plane().faults().remove(late);
         let filled_in = || async {
             let binding = world.binding(BINDING).await?;
             let task = binding.spec.graceful_eviction_tasks.first()?;
