@@ -5,12 +5,18 @@
 //! its status, or with the type of the Event. What the test wrote itself is not judged, nor what a process left as it was.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::LazyLock;
 
 use kube_sandbox::{Entry, Faults, Journal, Sandbox};
 use serde::Deserialize;
 use serde_json::Value;
 
-const TEXT: &str = include_str!("../../../docs/reference/conditions-and-events.md");
+/// Read, not compiled in: the programs are built without the pages.
+static TEXT: LazyLock<String> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(Words::PAGE);
+    std::fs::read_to_string(path).expect(Words::PAGE)
+});
 
 /// Of these every version is looked at.
 const FOLLOWED: [&str; 5] = [
@@ -73,7 +79,7 @@ impl Words {
 
     /// What processes said that does not stand on the page.
     pub fn undocumented(&self, plane: &Sandbox) -> Vec<String> {
-        let page = Page::read(TEXT);
+        let page = Page::read(&TEXT);
         let mut unknown = self.unknown_conditions(&page);
         let works = plane.list("work.karmada.io/v1alpha1", "Work").into_iter();
         for work in works.filter(|work| self.wrote(work)) {
@@ -221,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_condition_is_known_by_kind_type_status_and_reason() {
-        let page = Page::read(TEXT);
+        let page = Page::read(&TEXT);
         let said = |kind: &str, type_: &str, status: &str, reason: &str| {
             let condition = serde_json::from_value(json!({"type": type_, "status": status, "reason": reason})).unwrap();
             page.lacks(kind, &condition).is_none()
@@ -235,7 +241,7 @@ mod tests {
 
     #[test]
     fn an_event_is_known_by_reason_and_type() {
-        let page = Page::read(TEXT);
+        let page = Page::read(&TEXT);
         let event = |reason: &str, type_: &str| page.lacks_event(&json!({"reason": reason, "type": type_})).is_none();
         assert!(event("ClusterReady", "Normal"));
         assert!(event("ClusterUnknown", "Warning") && event("ClusterUnknown", "Normal"));

@@ -95,6 +95,7 @@ pub async fn tell() -> anyhow::Result<bool> {
     pull::has_joined(&client).await?;
 
     let on_pull_member = third.client().await?;
+    let agents_home = third.kubeconfig(Identity::Admin);
     let queue = people_at_the_queue(&control_plane, &on_host_cluster).await?;
     let mut fleet = Fleet::of(control_plane, vec![first, second, third], processes).calling_the_queue(queue.clone());
     let telling = Telling::begin(&fleet, pace).await?;
@@ -105,7 +106,16 @@ pub async fn tell() -> anyhow::Result<bool> {
     say("all other pages are typed by an operator");
     let way = (&queue, on_host.ports().queue);
     let kubelet = Kubelet::start(&fleet.control_plane, &host).await?;
-    let typed = || pages::are_typed(&binaries, &fleet.control_plane, &host, way, &kubelet, &pace);
+    let typed = || {
+        pages::are_typed(
+            &binaries,
+            &fleet.control_plane,
+            (&host, &agents_home),
+            way,
+            &kubelet,
+            &pace,
+        )
+    };
     let typed = tokio::task::block_in_place(typed)?;
     say(&format!("{typed} commands were answered"));
     say("the release is upgraded, rolled back, and taken away");

@@ -23,7 +23,7 @@ struct Shown {
 }
 
 /// Pages or beginnings of commands on them that nobody types here, and why.
-const EXCUSED: [(&str, &str, &str); 10] = [
+const EXCUSED: [(&str, &str, &str); 11] = [
     (
         "README.md",
         "cargo run --release -p karmada-failover -- demo",
@@ -53,6 +53,11 @@ const EXCUSED: [(&str, &str, &str); 10] = [
         "takes an hour: a stage of --full",
     ),
     ("docs/queue-access.md", "", "tests/queue_access.rs types it"),
+    (
+        "docs/runbooks/FailoverAgentNoLeader.md",
+        "kubectl --kubeconfig \"$MEMBER\" logs ",
+        "no kubelet serves the logs of a member's Pods here",
+    ),
     (
         "docs/stopping.md",
         "failoverctl queue watch",
@@ -219,11 +224,11 @@ fn consent(words: &[String]) -> &'static str {
     if asks && !is_said { " --yes" } else { "" }
 }
 
-/// Types them as an administrator of both clusters: how many there were.
+/// Types them as an administrator of both clusters, and of the member in which the agent stands: how many there were.
 pub fn are_typed(
     binaries: &Binaries,
     control_plane: &ControlPlane,
-    host: &Member,
+    (host, agents_home): (&Member, &Path),
     queue: (&ConnectionFlags, u16),
     kubelet: &Kubelet,
     pace: &Pace,
@@ -241,6 +246,7 @@ pub fn are_typed(
     let of_host = here.host.clone().into_os_string();
     let variables = [
         ("KARMADA", of_control_plane.clone()),
+        ("MEMBER", agents_home.as_os_str().to_owned()),
         ("KUBECONFIG", of_host.clone()),
         ("KARMADA_FAILOVER_KUBECONFIG", of_control_plane),
         ("KARMADA_FAILOVER_HOST_KUBECONFIG", of_host),
