@@ -181,7 +181,8 @@ const HELD_ELSEWHERE: &[(&str, (&str, &str))] = &[
 
 /// Every account may ask what is served.
 fn is_discovery(asked: &Asked) -> bool {
-    matches!(asked, Asked::Path { verb, path } if verb == "get" && (path.starts_with("/api") || path == "/version"))
+    let is_open = |path: &str| path.starts_with("/api") || path.starts_with("/openapi/") || path == "/version";
+    matches!(asked, Asked::Path { verb, path } if verb == "get" && is_open(path))
 }
 
 fn is_excused(component: &str, mode: Mode, right: &Right) -> bool {
