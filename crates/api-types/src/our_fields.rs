@@ -51,7 +51,7 @@ const FAILOVER: SecondHome = SecondHome::Annotation(annotation::FAILOVER);
 const HISTORY: SecondHome = SecondHome::Annotation(annotation::ACTIVE_EVICTION_HISTORY);
 const HEALTH_CLOCK: SecondHome = SecondHome::Annotation(annotation::HEALTH_CLOCK);
 
-/// All of them.
+/// Those by which CRDs of another version, and stock's, are known. Not every field of ours is among them yet.
 pub const FIELDS: [OurField; 17] = [
     field(POLICY, "ClusterTaintPolicy", "spec.matchConditions", WINDOWS),
     field(
