@@ -111,6 +111,12 @@ impl Family {
     /// Adds a series.
     #[must_use]
     pub fn with(mut self, labels: &[(&'static str, &str)], value: f64) -> Self {
+        self.add(labels, value);
+        self
+    }
+
+    /// Adds a series.
+    pub fn add(&mut self, labels: &[(&'static str, &str)], value: f64) {
         let labels = labels
             .iter()
             .map(|(name, value)| (*name, (*value).to_owned()))
@@ -120,7 +126,6 @@ impl Family {
             labels,
             value,
         });
-        self
     }
 }
 

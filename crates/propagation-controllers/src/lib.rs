@@ -15,6 +15,7 @@
 mod binding;
 mod binding_status;
 pub mod cli;
+mod counts;
 mod created;
 mod dependencies;
 mod detector;

@@ -5,6 +5,7 @@
 //! policy goes.
 
 pub mod bound;
+mod counts;
 mod ignored;
 mod index;
 pub mod matching;
@@ -26,6 +27,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::bound::Bound;
+use self::counts::Counts;
 use self::index::{Index, Sources};
 use self::matching::{Claim, best, closeness, id_label, kind_of, other_versions};
 use self::writer::Existence;
@@ -114,6 +116,7 @@ pub async fn run(
         priorities: Mutex::default(),
         created: Created::default(),
         misread,
+        counts: Counts::of(&ctx.metrics),
     });
     let (by_template, by_policy) = (detector.clone(), detector);
     futures::join!(
@@ -180,6 +183,7 @@ struct Detector {
     /// The claim on a template, which is written first, brings us back before the store shows the binding.
     created: Created<BindingKey>,
     misread: Misread,
+    counts: Counts,
 }
 
 impl Detector {
@@ -214,10 +218,18 @@ impl Detector {
         if self.reserved.template(key) || template.pointer("/metadata/deletionTimestamp").is_some() {
             return Ok(Next::Done);
         }
-        match self.policy_of(key, &template) {
+        let begun = Instant::now();
+        let choice = self.policy_of(key, &template);
+        self.counts.matched(begun.elapsed());
+        match choice {
             // Its id comes first; with it this policy is a new one, and we are back here.
             Choice::Policy(policy) if !has_id(&policy) => Ok(Next::Done),
-            Choice::Policy(policy) => self.apply(key, &template, &policy, bound).await,
+            Choice::Policy(policy) => {
+                let begun = Instant::now();
+                let applied = self.apply(key, &template, &policy, bound).await;
+                self.counts.applied(&applied, begun.elapsed());
+                applied
+            }
             Choice::InAnotherVersion => Ok(Next::Done),
             Choice::Nothing => self.release(key, &template, bound.ours()).await,
         }

@@ -8,6 +8,7 @@ mod conditions;
 pub mod index;
 mod losses;
 pub mod member;
+mod member_writes;
 pub mod memory;
 mod object;
 mod reconcile;
@@ -33,6 +34,7 @@ use self::conditions::is_applied;
 use self::index::WorkIndex;
 use self::losses::Losses;
 use self::member::Member;
+use self::member_writes::MemberWrites;
 use self::memory::Memory;
 use self::reconcile::{MemberExecution, Told};
 use self::slow_lane::SlowLane;
@@ -146,6 +148,8 @@ async fn on_member(
         told,
         memory: Memory::default(),
         losses: Losses::of(&ctx, &cluster),
+        writes: MemberWrites::to(&ctx, &cluster),
+        applying: reconcile::applying(&ctx.metrics),
         interests,
         unserved,
         slow: SlowLane::default(),

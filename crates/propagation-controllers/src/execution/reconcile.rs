@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use api_types::ClusterName;
 use api_types::work::{Manifest, Work};
-use controller_kit::{Context, EventType, Next, ObjectKey};
+use controller_kit::{Context, EventType, Metrics, Next, ObjectKey};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::conditions::{Applied, is_applied, was_refused};
 use super::index::WorkIndex;
 use super::losses::{Losses, News};
 use super::member::{Member, MemberFailure};
+use super::member_writes::{MemberWrites, Write};
 use super::memory::{Memory, ObjectName};
 use super::object::{Look, Step, fingerprint, step};
 use super::slow_lane::{SlowLane, Turn};
 use super::unserved::Unserved;
 use super::writer::{self, Spoken};
+use crate::counts::Timed;
 use crate::interpreter::{InterpretError, Interpreter};
 use crate::json;
 use crate::kinds::{Kind, group_of};
@@ -61,6 +64,18 @@ pub struct MemberExecution {
     pub(super) told: Told,
     pub(super) memory: Memory,
     pub(super) losses: Losses,
+    pub(super) writes: MemberWrites,
+    pub(super) applying: Timed,
+}
+
+/// How long it takes to bring a Work to its member.
+pub(super) fn applying(metrics: &Metrics) -> Timed {
+    const NAME: &str = "work_sync_workload_duration_seconds";
+    metrics.describe(
+        NAME,
+        "Time to bring a Work's objects to the member and say so on the Work, by result.",
+    );
+    Timed::of(metrics, NAME)
 }
 
 /// Why a Work could not be dealt with.
@@ -104,7 +119,10 @@ impl MemberExecution {
         if work.metadata.deletion_timestamp.is_some() {
             return self.remove(&work).await;
         }
-        self.apply(key, &work).await
+        let begun = Instant::now();
+        let applied = self.apply(key, &work).await;
+        self.applying.record(&applied, begun.elapsed());
+        applied
     }
 
     async fn apply(&self, key: &ObjectKey, work: &Work) -> Result<Next, Failure> {
@@ -315,13 +333,20 @@ impl MemberExecution {
             Step::Leave => return Ok(observed.cloned().unwrap_or_default()),
             Step::Conflict(reason) => return Err(Trouble::Conflict(reason)),
             Step::Create(object) => {
-                let created = self.member.create(kind, &object).await?;
+                let created = self.member.create(kind, &object).await;
+                let write = if applied { Write::Recreate } else { Write::Create };
+                self.writes.count(write, kind, &created);
+                let created = created?;
                 if applied {
                     self.tell_lost(key, work, &name);
                 }
                 created
             }
-            Step::Replace(object) => self.member.replace(kind, &object).await?,
+            Step::Replace(object) => {
+                let replaced = self.member.replace(kind, &object).await;
+                self.writes.count(Write::Update, kind, &replaced);
+                replaced?
+            }
         };
         self.memory.wrote(key, name, fingerprint(&written));
         Ok(written)

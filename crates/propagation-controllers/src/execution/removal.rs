@@ -9,6 +9,7 @@ use controller_kit::{Next, ObjectKey};
 use serde_json::{Value, json};
 
 use super::member::MemberFailure;
+use super::member_writes::Write;
 use super::memory::ObjectName;
 use super::object::is_managed;
 use super::reconcile::{Failure, MemberExecution};
@@ -129,7 +130,9 @@ impl MemberExecution {
             return Ok(Removal::Gone);
         }
         if observed.pointer("/metadata/deletionTimestamp").is_none() {
-            let told = self.member.delete(&kind, &observed).await.map_err(failed)?;
+            let told = self.member.delete(&kind, &observed).await;
+            self.writes.count(Write::Delete, &kind, &told);
+            let told = told.map_err(failed)?;
             let (what, object) = (kind.kind(), key_of(manifest));
             tracing::info!(cluster = %self.cluster, work = %work, kind = what, %object, "removed");
             self.memory.left(work, &ObjectName::of(manifest));
@@ -191,10 +194,12 @@ impl MemberExecution {
         };
         let patch = json!({"metadata": {"resourceVersion": observed["metadata"]["resourceVersion"],
             "labels": gone("/metadata/labels"), "annotations": gone("/metadata/annotations")}});
-        self.member
+        let patched = self
+            .member
             .patch(&kind, &observed, &kube::api::Patch::Merge(patch))
-            .await
-            .map_err(failed)?;
+            .await;
+        self.writes.count(Write::Update, &kind, &patched);
+        patched.map_err(failed)?;
         self.memory.left(work, &ObjectName::of(manifest));
         Ok(Removal::Gone)
     }

@@ -10,6 +10,7 @@
 
 mod any_kind;
 mod clocks;
+mod counts;
 mod credentials;
 mod deep;
 mod dependencies;

@@ -14,7 +14,7 @@ async fn on_member() -> World {
     world
 }
 
-fn refusal(message: &str) -> Effect {
+pub fn refusal(message: &str) -> Effect {
     Effect::Error {
         code: 403,
         reason: "Forbidden".into(),
