@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use k8s_openapi::api::apps::v1::Deployment;
 use karmada_failover::story::example::Pace;
 use karmada_failover::story::scenario::objects::{binding_of, deployment, duplicated};
 use karmada_failover::story::scenario::{self, Scenario};
 use karmada_failover::story::theatre::set_simulated_cpus;
-use kube::{Client, Config};
+use kube::api::DeleteParams;
+use kube::{Api, Client, Config};
 use kube_sandbox::rules::Settings;
 use kube_sandbox::{Effect, Match, Verb};
 use parking_lot::Mutex;
@@ -208,6 +210,8 @@ async fn of_an_agent_and_its_plane() -> [String; 2] {
     web["spec"]["template"]["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1", "memory": "64Mi"}});
     world.create(web);
     world.create(duplicated("web", &["pull"], 1));
+    world.create(deployment("gone", 1));
+    world.create(duplicated("gone", &["pull"], 1));
     let runs = || async {
         let binding = world.binding(&binding_of("web")).await?;
         let health = binding.status_on(&"pull".into())?.health.as_ref()?;
@@ -216,7 +220,9 @@ async fn of_an_agent_and_its_plane() -> [String; 2] {
     world
         .wait_for("web on the Pull member", Duration::from_secs(600), runs)
         .await;
-    // Until what it takes there has been reported.
+    let deployments: Api<Deployment> = Api::namespaced(world.client(), "default");
+    deployments.delete("gone", &DeleteParams::default()).await.unwrap();
+    // Until it is gone there, and what the other one takes has been reported.
     tokio::time::sleep(Duration::from_secs(60)).await;
     let texts = [&agent, &plane].map(|process| process.metrics().render());
     world.finish(vec![agent, plane]).await;

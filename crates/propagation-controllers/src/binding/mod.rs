@@ -17,7 +17,7 @@ use api_types::cluster::condition::DELETION_BLOCKED;
 use api_types::work::{Binding, Work};
 use api_types::{BindingKey, ClusterName};
 use binding_writer::binding_key;
-use controller_kit::{Change, Context, EventType, Metrics, Next, ObjectKey, WorkQueue};
+use controller_kit::{Change, Context, EventType, Next, ObjectKey, WorkQueue};
 use failover_core::graceful::placed::placed;
 use futures::future::join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -30,7 +30,7 @@ use self::reconcile::{Plan, Situation, plan};
 use self::unwritten::{Lasts, Unwritten};
 use self::writer::Outcome;
 use crate::Flags;
-use crate::counts::Timed;
+use crate::counts::result;
 use crate::created::Created;
 use crate::interpreter::{Interpreter, Interpreters};
 use crate::objects::TemplateKey;
@@ -39,6 +39,9 @@ use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
 /// Works of one binding that are written at the same time: one after the other, those for a hundred clusters take as long
 /// as a hundred answers.
 const AT_ONCE: usize = 16;
+
+/// How long it takes to turn a binding into Works.
+const SYNCED: &str = "binding_sync_work_duration_seconds";
 
 /// Runs the controller until shutdown.
 ///
@@ -101,27 +104,23 @@ pub async fn run(
         away: Mutex::default(),
         created: Created::default(),
         unwritten,
-        syncing: syncing(&ctx.metrics),
     });
+    ctx.metrics
+        .describe(SYNCED, "Time to turn a binding into Works, by result.");
+    let metrics = ctx.metrics.clone();
     queue
         .run(&ctx, flags.concurrent_binding_syncs, move |key| {
-            let controller = controller.clone();
+            let (controller, metrics) = (controller.clone(), metrics.clone());
             async move {
                 let begun = Instant::now();
                 let synced = controller.sync(&key).await;
-                controller.syncing.record(&synced, begun.elapsed());
+                let labels = [("result", result(&synced))];
+                metrics.histogram(SYNCED, &labels).record(begun.elapsed());
                 synced
             }
         })
         .await;
     Ok(())
-}
-
-/// How long it takes to turn a binding into Works.
-fn syncing(metrics: &Metrics) -> Timed {
-    const NAME: &str = "binding_sync_work_duration_seconds";
-    metrics.describe(NAME, "Time to turn a binding into Works, by result.");
-    Timed::of(metrics, NAME)
 }
 
 /// Whether a change of a binding can mean other Works, or another word on what keeps it: of its status only that word
@@ -151,7 +150,6 @@ struct BindingController {
     away: Mutex<BTreeMap<BindingKey, BTreeMap<ClusterName, Away>>>,
     created: Created<ObjectKey>,
     unwritten: Unwritten,
-    syncing: Timed,
 }
 
 /// How long a store takes to catch up with a write that came before ours.

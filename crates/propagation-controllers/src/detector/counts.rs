@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use controller_kit::Metrics;
 
-use crate::counts::{Timed, result};
+use crate::counts::result;
 
 const MATCHED: &str = "resource_match_policy_duration_seconds";
 const APPLIED: &str = "resource_apply_policy_duration_seconds";
@@ -13,7 +13,6 @@ const ATTEMPTS: &str = "policy_apply_attempts_total";
 /// Of one detector.
 pub struct Counts {
     metrics: Metrics,
-    applying: Timed,
 }
 
 impl Counts {
@@ -31,7 +30,6 @@ impl Counts {
         );
         Self {
             metrics: metrics.clone(),
-            applying: Timed::of(metrics, APPLIED),
         }
     }
 
@@ -42,9 +40,8 @@ impl Counts {
 
     /// A policy was applied, or not.
     pub fn applied<T, E>(&self, ended: &Result<T, E>, took: Duration) {
-        self.metrics
-            .counter(ATTEMPTS, &[("result", result(ended))])
-            .increment(1);
-        self.applying.record(ended, took);
+        let labels = [("result", result(ended))];
+        self.metrics.counter(ATTEMPTS, &labels).increment(1);
+        self.metrics.histogram(APPLIED, &labels).record(took);
     }
 }

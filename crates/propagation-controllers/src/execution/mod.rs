@@ -138,6 +138,7 @@ async fn on_member(
         }),
     ));
     let _rules = interests.follow_rules(&rules);
+    reconcile::describe(&ctx.metrics);
     let execution = Arc::new(MemberExecution {
         ctx: ctx.clone(),
         cluster: cluster.clone(),
@@ -149,7 +150,6 @@ async fn on_member(
         memory: Memory::default(),
         losses: Losses::of(&ctx, &cluster),
         writes: MemberWrites::to(&ctx, &cluster),
-        applying: reconcile::applying(&ctx.metrics),
         interests,
         unserved,
         slow: SlowLane::default(),

@@ -19,7 +19,7 @@ use super::object::{Look, Step, fingerprint, step};
 use super::slow_lane::{SlowLane, Turn};
 use super::unserved::Unserved;
 use super::writer::{self, Spoken};
-use crate::counts::Timed;
+use crate::counts::result;
 use crate::interpreter::{InterpretError, Interpreter};
 use crate::json;
 use crate::kinds::{Kind, group_of};
@@ -29,6 +29,17 @@ use crate::work_status::reconcile::{Seen, statuses};
 
 /// Reason of the event about objects that a member has lost.
 const OBJECTS_LOST: &str = "ObjectsLost";
+
+/// How long it takes to bring a Work to its member.
+const APPLIED: &str = "work_sync_workload_duration_seconds";
+
+/// Says what its metrics are.
+pub(super) fn describe(metrics: &Metrics) {
+    metrics.describe(
+        APPLIED,
+        "Time to bring a Work's objects to the member and say so on the Work, by result.",
+    );
+}
 
 /// About what execution publishes its Events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,17 +76,6 @@ pub struct MemberExecution {
     pub(super) memory: Memory,
     pub(super) losses: Losses,
     pub(super) writes: MemberWrites,
-    pub(super) applying: Timed,
-}
-
-/// How long it takes to bring a Work to its member.
-pub(super) fn applying(metrics: &Metrics) -> Timed {
-    const NAME: &str = "work_sync_workload_duration_seconds";
-    metrics.describe(
-        NAME,
-        "Time to bring a Work's objects to the member and say so on the Work, by result.",
-    );
-    Timed::of(metrics, NAME)
 }
 
 /// Why a Work could not be dealt with.
@@ -121,7 +121,8 @@ impl MemberExecution {
         }
         let begun = Instant::now();
         let applied = self.apply(key, &work).await;
-        self.applying.record(&applied, begun.elapsed());
+        let labels = [("result", result(&applied))];
+        self.ctx.metrics.histogram(APPLIED, &labels).record(begun.elapsed());
         applied
     }
 
