@@ -8,10 +8,12 @@
     reason = "a test that cannot go on fails, and its helpers are part of it"
 )]
 
+mod anew;
 mod cluster_scoped;
 mod conflicts;
 mod credentials;
 mod defaults;
+mod dependencies;
 mod identity;
 mod kinds;
 mod namespaces;
@@ -84,6 +86,10 @@ async fn propagation_on_real_api_servers() {
                 purge_modes::directly_the_old_copy_goes_first(&world).boxed_local(),
             ),
             (
+                "dependencies",
+                dependencies::what_pods_need_goes_along(&world).boxed_local(),
+            ),
+            (
                 "refusals",
                 refusals::a_member_refuses_in_its_own_words(&world).boxed_local(),
             ),
@@ -114,6 +120,8 @@ async fn propagation_on_real_api_servers() {
     .await;
     outage::one_member_hangs_and_the_other_goes_and_comes_back(&mut world).await;
     eprintln!("outage: {:.1} s", world.age().as_secs_f64());
+    anew::one_is_installed_anew_and_one_is_gone_for_ever(&mut world).await;
+    eprintln!("anew: {:.1} s", world.age().as_secs_f64());
 }
 
 /// All at the same time, each to its end, so that what fails hides nothing else.

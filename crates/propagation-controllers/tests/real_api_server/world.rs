@@ -17,7 +17,7 @@ pub const SOON: Duration = Duration::from_secs(60);
 const LEASE: Duration = Duration::from_secs(300);
 pub const MEMBERS: [&str; 2] = ["m1", "m2"];
 /// A namespace for each idea.
-const NAMESPACES: [&str; 16] = [
+const NAMESPACES: [&str; 17] = [
     "shop",
     "kinds",
     "defaults",
@@ -34,6 +34,7 @@ const NAMESPACES: [&str; 16] = [
     "leaving",
     "recreated",
     "credentials",
+    "dependencies",
 ];
 
 pub struct World {
@@ -43,7 +44,7 @@ pub struct World {
     begun: Instant,
     process: Running,
     pub members: [Member; 2],
-    _control_plane: ControlPlane,
+    pub control_plane: ControlPlane,
 }
 
 impl World {
@@ -76,7 +77,7 @@ impl World {
             begun,
             process,
             members,
-            _control_plane: control_plane,
+            control_plane,
         };
         for name in MEMBERS {
             world.ready(name, "True").await;
