@@ -4,7 +4,8 @@
 //! The last line says, each in milliseconds and the median of several runs,
 //! - `status`: `failoverctl status`;
 //! - `explain`: `failoverctl explain binding`, the longer of one that is well and one that is queued;
-//! - `cluster`: `failoverctl explain cluster` of one that has been left.
+//! - `cluster`: `failoverctl explain cluster` of one that has been left;
+//! - `policy`: `failoverctl explain policy` of one that matches every cluster.
 
 #![allow(
     clippy::unwrap_used,
@@ -50,6 +51,12 @@ fn control_plane(clock: &Clock) -> Sandbox {
     for number in 0..BigFleet::WHOLE.clusters {
         plane.put(BigFleet::WHOLE.cluster(number, &taints)).unwrap();
     }
+    plane
+        .put(json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": "down"},
+            "spec": {
+                "addOnConditions": [{"conditionType": "Ready", "operator": "In", "statusValues": ["False", "Unknown"]}],
+                "taints": [{"key": "cluster.karmada.io/not-ready", "effect": "NoExecute"}]}}))
+        .unwrap();
     plane
 }
 
@@ -113,8 +120,9 @@ async fn measure() -> Value {
         explain = explain.max(median(file.path(), &["explain", "binding", binding]).await);
     }
     let cluster = median(file.path(), &["explain", "cluster", "member-001"]).await;
+    let policy = median(file.path(), &["explain", "policy", "down"]).await;
     queue.stop().await;
-    json!({"status": status, "explain": explain, "cluster": cluster})
+    json!({"status": status, "explain": explain, "cluster": cluster, "policy": policy})
 }
 
 fn main() {

@@ -65,6 +65,7 @@ pub fn all() -> Vec<Row> {
         reading::STATUS,
         reading::EXPLAIN,
         reading::CLUSTER,
+        reading::POLICY,
     ]
 }
 

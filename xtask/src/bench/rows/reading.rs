@@ -22,3 +22,10 @@ pub const CLUSTER: Row = Row {
     bar: Bar::AtMost(100.0),
     measure: |tools| tools.programs.named("reading", "cluster"),
 };
+
+pub const POLICY: Row = Row {
+    name: "reading: failoverctl explain policy, the big fleet",
+    unit: "ms",
+    bar: Bar::AtMost(100.0),
+    measure: |tools| tools.programs.named("reading", "policy"),
+};
