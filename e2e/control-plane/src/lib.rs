@@ -11,9 +11,11 @@ mod build;
 mod locate;
 mod pins;
 mod prometheus;
+mod stock;
 mod tool;
 
 pub use build::{BuildError, build};
 pub use locate::{Binaries, Missing, cache_folder, in_ci, locate};
 pub use prometheus::{NoPrometheus, Prometheus, fetch_prometheus, locate_prometheus};
+pub use stock::{NoStock, fetch_stock};
 pub use tool::Tool;

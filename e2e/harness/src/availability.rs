@@ -1,6 +1,8 @@
 //! Whether tests on real API servers can run here.
 
-use e2e_control_plane::{Binaries, Prometheus, Tool, in_ci, locate, locate_prometheus};
+use std::path::PathBuf;
+
+use e2e_control_plane::{Binaries, Prometheus, Tool, fetch_stock, in_ci, locate, locate_prometheus};
 
 /// The programs, where they are here. Where they are not, `what` is left out: one line says so and how to get them,
 /// and the caller returns; in CI (`CI=true`) it is a failure.
@@ -39,6 +41,18 @@ pub fn available_with(tool: Tool, what: &str) -> Option<Binaries> {
 pub fn available_prometheus(what: &str) -> Option<Prometheus> {
     match locate_prometheus() {
         Ok(found) => Some(found),
+        Err(missing) => left_out(what, &missing.to_string()),
+    }
+}
+
+/// The same for what needs the sources of a stock Karmada.
+///
+/// # Panics
+/// As [`available`].
+#[must_use]
+pub fn available_stock(what: &str) -> Option<PathBuf> {
+    match fetch_stock() {
+        Ok(sources) => Some(sources),
         Err(missing) => left_out(what, &missing.to_string()),
     }
 }

@@ -33,7 +33,7 @@ mod wait;
 
 pub use api_server::ApiServer;
 pub use audit::{AuditLog, Mark, Request, renewals_a_minute};
-pub use availability::{available, available_prometheus, available_with};
+pub use availability::{available, available_prometheus, available_stock, available_with};
 pub use control_plane::ControlPlane;
 pub use credentials::Identity;
 pub use e2e_control_plane::{Binaries, Prometheus, Tool};

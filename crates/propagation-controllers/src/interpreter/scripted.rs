@@ -305,10 +305,25 @@ impl Interpreter for Scripted {
                 }
             }
         }
+        // As stock: `pairs` gives them in any order, and the binding's annotation names them in this one.
+        found.sort_by(|one, other| place(one).cmp(&place(other)));
         Ok(found)
     }
+}
+
+fn place(object: &DependentObject) -> (&str, &str, &str, Option<&str>) {
+    (
+        &object.api_version,
+        &object.kind,
+        &object.namespace,
+        object.name.as_deref(),
+    )
 }
 
 #[cfg(test)]
 #[path = "scripted_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "stock_scripts_tests.rs"]
+mod stock_scripts_tests;
