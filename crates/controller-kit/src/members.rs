@@ -6,6 +6,7 @@
 
 mod address;
 mod http;
+mod impersonation;
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use kube::Client;
 
 pub use self::address::{AddressError, MemberAddress, SecretPlace};
 pub use self::http::{HttpMembers, OwnMember};
+pub use self::impersonation::Impersonation;
 
 /// What is needed to talk to a member cluster's API server.
 #[derive(Clone, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub struct MemberTarget {
     pub api_endpoint: String,
     /// Bearer token out of the secret that the Cluster names.
     pub token: Option<String>,
+    /// As whom the member is asked, out of the same secret; as the token's own user without it.
+    pub impersonation: Option<Impersonation>,
     /// PEM certificates that sign the server's, out of the same secret.
     pub ca_bundle: Option<Vec<u8>>,
     /// Whether the server's certificate is checked.
@@ -50,6 +54,7 @@ impl MemberTarget {
             name: name.into(),
             api_endpoint: api_endpoint.into(),
             token: None,
+            impersonation: None,
             ca_bundle: None,
             verification: TlsVerification::Verify,
             proxy_url: None,

@@ -77,6 +77,25 @@ fn headers_for_a_proxy_are_refused_in_words() {
     });
 }
 
+// Asked as the token's own user, the member would seem well, or ill, to somebody else than whom its Works are applied as.
+#[test]
+fn a_token_that_acts_for_nobody_who_is_named_is_refused_in_words() {
+    paused(async {
+        let bench = Bench::new(&["m1"]);
+        bench.put(
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "m1", "namespace": "karmada-cluster"},
+            "data": {"token": "dG9rZW4=", "impersonateGroups": "c2hvcA=="}}),
+        );
+        let _process = bench.start("health-0").await;
+        bench.until(61).await;
+        assert_eq!(bench.ready("m1").await, said("False", "StatusCollectionFailed"));
+        let (_, message) = bench.said("m1", "Ready").await;
+        let words = "impersonateGroups in secret karmada-cluster/m1 (spec.secretRef of cluster m1) asks for groups without \
+            impersonating a user";
+        assert!(message.contains(words), "{message}");
+    });
+}
+
 // C62; karmada#7408, karmada#7426: a Secret that is away for one cycle changes nothing; for 40 s it does.
 #[test]
 fn a_credential_that_is_missing_for_a_cycle_changes_nothing() {

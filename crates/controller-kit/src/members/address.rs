@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Secret;
 
-use super::{MemberTarget, TlsVerification};
+use super::{Impersonation, MemberTarget, TlsVerification};
 
 /// Key of the bearer token in a member's Secret.
 const TOKEN: &str = "token";
@@ -87,6 +87,20 @@ pub enum AddressError {
         /// Cluster name.
         cluster: String,
     },
+    /// For whom the token acts cannot be read.
+    #[error("{key} in secret {place} (spec.secretRef of cluster {cluster}) {what}: {help}")]
+    Impersonation {
+        /// Cluster name.
+        cluster: String,
+        /// Namespace and name.
+        place: String,
+        /// Its key in the Secret.
+        key: &'static str,
+        /// What is wrong with it.
+        what: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
     /// The token is none that could be sent.
     #[error(
         "{TOKEN} in secret {place} (spec.secretRef of cluster {cluster}) {what}: put the member's bearer token there, \
@@ -159,8 +173,10 @@ impl MemberAddress<'_> {
             let what = "has blanks, line breaks or control characters inside";
             return Err(AddressError::Token { cluster, place, what });
         }
+        let impersonation = Impersonation::of_secret(value, &cluster, &place)?;
         let mut target = MemberTarget::new(cluster, endpoint);
         target.token = Some(token);
+        target.impersonation = impersonation;
         target.ca_bundle = value(CA_BUNDLE).filter(|bundle| !bundle.is_empty());
         target.proxy_url = not_empty(self.proxy_url).map(str::to_owned);
         target.verification = self.verification;

@@ -72,6 +72,10 @@ impl HttpMembers {
         }
         config.accept_invalid_certs = target.verification == TlsVerification::Skip;
         config.auth_info.token = target.token.clone().map(Into::into);
+        if let Some(impersonation) = &target.impersonation {
+            config.auth_info.impersonate = Some(impersonation.user.clone());
+            config.auth_info.impersonate_groups = Some(impersonation.groups.clone());
+        }
         config.connect_timeout = Some(target.request_timeout);
         client_for(config, target.request_timeout).map_err(|error| match error {
             kube::Error::Auth(AuthError::InvalidBearerToken(_)) => MemberError::Token { cluster: cluster() },

@@ -10,6 +10,7 @@
 mod admin;
 mod disturbances;
 mod events;
+mod impersonation;
 mod informers;
 mod leases;
 mod process;

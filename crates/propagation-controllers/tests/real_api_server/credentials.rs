@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::identity::{Bound, Id};
 use crate::proxy::Proxy;
-use crate::world::{World, config};
+use crate::world::{World, config, merge_into};
 
 /// What is mended in a Secret or a Cluster is used so soon, on a machine that does much else.
 const AT_ONCE: Duration = Duration::from_secs(20);
@@ -23,6 +23,7 @@ pub async fn the_road_to_a_member(world: &World) {
     road.a_token_with_few_rights().await;
     road.a_certificate_of_somebody_else().await;
     road.an_impersonator_s_token_is_not_asked_with().await;
+    road.a_token_that_acts_for_somebody_else().await;
     road.through_a_proxy().await;
 }
 
@@ -143,6 +144,56 @@ impl Road<'_> {
             .await;
         self.change("impersonator").await;
         self.is_open("impersonator").await;
+    }
+
+    /// Its account may do nothing but act for a user, who may write ConfigMaps, and that as one of a group: what arrives was asked
+    /// for with these names, to the last request.
+    async fn a_token_that_acts_for_somebody_else(&self) {
+        let (world, namespace) = (self.world, "credentials");
+        let groups = ["others", "shop-deployers"];
+        let rules = json!([{"apiGroups": [""], "resources": ["users"], "resourceNames": ["shop-deployer"], "verbs": ["impersonate"]},
+            {"apiGroups": [""], "resources": ["groups"], "resourceNames": groups, "verbs": ["impersonate"]}]);
+        let rbac = "rbac.authorization.k8s.io";
+        let of_kind = |kind: &str| json!({"apiVersion": format!("{rbac}/v1"), "kind": kind});
+        let delegate = json!({"kind": "ServiceAccount", "namespace": namespace, "name": "delegate"});
+        let group = json!({"kind": "Group", "name": groups[1], "apiGroup": rbac});
+        let mut role = of_kind("ClusterRole");
+        merge_into(&mut role, &json!({"metadata": {"name": "delegate"}, "rules": rules}));
+        world.m2.create(role).await;
+        for (role, subject) in [("delegate", &delegate), ("few", &group)] {
+            let mut bound = of_kind("ClusterRoleBinding");
+            merge_into(
+                &mut bound,
+                &json!({"metadata": {"name": format!("{role}-of-shop")}, "subjects": [subject],
+                "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": role}}),
+            );
+            world.m2.create(bound).await;
+        }
+        let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": namespace, "name": name}});
+        world.m2.create(account("delegate")).await;
+        self.secret("token", &world.m2.token(namespace, "delegate").await).await;
+        self.is_closed(
+            "for nobody",
+            "User \"system:serviceaccount:credentials:delegate\" cannot",
+        )
+        .await;
+        self.secret("impersonateUser", "shop-deployer").await;
+        self.is_closed("for a user", "User \"shop-deployer\" cannot").await;
+        self.secret("impersonateGroups", &groups.join("\n")).await;
+        self.is_open("for a user").await;
+        self.change("of a group").await;
+        self.is_open("of a group").await;
+        let forbidden = world.spread(account("as-user"), json!({})).await;
+        world.place(&forbidden, &[("m2", 0)]).await;
+        world.refused(&forbidden, "m2", "User \"shop-deployer\" cannot").await;
+        self.secret("impersonateUser", "somebody-else").await;
+        self.is_closed("for another", "cannot impersonate resource \"users\"")
+            .await;
+        let none = json!({"data": {"impersonateUser": null, "impersonateGroups": null}});
+        world.plane.merge(&Id::credentials("m2"), none).await;
+        self.secret("token", self.own_token()).await;
+        self.is_open("for another").await;
+        world.applied(&forbidden, "m2").await;
     }
 
     async fn a_certificate_of_somebody_else(&self) {
