@@ -1,21 +1,18 @@
 //! What could not be interpreted, said where people look: in the condition `Interpreted` of Works and bindings.
 //!
-//! Guarantee: the condition is there only since something could not be interpreted, and says True when nothing of it is known to this
-//! process any more.
+//! Guarantee: the condition is there only since something could not be interpreted, and says True when it was looked at since and could
+//! be.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api_types::BindingKey;
 use api_types::conditions::{self, Say};
 use api_types::work::Work;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use parking_lot::Mutex;
 
 use crate::binding::reconcile::cluster_of;
-use crate::binding::unwritten::in_short;
 use crate::interpreter::InterpretError;
+use crate::troubles::in_short;
 
 /// Condition types beside those of the API.
 pub mod condition {
@@ -97,69 +94,8 @@ pub fn of_works(works: &[Arc<Work>]) -> Vec<Trouble> {
     all.into_iter().map(trouble).collect()
 }
 
-/// Templates that could not be interpreted, by their bindings: known to `detector` and `dependencies`, said by
-/// `bindingStatus`. The controllers of one process share it.
-#[derive(Clone, Default)]
-pub struct Misread {
-    inner: Arc<Inner>,
-}
-
-type Listener = Box<dyn Fn(&BindingKey) + Send + Sync>;
-
-#[derive(Default)]
-struct Inner {
-    known: Mutex<BTreeMap<BindingKey, BTreeMap<&'static str, Trouble>>>,
-    listener: Mutex<Option<Listener>>,
-}
-
-impl Misread {
-    /// Calls `listener` with each binding of which there is other news. It must not block.
-    pub fn listen(&self, listener: impl Fn(&BindingKey) + Send + Sync + 'static) {
-        *self.inner.listener.lock() = Some(Box::new(listener));
-    }
-
-    /// How a question about the template of a binding ended.
-    pub fn note(&self, key: &BindingKey, reason: &'static str, error: Option<&InterpretError>) {
-        let is_news = {
-            let mut known = self.inner.known.lock();
-            match error {
-                Some(error) => {
-                    let trouble = Trouble::new(reason, error);
-                    let of_binding = known.entry(key.clone()).or_default();
-                    of_binding.insert(reason, trouble.clone()) != Some(trouble)
-                }
-                None => {
-                    let of_binding = known.get_mut(key);
-                    let was = of_binding.and_then(|of_binding| of_binding.remove(reason));
-                    if known.get(key).is_some_and(BTreeMap::is_empty) {
-                        known.remove(key);
-                    }
-                    was.is_some()
-                }
-            }
-        };
-        if is_news && let Some(listener) = &*self.inner.listener.lock() {
-            listener(key);
-        }
-    }
-
-    /// The binding is gone.
-    pub fn forget(&self, key: &BindingKey) {
-        self.inner.known.lock().remove(key);
-    }
-
-    /// What is known of a binding's template.
-    #[must_use]
-    pub fn of(&self, key: &BindingKey) -> Vec<Trouble> {
-        let known = self.inner.known.lock();
-        known.get(key).into_iter().flat_map(BTreeMap::values).cloned().collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use serde_json::json;
 
     use super::*;
@@ -205,28 +141,5 @@ mod tests {
         let works = [leaving, work("m3", "False"), work("m2", "False"), work("m1", "True")].map(Arc::new);
         let words: Vec<String> = of_works(&works).into_iter().map(|trouble| trouble.words).collect();
         assert_eq!(words, ["cluster m2: why", "cluster m3: why"]);
-    }
-
-    #[test]
-    fn what_is_misread_is_told_once_and_its_end_too() {
-        let misread = Misread::default();
-        let told = Arc::new(AtomicUsize::new(0));
-        let count = told.clone();
-        misread.listen(move |_| {
-            count.fetch_add(1, Ordering::Relaxed);
-        });
-        let heard = || told.load(Ordering::Relaxed);
-        let key = BindingKey::namespaced("shop", "gear-widget");
-        let error = InterpretError::new("count the replicas of", &json!({"kind": "Widget"}), "line 1: broken");
-        misread.note(&key, GET_REPLICAS, None);
-        assert_eq!(heard(), 0);
-        misread.note(&key, GET_REPLICAS, Some(&error));
-        misread.note(&key, GET_REPLICAS, Some(&error));
-        misread.note(&key, GET_DEPENDENCIES, Some(&error));
-        assert_eq!((heard(), misread.of(&key).len()), (2, 2));
-        misread.note(&key, GET_REPLICAS, None);
-        misread.note(&key, GET_DEPENDENCIES, None);
-        assert_eq!((heard(), misread.of(&key).len()), (4, 0));
-        assert!(misread.inner.known.lock().is_empty());
     }
 }

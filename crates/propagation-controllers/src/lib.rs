@@ -34,17 +34,17 @@ mod patches;
 mod quantity;
 mod reserved;
 mod templates;
+mod troubles;
 mod work_status;
 
 use std::sync::Arc;
 
 use api_types::ClusterName;
-use binding::unwritten::Unwritten;
 use controller_kit::Controller;
-use interpreted::Misread;
 use interpreter::Interpreters;
 use members::Reach;
 use templates::Templates;
+use troubles::Troubles;
 
 pub use flags::{Flags, MemberFlags};
 
@@ -61,10 +61,9 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
     let rules = Interpreters::default();
     let asked = || rules.clone();
     let (by_detector, by_dependencies, by_binding, by_status) = (asked(), asked(), asked(), asked());
-    let unwritten = Unwritten::default();
-    let said = unwritten.clone();
-    let misread = Misread::default();
-    let (of_replicas, of_dependencies) = (misread.clone(), misread.clone());
+    let troubles = Troubles::default();
+    let found = || troubles.clone();
+    let (of_replicas, of_dependencies, of_works, said) = (found(), found(), found(), found());
     let [execution, work_status] = on_members(&Reach::PushMembers, &flags.member, &rules);
     // Events are signed as stock's controllers sign them.
     let all = [
@@ -77,13 +76,13 @@ pub fn controllers(flags: Flags) -> Vec<Controller> {
         })
         .with_event_source("dependencies-distributor"),
         Controller::new("binding", move |ctx| {
-            binding::run(ctx, binding, for_binding, by_binding, unwritten)
+            binding::run(ctx, binding, for_binding, by_binding, of_works)
         })
         .with_event_source("binding-controller"),
         execution,
         work_status,
         Controller::new("bindingStatus", move |ctx| {
-            binding_status::run(ctx, binding_status, for_status, by_status, said, misread)
+            binding_status::run(ctx, binding_status, for_status, by_status, said)
         })
         .with_event_source("resource-binding-status-controller"),
         Controller::new("namespace", move |ctx| namespace::run(ctx, flags))

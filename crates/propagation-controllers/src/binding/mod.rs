@@ -6,7 +6,6 @@
 pub mod index;
 pub mod reconcile;
 pub mod render;
-pub mod unwritten;
 pub mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +26,6 @@ use tokio::time::Instant;
 
 use self::index::{Index, Sources, binding_of};
 use self::reconcile::{Plan, Situation, plan};
-use self::unwritten::{Lasts, Unwritten};
 use self::writer::Outcome;
 use crate::Flags;
 use crate::counts::result;
@@ -35,6 +33,7 @@ use crate::created::Created;
 use crate::interpreter::{Interpreter, Interpreters};
 use crate::objects::TemplateKey;
 use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
+use crate::troubles::{About, Lasts, Troubles};
 
 /// Works of one binding that are written at the same time: one after the other, those for a hundred clusters take as long
 /// as a hundred answers.
@@ -52,7 +51,7 @@ pub async fn run(
     flags: Flags,
     templates: Templates,
     rules: Interpreters,
-    unwritten: Unwritten,
+    troubles: Troubles,
 ) -> anyhow::Result<()> {
     let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
         return Ok(());
@@ -103,7 +102,7 @@ pub async fn run(
         unreachable_wait: flags.directly_unreachable_wait,
         away: Mutex::default(),
         created: Created::default(),
-        unwritten,
+        troubles,
     });
     ctx.metrics
         .describe(SYNCED, "Time to turn a binding into Works, by result.");
@@ -149,7 +148,7 @@ struct BindingController {
     /// Since when a binding waits for a copy on a cluster that is away.
     away: Mutex<BTreeMap<BindingKey, BTreeMap<ClusterName, Away>>>,
     created: Created<ObjectKey>,
-    unwritten: Unwritten,
+    troubles: Troubles,
 }
 
 /// How long a store takes to catch up with a write that came before ours.
@@ -176,7 +175,7 @@ impl BindingController {
     async fn sync(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
         let Some(binding) = self.index.binding(key) else {
             self.away.lock().remove(key);
-            self.unwritten.clear(key);
+            self.troubles.fine(key, About::Works);
             return self.remove_works_of_nothing(key).await;
         };
         let mut unread = None;
@@ -211,8 +210,8 @@ impl BindingController {
         let written = self.carry_out(key, &binding, &plan).await;
         let refused = self.tell(&binding, &plan, &written);
         match (unread, refused) {
-            (Some(words), _) => self.unwritten.note(key, &words, Lasts::Surely),
-            (None, Some(words)) => self.unwritten.note(key, &words, Lasts::Perhaps),
+            (Some(words), _) => self.troubles.failed(key, About::Works, &words, Lasts::Surely),
+            (None, Some(words)) => self.troubles.failed(key, About::Works, &words, Lasts::Perhaps),
             (None, None) => self.unwritten.clear(key),
         }
         match written {

@@ -6,6 +6,7 @@
 
 mod behind;
 mod reconcile;
+mod template;
 mod writer;
 
 use std::sync::Arc;
@@ -24,11 +25,11 @@ use self::reconcile::Known;
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};
-use crate::binding::unwritten::Unwritten;
-use crate::interpreted::{self, AGGREGATE_STATUS, Misread, Trouble};
+use crate::interpreted::{self, AGGREGATE_STATUS, Trouble};
 use crate::interpreter::{InterpretError, Interpreter, Interpreters};
 use crate::objects::{TemplateKey, reference};
 use crate::templates::{Template, Templates, follow_rules};
+use crate::troubles::{About, Troubles};
 
 /// Tries against an object that others write at the same time, before it waits its turn again.
 const TRIES: u32 = 4;
@@ -48,8 +49,7 @@ pub async fn run(
     flags: Flags,
     templates: Templates,
     rules: Interpreters,
-    unwritten: Unwritten,
-    misread: Misread,
+    troubles: Troubles,
 ) -> anyhow::Result<()> {
     let Some((sources, index)) = Sources::read(&ctx, &templates).await? else {
         return Ok(());
@@ -85,13 +85,15 @@ pub async fn run(
     queue.follow(&ctx, sources.clusters.changes(), move |change| {
         on_cluster.bindings_concerned_by(change)
     });
-    let (to_gather, gathering) = (queue.clone(), ctx.clone());
+    let (to_gather, gathering, of_template) = (queue.clone(), ctx.clone(), index.clone());
     templates.listen(move |news| {
         if let Some((kind, objects)) = &news.followed {
-            let kind = kind.clone();
+            let (kind, index) = (kind.clone(), of_template.clone());
             gather(&to_gather, &gathering, objects.changes(), move |change| {
-                let binding = || TemplateKey::new(kind.clone(), change.key.clone()).binding();
-                changes_status(change).then(|| (binding(), GATHER))
+                let key = TemplateKey::new(kind.clone(), change.key.clone()).binding();
+                // Who finds out about templates may be another process.
+                let is_asked = || index.binding(&key).is_some_and(|binding| template::is_said(&binding));
+                (changes_status(change) || is_asked()).then(|| (key.clone(), GATHER))
             });
         }
     });
@@ -102,17 +104,14 @@ pub async fn run(
         }
     });
     follow_rules(&ctx, &rules, &queue, move |name| of_rules.bindings_of(name));
-    let refused = queue.clone();
-    unwritten.listen(move |key| refused.add_after(key.clone(), GATHER));
-    let read = queue.clone();
-    misread.listen(move |key| read.add_after(key.clone(), GATHER));
+    let found = queue.clone();
+    troubles.listen(move |key| found.add_after(key.clone(), GATHER));
     let controller = Arc::new(BindingStatus {
         ctx: ctx.clone(),
         index,
         interpreter: rules.interpreter(),
         stale_after: flags.stale_health_grace_period,
-        unwritten,
-        misread,
+        troubles,
         behind,
     });
     queue
@@ -186,10 +185,8 @@ struct BindingStatus {
     interpreter: Arc<dyn Interpreter>,
     /// So long after its cluster was Ready what a copy reported still counts.
     stale_after: Duration,
-    /// Why Works are not as they should be.
-    unwritten: Unwritten,
-    /// What of templates could not be interpreted.
-    misread: Misread,
+    /// What the others found.
+    troubles: Troubles,
     /// Since when Works are ahead of what was applied.
     behind: Arc<Behind>,
 }
@@ -197,7 +194,7 @@ struct BindingStatus {
 impl BindingStatus {
     async fn sync(&self, key: &BindingKey) -> Result<Next, anyhow::Error> {
         let Some(mut binding) = self.index.binding(key) else {
-            self.misread.forget(key);
+            self.troubles.forget(key);
             return Ok(Next::Done);
         };
         let mut tries = 0;
@@ -209,7 +206,7 @@ impl BindingStatus {
             let now = self.ctx.clock.now();
             let freshness =
                 |cluster: &ClusterName| freshness(self.index.cluster(cluster).as_deref(), self.stale_after, now);
-            let unwritten = self.unwritten.words(key);
+            let unwritten = self.troubles.words(key, About::Works);
             let (late, soon) = self.behind.late(works.iter().map(|work| &**work));
             let known = Known {
                 unwritten: unwritten.as_deref(),
@@ -220,12 +217,15 @@ impl BindingStatus {
             let aggregated = template
                 .as_ref()
                 .map(|(_, template)| self.interpreter.aggregate(template, &status.aggregated_status));
-            let mut troubles = self.misread.of(key);
-            if let Some(Err(error)) = &aggregated {
-                troubles.push(Trouble::new(AGGREGATE_STATUS, error));
+            let value = template.as_ref().map(|(_, template)| template);
+            let known = |about| self.troubles.words(key, about);
+            if let Some(mut troubles) = template::troubles(&binding, value, known, self.interpreter.as_ref()) {
+                if let Some(Err(error)) = &aggregated {
+                    troubles.push(Trouble::new(AGGREGATE_STATUS, error));
+                }
+                troubles.extend(interpreted::of_works(&works));
+                interpreted::say(&mut status.conditions, &troubles, now);
             }
-            troubles.extend(interpreted::of_works(&works));
-            interpreted::say(&mut status.conditions, &troubles, now);
             if writer::say(&self.ctx, key, &binding, &status).await? == Outcome::Done {
                 let again = reconcile::look_again(&works, &freshness);
                 break (

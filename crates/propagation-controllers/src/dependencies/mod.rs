@@ -33,12 +33,13 @@ use self::needs::Needs;
 use crate::Flags;
 use crate::binding::reference as reference_of_binding;
 use crate::detector::bound::Bound;
-use crate::interpreted::{GET_DEPENDENCIES, Misread};
+use crate::interpreted::GET_DEPENDENCIES;
 use crate::interpreter::{DependentObject, Interpreter, Interpreters};
 use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
 use crate::templates::wanted::is_of;
 use crate::templates::{Templates, changes_beyond_status, follow_rules};
+use crate::troubles::{About, Troubles};
 
 /// How long a store takes to catch up with a write that came before ours.
 const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
@@ -52,7 +53,7 @@ pub async fn run(
     flags: Flags,
     templates: Templates,
     rules: Interpreters,
-    misread: Misread,
+    troubles: Troubles,
 ) -> anyhow::Result<()> {
     ctx.require_kinds(&[
         RequiredKind::with::<Binding>(&BindingKind::Namespaced),
@@ -117,7 +118,7 @@ pub async fn run(
         index,
         interpreter: rules.interpreter(),
         needs,
-        misread,
+        troubles,
     });
     queue
         .run(&ctx, flags.concurrent_dependent_resource_syncs, move |key| {
@@ -154,7 +155,7 @@ struct Dependencies {
     interpreter: Arc<dyn Interpreter>,
     reserved: Reserved,
     needs: Arc<Mutex<Needs>>,
-    misread: Misread,
+    troubles: Troubles,
 }
 
 /// Why what a workload needs could not be carried along.
@@ -208,7 +209,7 @@ impl Dependencies {
         };
         let template = template.value(&template_key.kind);
         let dependencies = self.interpreter.dependencies(&template);
-        self.misread.note(key, GET_DEPENDENCIES, dependencies.as_ref().err());
+        self.troubles.asked(key, About::Dependencies, &dependencies);
         let dependencies = dependencies.inspect_err(|error| {
             let about = reference(&template);
             self.ctx
@@ -353,7 +354,7 @@ impl Dependencies {
             return Ok(Next::After(Duration::from_secs(1)));
         }
         self.remember(key, &[]);
-        self.misread.note(key, GET_DEPENDENCIES, None);
+        self.troubles.fine(key, About::Dependencies);
         let stays = referrer.filter(|referrer| !referrer.is_being_deleted());
         for binding in attached {
             match stays {

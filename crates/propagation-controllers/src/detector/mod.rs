@@ -33,12 +33,12 @@ use self::matching::{Claim, best, closeness, id_label, kind_of, other_versions};
 use self::writer::Existence;
 use crate::Flags;
 use crate::created::Created;
-use crate::interpreted::{GET_REPLICAS, Misread};
 use crate::interpreter::{Interpreter, Interpreters, KindName};
 use crate::objects::{TemplateKey, reference};
 use crate::reserved::Reserved;
 use crate::templates::wanted::by_policy;
 use crate::templates::{Templates, Unread, changes_beyond_status, follow_rules};
+use crate::troubles::{About, Troubles};
 
 /// Runs the controller until shutdown.
 ///
@@ -49,7 +49,7 @@ pub async fn run(
     flags: Flags,
     templates: Templates,
     rules: Interpreters,
-    misread: Misread,
+    troubles: Troubles,
 ) -> anyhow::Result<()> {
     ctx.require_kinds(&[
         RequiredKind::with::<Policy>(&PolicyKind::Namespaced),
@@ -115,7 +115,7 @@ pub async fn run(
         interpreter: rules.interpreter(),
         priorities: Mutex::default(),
         created: Created::default(),
-        misread,
+        troubles,
         counts: Counts::of(&ctx.metrics),
     });
     let (by_template, by_policy) = (detector.clone(), detector);
@@ -182,7 +182,7 @@ struct Detector {
     priorities: Mutex<BTreeMap<String, (i32, Instant)>>,
     /// The claim on a template, which is written first, brings us back before the store shows the binding.
     created: Created<BindingKey>,
-    misread: Misread,
+    troubles: Troubles,
     counts: Counts,
 }
 
@@ -279,7 +279,7 @@ impl Detector {
         let claim = Claim::by(policy);
         let template = writer::claim(&self.ctx, key, template, Some(&claim)).await?;
         let wanted = reconcile::desired(key, &template, policy, binding.as_deref(), self.interpreter.as_ref());
-        self.misread.note(&name, GET_REPLICAS, wanted.as_ref().err());
+        self.troubles.asked(&name, About::Replicas, &wanted);
         let mut wanted = wanted?;
         wanted.spec.schedule_priority = self.priority(policy).await?;
         match binding {

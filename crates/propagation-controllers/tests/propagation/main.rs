@@ -17,6 +17,7 @@ mod dependencies;
 mod failures;
 mod handmade;
 mod interleavings;
+mod interpreted;
 mod kinds;
 mod lifecycle;
 #[allow(dead_code, reason = "each test program uses its part")]

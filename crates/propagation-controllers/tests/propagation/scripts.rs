@@ -16,7 +16,7 @@ pub fn definition() -> Value {
             "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema, "subresources": {"status": {}}}]}})
 }
 
-fn scripts() -> Value {
+pub fn scripts() -> Value {
     json!({
         "replicaResource": "function GetReplicas(o) return o.spec.size, {resourceRequest = {cpu = '250m'}} end",
         "replicaRevision": "function ReviseReplica(o, n) o.spec.size = n return o end",
@@ -38,7 +38,7 @@ fn scripts() -> Value {
     })
 }
 
-fn customization(world: &World, name: &str, scripts: Value) {
+pub fn customization(world: &World, name: &str, scripts: Value) {
     let scripts = scripts.as_object().unwrap().iter();
     let scripts: Value = scripts
         .map(|(field, source)| (field.clone(), json!({"luaScript": source})))
@@ -51,7 +51,7 @@ fn customization(world: &World, name: &str, scripts: Value) {
 }
 
 /// The scripts with some of them in other words.
-fn with(more: Value) -> Value {
+pub fn with(more: Value) -> Value {
     let mut all = scripts();
     for (field, source) in more.as_object().unwrap() {
         all[field] = source.clone();
@@ -60,7 +60,7 @@ fn with(more: Value) -> Value {
 }
 
 /// A widget of size 3 that needs settings; scripts and policy for it, members m1 and m2.
-async fn widgets() -> World {
+pub async fn widgets() -> World {
     let mut world = World::new(&["m1", "m2"]);
     for server in [
         world.control_plane(),
