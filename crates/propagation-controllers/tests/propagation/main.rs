@@ -24,6 +24,7 @@ mod lifecycle;
 #[path = "../../../agent/tests/pull/log.rs"]
 mod log;
 mod members;
+mod old_lists;
 mod policies;
 mod purge_modes;
 mod refusals;
