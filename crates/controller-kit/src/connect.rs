@@ -257,12 +257,21 @@ pub fn connect(config: Config, request_timeout: Duration) -> Result<Client, Conn
     })
 }
 
-pub(crate) fn client_for(mut config: Config, request_timeout: Duration) -> Result<Client, kube::Error> {
+fn client_for(config: Config, request_timeout: Duration) -> Result<Client, kube::Error> {
+    client_by(config, request_timeout, Client::try_from)
+}
+
+/// As `make` makes it.
+pub(crate) fn client_by(
+    mut config: Config,
+    request_timeout: Duration,
+    make: impl FnOnce(Config) -> Result<Client, kube::Error>,
+) -> Result<Client, kube::Error> {
     // Taken already is as good: all that matters is that one is set.
     let _ = rustls::crypto::ring::default_provider().install_default();
     config.default_retry = false;
     check_token(&config)?;
-    Client::try_from(config).map(|client| with_time_limit(client, request_timeout))
+    make(config).map(|client| with_time_limit(client, request_timeout))
 }
 
 /// Making a client panics on a token that no header can carry.

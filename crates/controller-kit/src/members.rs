@@ -7,9 +7,11 @@
 mod address;
 mod http;
 mod impersonation;
+mod proxy;
 
 use std::time::Duration;
 
+use ::http::HeaderMap;
 use kube::Client;
 
 pub use self::address::{AddressError, MemberAddress, SecretPlace};
@@ -33,6 +35,8 @@ pub struct MemberTarget {
     pub verification: TlsVerification,
     /// `Cluster.spec.proxyURL`.
     pub proxy_url: Option<String>,
+    /// For that proxy alone, with each request for a tunnel; nothing for one of another scheme than `http`.
+    pub proxy_headers: HeaderMap,
     /// Time limit of a request that is not a watch.
     pub request_timeout: Duration,
 }
@@ -58,6 +62,7 @@ impl MemberTarget {
             ca_bundle: None,
             verification: TlsVerification::Verify,
             proxy_url: None,
+            proxy_headers: HeaderMap::new(),
             request_timeout: Duration::from_secs(30),
         }
     }

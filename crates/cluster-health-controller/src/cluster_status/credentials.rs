@@ -56,13 +56,13 @@ pub(super) async fn target(
             name: &reference.name,
         }),
         proxy_url: spec.proxy_url.as_deref(),
+        proxy_header: &spec.proxy_header,
         verification: match spec.insecure_skip_tls_verification {
             Some(true) => TlsVerification::Skip,
             _ => TlsVerification::Verify,
         },
     };
     let wrong = |error: controller_kit::members::AddressError| NoTarget::Wrong(error.to_string());
-    let address = address.without_proxy_header(&spec.proxy_header).map_err(wrong)?;
     let place = address.secret_place().map_err(wrong)?;
     let secret = named.at(ctx, &ObjectKey::namespaced(place.namespace, place.name));
     let _ = timeout(patience, secret.read()).await;

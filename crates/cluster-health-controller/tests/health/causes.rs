@@ -52,10 +52,10 @@ fn a_black_hole_a_lost_secret_and_a_bad_address_go_the_same_way() {
     });
 }
 
-// Headers of a proxy cannot be sent. Ignored, they would make the member seem not to answer; without a proxy they mean
-// nothing.
+// Headers for a proxy of this kind cannot be sent. Ignored, they would make the member seem not to answer; without a proxy they
+// mean nothing.
 #[test]
-fn headers_for_a_proxy_are_refused_in_words() {
+fn headers_that_no_proxy_gets_are_refused_in_words() {
     paused(async {
         let bench = Bench::new(&["m1"]);
         let _process = bench.start("health-0").await;
@@ -67,13 +67,16 @@ fn headers_for_a_proxy_are_refused_in_words() {
         edit(json!({"proxyHeader": {"authorization": "Basic x"}})).await;
         bench.until(61).await;
         assert_eq!(bench.ready("m1").await, said("True", "ClusterReady"));
-        edit(json!({"proxyURL": "http://proxy.example:3128"})).await;
+        edit(json!({"proxyURL": "socks5://proxy.example:1080"})).await;
         bench.until(90).await;
         assert_eq!(bench.ready("m1").await, said("True", "ClusterReady"));
         bench.until(111).await;
         assert_eq!(bench.ready("m1").await, said("False", "StatusCollectionFailed"));
         let (_, message) = bench.said("m1", "Ready").await;
-        assert!(message.contains("spec.proxyHeader is not supported"), "{message}");
+        assert!(
+            message.contains("spec.proxyHeader can be sent to http proxies only"),
+            "{message}"
+        );
     });
 }
 

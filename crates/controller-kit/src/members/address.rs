@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use http::HeaderMap;
 use k8s_openapi::api::core::v1::Secret;
 
-use super::{Impersonation, MemberTarget, TlsVerification};
+use super::{Impersonation, MemberTarget, TlsVerification, proxy};
 
 /// Key of the bearer token in a member's Secret.
 const TOKEN: &str = "token";
@@ -25,6 +26,8 @@ pub struct MemberAddress<'a> {
     pub secret: Option<SecretPlace<'a>>,
     /// `spec.proxyURL`.
     pub proxy_url: Option<&'a str>,
+    /// `spec.proxyHeader`; without a proxy it has no meaning.
+    pub proxy_header: &'a BTreeMap<String, String>,
     /// `spec.insecureSkipTLSVerification`.
     pub verification: TlsVerification,
 }
@@ -78,14 +81,13 @@ pub enum AddressError {
         /// Namespace and name.
         place: String,
     },
-    /// The Cluster's proxy wants headers.
-    #[error(
-        "cluster {cluster}: spec.proxyHeader is not supported: a proxy is asked without headers of its own; empty \
-         spec.proxyHeader, and let the proxy of spec.proxyURL do without it"
-    )]
+    /// The Cluster's proxy wants headers that cannot be sent.
+    #[error("cluster {cluster}: spec.proxyHeader {what}: correct it, or let the proxy of spec.proxyURL do without it")]
     ProxyHeader {
         /// Cluster name.
         cluster: String,
+        /// What is wrong with it.
+        what: String,
     },
     /// For whom the token acts cannot be read.
     #[error("{key} in secret {place} (spec.secretRef of cluster {cluster}) {what}: {help}")]
@@ -117,21 +119,6 @@ pub enum AddressError {
 }
 
 impl MemberAddress<'_> {
-    /// Refuses `spec.proxyHeader`, which cannot be sent: ignored, its member would only seem not to answer. Without a
-    /// proxy it has no meaning.
-    ///
-    /// # Errors
-    /// [`AddressError::ProxyHeader`].
-    pub fn without_proxy_header(self, headers: &BTreeMap<String, String>) -> Result<Self, AddressError> {
-        if headers.is_empty() || not_empty(self.proxy_url).is_none() {
-            Ok(self)
-        } else {
-            Err(AddressError::ProxyHeader {
-                cluster: self.cluster.to_owned(),
-            })
-        }
-    }
-
     /// Where the credentials are.
     ///
     /// # Errors
@@ -173,12 +160,18 @@ impl MemberAddress<'_> {
             let what = "has blanks, line breaks or control characters inside";
             return Err(AddressError::Token { cluster, place, what });
         }
+        let proxy_url = not_empty(self.proxy_url);
+        let proxy_headers = match proxy_url {
+            Some(url) => proxy::headers(&cluster, url, self.proxy_header)?,
+            None => HeaderMap::new(),
+        };
         let impersonation = Impersonation::of_secret(value, &cluster, &place)?;
         let mut target = MemberTarget::new(cluster, endpoint);
         target.token = Some(token);
         target.impersonation = impersonation;
         target.ca_bundle = value(CA_BUNDLE).filter(|bundle| !bundle.is_empty());
-        target.proxy_url = not_empty(self.proxy_url).map(str::to_owned);
+        target.proxy_url = proxy_url.map(str::to_owned);
+        target.proxy_headers = proxy_headers;
         target.verification = self.verification;
         target.request_timeout = request_timeout;
         Ok(target)
@@ -196,6 +189,7 @@ mod tests {
     use serde_json::{Value, json};
 
     const LIMIT: Duration = Duration::from_secs(10);
+    static NO_HEADERS: BTreeMap<String, String> = BTreeMap::new();
 
     fn address(api_endpoint: Option<&'static str>) -> MemberAddress<'static> {
         MemberAddress {
@@ -206,6 +200,7 @@ mod tests {
                 name: "m1",
             }),
             proxy_url: Some(""),
+            proxy_header: &NO_HEADERS,
             verification: TlsVerification::Verify,
         }
     }
@@ -253,21 +248,20 @@ mod tests {
     }
 
     #[test]
-    fn headers_for_a_proxy_are_refused_and_not_ignored() {
-        let headers = BTreeMap::from([("Proxy-Authorization".to_owned(), "secret".to_owned())]);
-        let direct = address(Some("https://m1"));
-        assert_eq!(direct.without_proxy_header(&headers), Ok(direct));
-        let proxied = MemberAddress {
-            proxy_url: Some("http://proxy:3128"),
-            ..direct
+    fn headers_are_for_a_proxy_where_there_is_one() {
+        let headers = BTreeMap::from([("X-For".to_owned(), "m1".to_owned())]);
+        let secret = secret(&json!({"token": "dA=="}));
+        let sent = |proxy_url| {
+            let address = MemberAddress {
+                proxy_url,
+                proxy_header: &headers,
+                ..address(Some("https://m1"))
+            };
+            address.target(Some(&secret), LIMIT).map(|target| target.proxy_headers)
         };
-        assert_eq!(proxied.without_proxy_header(&BTreeMap::new()), Ok(proxied));
-        let error = proxied.without_proxy_header(&headers).unwrap_err().to_string();
-        assert!(
-            error.starts_with("cluster m1: spec.proxyHeader is not supported"),
-            "{error}"
-        );
-        assert!(!error.contains("secret"), "{error}");
+        assert_eq!(sent(None), Ok(HeaderMap::new()));
+        assert_eq!(sent(Some("http://proxy:3128")).unwrap().get("x-for").unwrap(), "m1");
+        assert!(sent(Some("socks5://proxy:1080")).is_err());
     }
 
     #[rstest]

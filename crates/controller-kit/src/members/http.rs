@@ -8,9 +8,9 @@ use kube::Client;
 use kube::client::AuthError;
 use parking_lot::Mutex;
 
-use super::{ConnectMember, MemberError, MemberTarget, TlsVerification, without_credentials};
+use super::{ConnectMember, MemberError, MemberTarget, TlsVerification, proxy, without_credentials};
 use crate::api_client::with_time_limit;
-use crate::connect::{client_for, parse_ca_bundle};
+use crate::connect::{client_by, parse_ca_bundle};
 
 /// What a proxy may speak.
 const PROXY_SCHEMES: [&str; 3] = ["http", "https", "socks5"];
@@ -54,13 +54,13 @@ impl HttpMembers {
             })?;
             config.root_cert = Some(certificates);
         }
-        if let Some(proxy) = &target.proxy_url {
+        if let Some(url) = &target.proxy_url {
             let refused = |why: &str| MemberError::Proxy {
                 cluster: cluster(),
-                proxy: without_credentials(proxy),
+                proxy: without_credentials(url),
                 why: why.to_owned(),
             };
-            let parsed: http::Uri = proxy
+            let parsed: http::Uri = url
                 .parse()
                 .map_err(|why: http::uri::InvalidUri| refused(&why.to_string()))?;
             if !PROXY_SCHEMES.contains(&parsed.scheme_str().unwrap_or_default()) || parsed.host().is_none() {
@@ -77,7 +77,11 @@ impl HttpMembers {
             config.auth_info.impersonate_groups = Some(impersonation.groups.clone());
         }
         config.connect_timeout = Some(target.request_timeout);
-        client_for(config, target.request_timeout).map_err(|error| match error {
+        let made = client_by(config, target.request_timeout, |config| match &config.proxy_url {
+            Some(url) if !target.proxy_headers.is_empty() => proxy::client(&config, url, target.proxy_headers.clone()),
+            _ => Client::try_from(config),
+        });
+        made.map_err(|error| match error {
             kube::Error::Auth(AuthError::InvalidBearerToken(_)) => MemberError::Token { cluster: cluster() },
             other => MemberError::Client {
                 cluster: cluster(),

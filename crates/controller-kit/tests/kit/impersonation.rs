@@ -13,7 +13,7 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, W
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
 
-type Heard = Arc<Mutex<Vec<HeaderMap>>>;
+pub type Heard = Arc<Mutex<Vec<HeaderMap>>>;
 
 async fn hear(State(heard): State<Heard>, request: Request) -> StatusCode {
     heard.lock().push(request.headers().clone());
@@ -21,7 +21,7 @@ async fn hear(State(heard): State<Heard>, request: Request) -> StatusCode {
 }
 
 /// A member that refuses everything and notes what it was asked with; listens on loopback.
-async fn member(tasks: &Tasks) -> (String, Heard) {
+pub async fn member(tasks: &Tasks) -> (String, Heard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let heard = Heard::default();

@@ -199,12 +199,12 @@ where
                 name: &reference.name,
             }),
             proxy_url: spec.proxy_url.as_deref(),
+            proxy_header: &spec.proxy_header,
             verification: match spec.insecure_skip_tls_verification {
                 Some(true) => TlsVerification::Skip,
                 _ => TlsVerification::Verify,
             },
         };
-        let address = address.without_proxy_header(&spec.proxy_header)?;
         let place = address.secret_place()?;
         let place = ObjectKey::namespaced(place.namespace, place.name);
         let mut secrets = self.secrets.lock();

@@ -114,12 +114,12 @@ async fn a_token_of_two_lines_is_named_and_the_others_go_on() {
 
 // Ignored, they would make the member seem not to answer.
 #[tokio::test(start_paused = true)]
-async fn headers_for_a_proxy_are_refused_in_words_and_the_others_go_on() {
+async fn headers_that_no_proxy_gets_are_refused_in_words_and_the_others_go_on() {
     limited(async {
         let mut world = World::new(&["m1", "m2"]);
         let log = Recording::start("warn", &world.clock).unwrap();
         world.edit("cluster.karmada.io/v1alpha1", "Cluster", None, "m1", |cluster| {
-            cluster["spec"]["proxyURL"] = json!("http://proxy.example:3128");
+            cluster["spec"]["proxyURL"] = json!("https://proxy.example:3128");
             cluster["spec"]["proxyHeader"] = json!({"authorization": "Basic x"});
         });
         world.start().await;
@@ -128,7 +128,7 @@ async fn headers_for_a_proxy_are_refused_in_words_and_the_others_go_on() {
             (value_on(&world, "m1"), value_on(&world, "m2")),
             (None, Some("v".to_owned()))
         );
-        let named = |line: &String| line.contains("cluster m1: spec.proxyHeader is not supported");
+        let named = |line: &String| line.contains("cluster m1: spec.proxyHeader can be sent to http proxies only");
         assert!(log.lines().iter().any(named), "{:#?}", log.lines());
         world.edit("cluster.karmada.io/v1alpha1", "Cluster", None, "m1", |cluster| {
             cluster["spec"]["proxyHeader"] = json!(null);

@@ -216,9 +216,13 @@ impl Road<'_> {
         self.is_open("by proxy").await;
         // The connection of before is still there for what was under way; what comes now goes by the proxy.
         assert!(proxy.led() > 0);
+        self.cluster(json!({"proxyHeader": {"X-For": "m2,m3"}})).await;
+        self.change("with headers").await;
+        self.is_open("with headers").await;
+        assert!(proxy.heard("x-for: m2") && proxy.heard("x-for: m3"));
         proxy.stop();
         self.is_closed("no proxy", "no answer from the API server").await;
-        self.cluster(json!({"proxyURL": null})).await;
+        self.cluster(json!({"proxyURL": null, "proxyHeader": null})).await;
         self.is_open("no proxy").await;
     }
 }
