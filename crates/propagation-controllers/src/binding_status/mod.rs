@@ -5,6 +5,7 @@
 //! that is not Ready is never called Healthy; nothing is written when nothing changes.
 
 mod behind;
+mod fully_applied;
 mod reconcile;
 mod template;
 mod writer;
@@ -21,7 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use self::behind::Behind;
-use self::reconcile::Known;
+use self::fully_applied::Known;
 use self::writer::Outcome;
 use crate::Flags;
 use crate::binding::index::{Index, Sources, binding_of};
