@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use controller_kit::members::{HttpMembers, Impersonation};
 use controller_kit::{ConnectMember, MemberTarget, Tasks};
 use futures::StreamExt;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchParams};
 use parking_lot::Mutex;
@@ -65,7 +65,7 @@ async fn every_request_says_for_whom_it_is() {
     let heard = std::mem::take(&mut *heard.lock());
     assert_eq!(heard.len(), 6);
     for headers in heard {
-        let all = |name| headers.get_all(name).iter().map(|value| value.as_bytes());
+        let all = |name| headers.get_all(name).iter().map(HeaderValue::as_bytes);
         assert!(all("authorization").eq([&b"Bearer t"[..]]));
         assert!(all("impersonate-user").eq(["Jana Müller".as_bytes()]), "{headers:?}");
         assert!(all("impersonate-group").eq([&b"shop"[..], b"on call"]), "{headers:?}");
