@@ -1,9 +1,7 @@
 //! 10,000 Works on three members at rest: what an hour of it costs.
 //!
-//! Through all controllers of propagation under simulated time. The lists by which informers look now and then for what
-//! a watch may have lost (`--relist-interval`) are put off: what counts is whether anything else reads or writes. The
-//! last line says how many `writes` and `lists` there were, of the control plane and of the members together, Leases left
-//! out.
+//! Through all controllers of propagation under simulated time, with the flags that they have by themselves. The last line says
+//! how many `writes` and `lists` there were, of the control plane and of the members together, Leases left out.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,11 +27,7 @@ fn main() {
     paused(async {
         let configs = size(10_000) / MEMBERS + 1;
         let bench = fleet(MEMBERS);
-        let flags = KitFlags {
-            relist_interval: Duration::from_secs(24 * 3_600),
-            ..KitFlags::default()
-        };
-        let _propagation = start(&bench, flags).await;
+        let _propagation = start(&bench, KitFlags::default()).await;
         bench.until(60).await;
         (0..configs).for_each(|number| put_config(&bench, number, "blue"));
         bench.until(300).await;

@@ -68,7 +68,7 @@ impl Default for InformerOptions {
         Self {
             page_size: 500,
             watch_timeout: Duration::from_secs(290),
-            relist_every: Duration::from_secs(30 * 60),
+            relist_every: Duration::from_secs(2 * 3_600),
             request_timeout: Duration::from_secs(60),
             retry_base: Duration::from_millis(500),
             retry_max: Duration::from_secs(30),

@@ -137,7 +137,7 @@ pub struct KitFlags {
 
     /// How often everything is listed anew, to find what a watch missed.
     #[arg(long, env = "KARMADA_FAILOVER_RELIST_INTERVAL", value_name = "DURATION",
-          value_parser = parse_duration, default_value = "30m")]
+          value_parser = parse_duration, default_value = "2h")]
     pub relist_interval: Duration,
 
     /// How log lines look.

@@ -183,7 +183,7 @@ impl Run {
         }
         for ((verb, resource), count) in control_plane.counts() {
             let more = count - before.0.get(&(verb, resource.clone())).copied().unwrap_or(0);
-            // Watches are renewed every few minutes, lists every half hour.
+            // Watches are renewed every few minutes, lists every two hours.
             let is_due_now_and_then =
                 verb == Verb::Watch || verb == Verb::List && more <= self.stage.seats.len() as u64;
             if !is_due_now_and_then && resource != "leases" && more > 0 {

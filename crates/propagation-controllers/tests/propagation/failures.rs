@@ -283,7 +283,7 @@ async fn dropped_watch_events_are_made_good() {
             kube_sandbox::EventEffect::Drop,
         );
         let world = moved(world, None).await;
-        world.pass(3_600_000).await;
+        world.pass(3 * 3_600_000).await;
         assert_eq!(end_state(&world), wanted);
     })
     .await;

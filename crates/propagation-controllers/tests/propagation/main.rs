@@ -28,6 +28,7 @@ mod old_lists;
 mod policies;
 mod purge_modes;
 mod refusals;
+mod rest;
 mod rights;
 mod scripts;
 mod story;

@@ -3,14 +3,14 @@
 use crate::bench::{Bar, Row};
 
 pub const WRITES: Row = Row {
-    name: "propagation: writes in an hour of rest, 10,000 Works on 3 members, without relists",
+    name: "propagation: writes in an hour of rest, 10,000 Works on 3 members",
     unit: "writes",
     bar: Bar::AtMost(0.0),
     measure: |tools| tools.programs.named("rest", "writes"),
 };
 
 pub const LISTS: Row = Row {
-    name: "propagation: lists in the same hour, without relists",
+    name: "propagation: lists in the same hour",
     unit: "lists",
     bar: Bar::AtMost(0.0),
     measure: |tools| tools.programs.named("rest", "lists"),

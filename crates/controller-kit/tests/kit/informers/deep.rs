@@ -116,7 +116,7 @@ impl kube::Resource for Numbers {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_of_another_shape_stays_as_it_was_known() {
-    within_hours(2, async {
+    within_hours(6, async {
         let world = World::new();
         world.put("a", "1");
         world.put("b", "1");

@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, StreamBody};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_sandbox::{Effect, EventEffect, Match, Reachability};
 
-use super::{follow, lists, options, values, watches};
+use super::{follow, lists, options, until_the_next_list, values, watches};
 use crate::world::{World, held, seconds_and_a_bit, settle, value_of, within_hours};
 
 // kube-rs/kube#1615: 410 at every watch, as an HTTP status, and no object is missed.
@@ -76,7 +76,7 @@ async fn a_410_event_inside_the_stream_leads_to_a_new_list() {
 // FloSch62/Kubus#135 (the same pattern in another language): a DELETE that never came is found by the periodic list.
 #[tokio::test(start_paused = true)]
 async fn dropped_watch_events_are_healed_by_the_next_list() {
-    within_hours(2, async {
+    within_hours(6, async {
         let world = World::new();
         world.put("deleted", "1");
         world.put("changed", "1");
@@ -94,8 +94,7 @@ async fn dropped_watch_events_are_healed_by_the_next_list() {
         world.put("created", "1");
         settle().await;
         assert_eq!(store.len(), 2, "the events were dropped, or this test shows nothing");
-        // 30 min and a quarter at most.
-        seconds_and_a_bit(38 * 60).await;
+        seconds_and_a_bit(until_the_next_list()).await;
         assert_eq!(held(&store), world.stored());
         follow(&mut changes, &mut picture);
         assert_eq!(values(&picture), world.stored());
@@ -211,7 +210,7 @@ async fn a_half_read_list_is_not_a_synced_store() {
 
 #[tokio::test(start_paused = true)]
 async fn an_old_list_is_not_believed() {
-    within_hours(2, async {
+    within_hours(6, async {
         let world = World::new();
         let kit = world.informers(world.sandbox.client(), options());
         let store = kit.informers.of::<ConfigMap>().synced().await.unwrap();
@@ -222,7 +221,7 @@ async fn an_old_list_is_not_believed() {
         assert_eq!(store.len(), 5);
         world.sandbox.faults().stale_lists(lists(), 3);
         world.sandbox.faults().reset_counts();
-        for _ in 0..40 {
+        for _ in 0..=until_the_next_list() / 60 {
             seconds_and_a_bit(60).await;
             if world.sandbox.faults().count(&lists()) > 1 {
                 break;
@@ -288,7 +287,7 @@ async fn a_restored_server_is_believed_in_the_end_without_a_gap() {
     .await;
 }
 
-/// Everything that can go wrong with watches, at random; then an hour of peace.
+/// Everything that can go wrong with watches, at random; then peace until the next list.
 async fn turmoil(seed: u64) {
     let world = World::new();
     let faults = world.sandbox.faults();
@@ -330,7 +329,7 @@ async fn turmoil(seed: u64) {
         follow(&mut changes, &mut picture);
     }
     faults.clear();
-    seconds_and_a_bit(3_600).await;
+    seconds_and_a_bit(until_the_next_list()).await;
     let store = informer.store_if_synced().expect("synced");
     follow(&mut changes, &mut picture);
     assert_eq!(held(&store), world.stored(), "seed {seed}");

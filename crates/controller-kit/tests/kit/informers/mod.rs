@@ -26,6 +26,11 @@ fn options() -> InformerOptions {
     InformerOptions::default()
 }
 
+/// So many seconds after a list the next one has been made: its interval, and a quarter at most.
+fn until_the_next_list() -> u64 {
+    options().relist_every.as_secs() * 5 / 4 + 30
+}
+
 /// What a subscriber believes after all that waits for it, checking that each change continues the one before.
 fn follow(changes: &mut Changes<ConfigMap>, picture: &mut BTreeMap<String, Arc<ConfigMap>>) {
     while let Some(change) = changes.try_recv() {
