@@ -34,6 +34,15 @@ pub enum Home {
     Annotation,
 }
 
+/// Where a field's word stands that stock's API server drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecondHome {
+    /// In this annotation.
+    Annotation(&'static str),
+    /// Nowhere; this does the same.
+    Nowhere(&'static str),
+}
+
 /// An annotation of ours that cannot be read; the fields that stock knows count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {

@@ -22,6 +22,9 @@ const CLUSTERS: &str = "cluster.karmada.io/v1alpha1";
 /// APIService, by which people with more rights can tell, is not.
 const STOCKS_ALONE: &str = "clusters/proxy";
 
+/// How many dropped fields a refusal names.
+const SHOWN: usize = 3;
+
 /// What `/readyz` calls the wait for an answer.
 const CHECK: &str = "control plane";
 
@@ -54,11 +57,20 @@ pub(crate) enum Refusal {
         "the API server drops {}: its CRDs are of another version, and what people say there would be taken for not said. Bring \
          them to this version: helm upgrade of the chart karmada-crds; are they a stock Karmada's, set mode: beside in the \
          charts' values",
-        _0.join(", ")
+        the_first(_0)
     )]
     Dropped(Vec<String>),
     #[error("stopped while waiting for the API server")]
     Stopped,
+}
+
+/// As many names as a person reads, and how many more there are.
+fn the_first(dropped: &[String]) -> String {
+    let shown = dropped.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match dropped.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more fields (failoverctl check names them)"),
+    }
 }
 
 impl Whose {
@@ -135,7 +147,5 @@ async fn dropped_by(client: &Client) -> Result<Vec<String>, kube::Error> {
             Err(error) => return Err(error),
         }
     }
-    let dropped = our_fields::dropped(&documents);
-    let name = |field: &our_fields::OurField| format!("{} {}", field.kind, field.field);
-    Ok(dropped.iter().map(name).collect())
+    Ok(our_fields::dropped(&documents))
 }

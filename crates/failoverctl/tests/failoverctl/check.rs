@@ -22,6 +22,7 @@ use failoverctl::output::Format;
 use insta::assert_snapshot;
 use k8s_openapi::api::apps::v1::Deployment;
 use serde_json::{Value, json};
+use test_bench::stock::stocks_crds;
 
 use crate::live::World;
 use crate::objects::{calm, leases, leases_without, now};
@@ -105,41 +106,21 @@ fn deployments(tag: &str, manager: &[&str], scheduler: &[&str], webhook: &[&str]
 
 type Schemas = BTreeMap<String, Result<Value, String>>;
 
-/// The schemas without what stock does not know.
+/// The schemas of a stock Karmada.
 fn narrowed(mut schemas: Schemas) -> Schemas {
-    let ours = [
-        "matchConditions",
-        "taintsToAdd",
-        "suspended",
-        "tolerationSeconds",
-        "preConditions",
-        "blockPredecessorSeconds",
-        "activeEvictionHistory",
-        "settled",
-    ];
+    const IS: &str = "x-kubernetes-group-version-kind";
+    let stocks = stocks_crds();
     for document in schemas.values_mut().flatten() {
-        remove(document, &ours);
         for schema in document["components"]["schemas"].as_object_mut().unwrap().values_mut() {
-            if let Some(effect) = schema.pointer_mut("/properties/spec/properties/taints/items/properties/effect/enum")
-            {
-                *effect = json!(["NoSchedule", "NoExecute"]);
+            let is = schema[IS].take();
+            let of_kind = stocks.iter().find(|crd| crd["spec"]["names"]["kind"] == is[0]["kind"]);
+            if let Some(crd) = of_kind {
+                *schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
             }
+            schema[IS] = is;
         }
     }
     schemas
-}
-
-fn remove(value: &mut Value, names: &[&str]) {
-    match value {
-        Value::Object(object) => {
-            if let Some(Value::Object(properties)) = object.get_mut("properties") {
-                properties.retain(|name, _| !names.contains(&name.as_str()));
-            }
-            object.values_mut().for_each(|value| remove(value, names));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| remove(item, names)),
-        _ => {}
-    }
 }
 
 /// What is changed about facts in which all is well, and what the check then says.

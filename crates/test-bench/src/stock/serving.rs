@@ -1,7 +1,8 @@
 //! A control plane as a stock Karmada serves it: fields that stock does not know are pruned or refused.
 
+use api_types::our_fields;
 use kube_sandbox::Sandbox;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::forms::PURGE_MODES;
 
@@ -30,33 +31,24 @@ pub fn stocks_crds() -> Vec<Value> {
         let mut crd = serde_json::to_value(crd).unwrap();
         let version = &mut crd["spec"]["versions"][0];
         without_rules(&mut version["schema"]["openAPIV3Schema"]);
-        let properties = &mut version["schema"]["openAPIV3Schema"]["properties"];
+        let schema = &mut version["schema"]["openAPIV3Schema"];
+        for ours in our_fields::all().filter(|ours| ours.kind == kind) {
+            remove(schema, ours.field);
+        }
+        let properties = &mut schema["properties"];
         match kind.as_str() {
             "Cluster" => {
                 let taint = &mut properties["spec"]["properties"]["taints"]["items"]["properties"];
                 taint["effect"]["enum"] = json!(["NoSchedule", "NoExecute"]);
             }
             "ClusterTaintPolicy" => {
-                let spec = properties["spec"]["properties"].as_object_mut().unwrap();
-                spec.retain(|field, _| {
-                    ["targetClusters", "addOnConditions", "removeOnConditions", "taints"].contains(&field.as_str())
-                });
-                properties.as_object_mut().unwrap().remove("status");
                 version.as_object_mut().unwrap().remove("subresources");
                 version.as_object_mut().unwrap().remove("additionalPrinterColumns");
             }
-            "PropagationPolicy" | "ClusterPropagationPolicy" => narrow_failover(&mut properties["spec"]["properties"]),
-            "ResourceBinding" | "ClusterResourceBinding" => {
-                let spec = &mut properties["spec"]["properties"];
-                narrow_failover(spec);
-                remove(spec, "activeEvictionHistory");
-                remove(
-                    &mut spec["gracefulEvictionTasks"]["items"]["properties"],
-                    "blockInHistory",
-                );
-                let item = &mut properties["status"]["properties"]["aggregatedStatus"]["items"]["properties"];
-                for field in ["settled", "creationTimestamp", "collectedAt"] {
-                    remove(item, field);
+            "PropagationPolicy" | "ClusterPropagationPolicy" | "ResourceBinding" | "ClusterResourceBinding" => {
+                let failover = &mut properties["spec"]["properties"]["failover"]["properties"];
+                for (part, modes) in PURGE_MODES {
+                    failover[part]["properties"]["purgeMode"]["enum"] = json!(modes);
                 }
             }
             _ => {}
@@ -85,21 +77,21 @@ fn without_rules(schema: &mut Value) {
     }
 }
 
-fn narrow_failover(spec: &mut Value) {
-    let failover = &mut spec["failover"]["properties"];
-    let application = &mut failover["application"]["properties"];
-    for field in ["preConditions", "blockPredecessorSeconds"] {
-        remove(application, field);
+/// Takes a field, as in `spec.taintsToAdd.key`, out of a schema, through lists.
+fn remove(schema: &mut Value, field: &str) {
+    let mut at = schema;
+    let (parents, name) = field.rsplit_once('.').unwrap_or(("", field));
+    for parent in parents.split('.').filter(|parent| !parent.is_empty()) {
+        at = properties(at).get_mut(parent).unwrap();
     }
-    let cluster = &mut failover["cluster"]["properties"];
-    for field in ["tolerationSeconds", "gracePeriodSeconds"] {
-        remove(cluster, field);
-    }
-    for (part, modes) in PURGE_MODES {
-        failover[part]["properties"]["purgeMode"]["enum"] = json!(modes);
-    }
+    assert!(properties(at).remove(name).is_some(), "{field}");
 }
 
-fn remove(properties: &mut Value, field: &str) {
-    assert!(properties.as_object_mut().unwrap().remove(field).is_some(), "{field}");
+fn properties(schema: &mut Value) -> &mut Map<String, Value> {
+    let schema = if schema["items"].is_object() {
+        &mut schema["items"]
+    } else {
+        schema
+    };
+    schema["properties"].as_object_mut().unwrap()
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use api_types::names::annotation;
 use api_types::openapi;
-use api_types::our_fields::{FIELDS, SecondHome};
+use api_types::our_fields;
+use api_types::second_home::SecondHome;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::check::facts::{Facts, Stage, Trial};
@@ -128,10 +129,12 @@ fn mistaken(facts: &Facts) -> Option<Verdict> {
 pub(super) fn fields(facts: &Facts) -> Verdict {
     let mut kept = 0;
     let mut in_annotations = Vec::new();
+    let mut nowhere = Vec::new();
     let mut lost = Vec::new();
     let mut not_served = 0;
     let mut not_seen = None;
-    for our in &FIELDS {
+    let all = our_fields::all().count();
+    for our in our_fields::all() {
         let document = match facts.schemas.get(our.api_version) {
             Some(Ok(document)) => document,
             Some(Err(why)) => {
@@ -150,40 +153,41 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
             ));
             continue;
         };
-        if openapi::keeps(document, schema, our.field) {
+        let dropped = our.dropped_by(document, schema);
+        if dropped.is_empty() {
             kept += 1;
             continue;
         }
-        let name = format!("{} {}", our.kind, our.field);
+        let name = format!("{} {}", our.kind, dropped.join(", "));
         match (our.second_home, facts.taken_for()) {
             (SecondHome::Annotation(home), Mode::BesideStock) => {
                 in_annotations.push(format!("{name}: annotation {home}"));
             }
-            (SecondHome::Nowhere(instead), Mode::BesideStock) => in_annotations.push(format!("{name}: {instead}")),
+            (SecondHome::Nowhere(instead), Mode::BesideStock) => nowhere.push(format!("{name}: {instead}")),
             _ => lost.push(name),
         }
     }
     if !lost.is_empty() {
-        let message = format!("the API server drops {} of {} fields of ours", lost.len(), FIELDS.len());
+        let message = format!("the API server drops {} of {all} fields of ours", lost.len());
         let next = "its CRDs are of another version: bring them to this one, as helm upgrade of the chart control-plane does; \
                     beside a stock Karmada give --mode beside";
         return Verdict::problem(message, next).details(lost);
     }
     if let Some(why) = not_seen {
-        return match kept + in_annotations.len() {
+        return match kept + in_annotations.len() + nowhere.len() {
             0 => Verdict::not_seen(why),
             seen => Verdict::not_seen(format!(
-                "nothing is wrong with {seen} of {} fields of ours, and the others cannot be seen: {why}",
-                FIELDS.len()
+                "nothing is wrong with {seen} of {all} fields of ours, and the others cannot be seen: {why}"
             )),
         };
     }
-    if !in_annotations.is_empty() {
+    if !in_annotations.is_empty() || !nowhere.is_empty() {
         let message = format!(
-            "{kept} of {} fields of ours are kept, {} others have their second home",
-            FIELDS.len(),
-            in_annotations.len()
+            "{kept} of {all} fields of ours are kept, {} have their second home in annotations, {} have none",
+            in_annotations.len(),
+            nowhere.len()
         );
+        in_annotations.append(&mut nowhere);
         return Verdict::fine(message).details(in_annotations);
     }
     if kept == 0 {
@@ -191,8 +195,7 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
     }
     if not_served > 0 {
         return Verdict::fine(format!(
-            "{kept} of {} fields of ours are kept; the kinds of the others are not served yet",
-            FIELDS.len()
+            "{kept} of {all} fields of ours are kept; the kinds of the others are not served yet"
         ));
     }
     Verdict::fine("all fields of ours are kept")
@@ -313,7 +316,7 @@ mod tests {
     /// What `failoverctl check` says of a policy's field `failoverctl lint` says of a policy that has it.
     #[test]
     fn lint_finds_every_field_of_a_policy_that_stock_drops() {
-        let of_policies = FIELDS.iter().filter_map(|field| {
+        let of_policies = our_fields::all().filter_map(|field| {
             let path = field.field.strip_prefix("spec.")?;
             (field.api_version == POLICY).then_some((field.kind, path))
         });

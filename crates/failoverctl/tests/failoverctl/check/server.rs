@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use failoverctl::check::facts::Trial;
 use failoverctl::check::verdict::State;
-use failoverctl::check::Code;
+use failoverctl::check::{Code, check};
 use failoverctl::controllers::Mode;
 
-use super::{Row, narrowed};
+use super::{Row, narrowed, standalone};
 use crate::objects::{after, lease, lease_in_mode};
 
 pub const STANDALONE: &[Row] = &[
@@ -106,3 +106,35 @@ pub const BESIDE: &[Row] = &[
     ),
     (Code::PreferNoExecute, |_| {}, State::Fine),
 ];
+
+/// CRDs of an older version of ours may know a field in part.
+#[tokio::test(start_paused = true)]
+async fn a_part_of_a_field_that_is_dropped_is_named() {
+    let mut facts = standalone().await;
+    let document = facts
+        .schemas
+        .get_mut("policy.karmada.io/v1alpha1")
+        .unwrap()
+        .as_mut()
+        .unwrap();
+    let mut removed = 0;
+    for schema in document["components"]["schemas"].as_object_mut().unwrap().values_mut() {
+        let taint = schema.pointer_mut("/properties/spec/properties/taintsToAdd/items/properties");
+        if let Some(taint) = taint {
+            removed += usize::from(
+                taint
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("removeOnMismatchSeconds")
+                    .is_some(),
+            );
+        }
+    }
+    assert_eq!(removed, 1);
+    let verdict = check(Code::Fields, &facts);
+    assert_eq!(verdict.state, State::Problem);
+    assert_eq!(
+        verdict.details,
+        ["ClusterTaintPolicy spec.taintsToAdd.removeOnMismatchSeconds"]
+    );
+}
