@@ -277,9 +277,7 @@ impl ControlPlane {
             .get_opt(CLUSTER_API_SERVICE)
             .await
         {
-            Ok(Some(service)) if service.spec.as_ref().is_some_and(|spec| spec.service.is_some()) => {
-                Ok(Mode::BesideStock)
-            }
+            Ok(Some(service)) if service.spec.as_ref().is_some_and(|spec| spec.service.is_some()) => Ok(Mode::Beside),
             Ok(_) => Ok(Mode::Standalone),
             // A server without aggregation does not know the kind at all: its answer is a plain 404, no Status.
             Err(error) if api_errors::is_not_found(&error) => Ok(Mode::Standalone),

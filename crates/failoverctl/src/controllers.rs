@@ -26,7 +26,7 @@ pub enum Mode {
     /// All components are ours.
     Standalone,
     /// A stock Karmada schedules, propagates and watches the members.
-    BesideStock,
+    Beside,
     /// We may not ask.
     Unknown,
 }
@@ -245,7 +245,7 @@ pub fn controllers(leases: &[Lease], mode: Mode, now: Timestamp) -> Vec<Controll
     for view in &mut views {
         view.mistaken = matches!(
             (mode, view.mode.and_then(MeantMode::named)),
-            (Mode::Standalone, Some(MeantMode::Beside)) | (Mode::BesideStock, Some(MeantMode::Standalone))
+            (Mode::Standalone, Some(MeantMode::Beside)) | (Mode::Beside, Some(MeantMode::Standalone))
         );
     }
     views
@@ -479,7 +479,7 @@ pub fn switches(mode: Mode, gate: Option<FailoverGate>) -> Switches {
     Switches {
         failover: gate.unwrap_or(FailoverGate::On),
         deleted_clusters: match mode {
-            Mode::BesideStock => DeletedClusters::LeftToStock,
+            Mode::Beside => DeletedClusters::LeftToStock,
             Mode::Standalone | Mode::Unknown => DeletedClusters::Evicted,
         },
         ..Switches::all_on(PurgeMode::Gracefully)

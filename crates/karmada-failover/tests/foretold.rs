@@ -393,8 +393,7 @@ fn a_policy_goes_as_it_was_foretold(#[case] mode: Mode) {
         let plan = ask_json(&world, &["plan", "--policy", file.path().to_str().unwrap()]).await;
         let foretold = foretold(&plan);
         assert_eq!(foretold.len(), 6, "{plan:#}");
-        let in_mode = if mode.is_beside() { "besideStock" } else { "standalone" };
-        assert_eq!(ask_json(&world, &["status"]).await["mode"], in_mode);
+        assert_eq!(ask_json(&world, &["status"]).await["mode"], mode.name());
         world.plane().create(policy).unwrap();
         compare(&foretold, &what_happened(&world, foretold.len()).await, 5.0);
         let held = ask_json(&world, &["queue", "list", "--state", "held"]).await;

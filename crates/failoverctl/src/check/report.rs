@@ -165,7 +165,7 @@ impl CheckReport {
         let counts = self.counts;
         let mode = match self.mode {
             Mode::Standalone => "standalone",
-            Mode::BesideStock => "beside a stock Karmada",
+            Mode::Beside => "beside a stock Karmada",
             Mode::Unknown => "not known to be standalone or beside a stock Karmada",
         };
         let problems = match counts.problems {

@@ -31,7 +31,7 @@ impl From<controller_kit::Mode> for Mode {
     fn from(mode: controller_kit::Mode) -> Self {
         match mode {
             controller_kit::Mode::Standalone => Self::Standalone,
-            controller_kit::Mode::Beside => Self::BesideStock,
+            controller_kit::Mode::Beside => Self::Beside,
         }
     }
 }

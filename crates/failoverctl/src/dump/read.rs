@@ -131,6 +131,9 @@ fn parse(lines: impl BufRead, file: &str) -> Result<Contents, Failure> {
     Err(cut_off(file, taken + 2, taken))
 }
 
+/// Versions of dumps that are read: what a dump is made of did not change from the one to the other.
+const READ: [&str; 2] = [API_VERSION, "failoverctl.karmada.io/v1alpha1"];
+
 const NO_DUMP: &str = "give a file that failoverctl dump wrote";
 const NEWER: &str = "use the failoverctl of the version that wrote it, or a newer one";
 
@@ -138,7 +141,7 @@ fn header(line: &str, file: &str) -> Result<Header, Failure> {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
     let (api_version, kind) = (value["apiVersion"].as_str(), value["kind"].as_str());
     match (api_version, kind) {
-        (Some(API_VERSION), Some(KIND)) => {}
+        (Some(version), Some(KIND)) if READ.contains(&version) => {}
         (Some(other), Some(KIND)) if other.starts_with("failoverctl.karmada.io/") => {
             return Err(bad(
                 file,

@@ -42,7 +42,7 @@ impl Fleet {
             somebody_opted_in: control_plane.somebody_opted_in().await?,
             gate,
             stock_karmada: match mode {
-                Mode::BesideStock => StockKarmada::There,
+                Mode::Beside => StockKarmada::There,
                 Mode::Standalone | Mode::Unknown => StockKarmada::NotSeen,
             },
             mode,

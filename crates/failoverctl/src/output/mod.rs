@@ -18,7 +18,7 @@ pub use time::{At, relative, span_of};
 use crate::failure::{ExitStatus, Failure};
 
 /// Version of the JSON and YAML shapes.
-pub const API_VERSION: &str = "failoverctl.karmada.io/v1alpha1";
+pub const API_VERSION: &str = "failoverctl.karmada.io/v1alpha2";
 
 /// How the answer looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

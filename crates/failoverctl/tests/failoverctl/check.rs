@@ -62,7 +62,7 @@ async fn beside() -> Facts {
         "scheduler",
     ];
     Facts {
-        mode: Mode::BesideStock,
+        mode: Mode::Beside,
         leases: Ok(leases_without(&stocks)),
         stock: Ok(stock(
             "v1.18.2",

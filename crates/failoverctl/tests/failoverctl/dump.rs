@@ -242,12 +242,17 @@ async fn what_is_no_dump_is_refused() {
         refused("{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}\n").await,
         @"cannot read the dump DIR/bad: it is no dump: it begins with a Pod of v1"
     );
-    let newer = whole.replacen("failoverctl.karmada.io/v1alpha1", "failoverctl.karmada.io/v9", 1);
+    let newer = whole.replacen("failoverctl.karmada.io/v1alpha2", "failoverctl.karmada.io/v9", 1);
     assert!(
         refused(&newer)
             .await
             .contains("it is a dump of version failoverctl.karmada.io/v9")
     );
+
+    // What a dump is made of is the same in the version before this.
+    let older = directory.path().join("older");
+    std::fs::write(&older, whole.replacen("v1alpha2", "v1alpha1", 1)).unwrap();
+    from(&world, &older, &["status"]).await.unwrap();
 
     let changing = from(&world, &file, &["drain", "member1", "--yes"]).await.unwrap_err();
     assert_eq!(changing.status(), ExitStatus::Usage);

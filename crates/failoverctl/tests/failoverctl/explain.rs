@@ -451,7 +451,7 @@ fn its_cluster_is_being_deleted() {
         (verdict.affected, verdict.cause.is_some())
     };
     assert_eq!(of(Mode::Standalone), (true, true), "it leaves through the queue");
-    assert_eq!(of(Mode::BesideStock), (false, false), "stock's scheduler moves it");
+    assert_eq!(of(Mode::Beside), (false, false), "stock's scheduler moves it");
 }
 
 #[test]

@@ -329,7 +329,7 @@ fn taints_of_others() {
     not ours: it stays until whoever added it takes it away
     ");
     assert_eq!(
-        fates(Mode::BesideStock)[2],
+        fates(Mode::Beside)[2],
         "stock Karmada's: it goes when the cluster is Ready again"
     );
 }
@@ -353,7 +353,7 @@ fn it_was_deleted() {
     cluster.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(after(-90)));
     assert_snapshot!(sentence(&gathered(cluster.clone())));
     let beside = Gathered {
-        mode: Mode::BesideStock,
+        mode: Mode::Beside,
         ..gathered(cluster.clone())
     };
     assert_snapshot!(sentence(&beside), @"member1 was deleted 1m30s ago: stock Karmada's scheduler places its workloads anew at once, past the eviction queue and its rate.");

@@ -140,7 +140,7 @@ async fn every_command_in_every_format() {
             };
             let json = ask("json").await;
             let document: Value = serde_json::from_str(&json.text).unwrap();
-            assert_eq!(document["apiVersion"], "failoverctl.karmada.io/v1alpha1", "{args:?}");
+            assert_eq!(document["apiVersion"], "failoverctl.karmada.io/v1alpha2", "{args:?}");
             let yaml = ask("yaml").await;
             let same: Value = serde_saphyr::from_str(&yaml.text).unwrap();
             assert_eq!(same, document, "{args:?}: {}", yaml.text);

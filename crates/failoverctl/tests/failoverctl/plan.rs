@@ -191,5 +191,5 @@ fn a_deletion_is_the_queues_matter_or_stocks() {
         plan.others.moving + plan.others.remaining
     };
     assert_eq!(others(Mode::Standalone), 1);
-    assert_eq!(others(Mode::BesideStock), 0);
+    assert_eq!(others(Mode::Beside), 0);
 }

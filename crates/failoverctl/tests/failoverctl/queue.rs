@@ -75,7 +75,7 @@ async fn an_empty_queue() {
         .unwrap();
     assert_snapshot!(answer.text, @r#"
     {
-      "apiVersion": "failoverctl.karmada.io/v1alpha1",
+      "apiVersion": "failoverctl.karmada.io/v1alpha2",
       "kind": "EntryList",
       "asOf": "2026-01-31T12:00:00Z",
       "total": 0,

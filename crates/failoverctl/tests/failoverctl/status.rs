@@ -295,7 +295,7 @@ fn beside_stock_its_controllers_are_not_missed() {
     let report = report(
         &Gathered {
             leases,
-            mode: Mode::BesideStock,
+            mode: Mode::Beside,
             ..well()
         },
         now(),

@@ -135,7 +135,7 @@ pub(super) fn queue(facts: &Facts) -> Verdict {
         Ok(status) => status,
         // Its address is one of the host cluster's network: from here no way has to lead there.
         Err(why)
-            if facts.taken_for() == Mode::BesideStock
+            if facts.taken_for() == Mode::Beside
                 && !facts.way_to_queue_named
                 && controllers::is_running(&views, "evictionQueue") =>
         {
@@ -212,7 +212,7 @@ pub(super) fn second_owner(facts: &Facts) -> Verdict {
             format!("{holder} runs here, and this control plane is taken for standalone: both do everything")
         }));
     }
-    if facts.taken_for() == Mode::BesideStock {
+    if facts.taken_for() == Mode::Beside {
         let twice = STOCKS_JOBS.iter().filter(|name| runs(name));
         found.extend(twice.map(|name| format!("controller {name} of ours runs, and stock does the same")));
     }

@@ -52,7 +52,7 @@ pub(super) fn kinds(facts: &Facts) -> Verdict {
     };
     // Before ours are installed nothing of ours can be there, and standalone nothing at all.
     let expected = KINDS.iter().filter(|(api_version, _)| {
-        facts.stage == Stage::Installed || (*api_version != OURS && facts.taken_for() == Mode::BesideStock)
+        facts.stage == Stage::Installed || (*api_version != OURS && facts.taken_for() == Mode::Beside)
     });
     let missing: Vec<&(&str, &str)> = expected.filter(|kind| !is_served(kind)).collect();
     if missing.is_empty() {
@@ -96,7 +96,7 @@ fn versions<'a>(served: &'a BTreeMap<String, Vec<String>>, group: &'a str) -> im
 pub(super) fn mode(facts: &Facts) -> Verdict {
     let words = |mode: Mode| match mode {
         Mode::Standalone => "standalone: no stock Karmada serves Clusters here",
-        Mode::BesideStock => "beside a stock Karmada: its aggregated API server serves Clusters",
+        Mode::Beside => "beside: a stock Karmada's aggregated API server serves Clusters",
         Mode::Unknown => "not known",
     };
     match (facts.meant, facts.mode) {
@@ -160,10 +160,10 @@ pub(super) fn fields(facts: &Facts) -> Verdict {
         }
         let name = format!("{} {}", our.kind, dropped.join(", "));
         match (our.second_home, facts.taken_for()) {
-            (SecondHome::Annotation(home), Mode::BesideStock) => {
+            (SecondHome::Annotation(home), Mode::Beside) => {
                 in_annotations.push(format!("{name}: annotation {home}"));
             }
-            (SecondHome::Nowhere(instead), Mode::BesideStock) => nowhere.push(format!("{name}: {instead}")),
+            (SecondHome::Nowhere(instead), Mode::Beside) => nowhere.push(format!("{name}: {instead}")),
             _ => lost.push(name),
         }
     }
@@ -224,7 +224,7 @@ pub(super) fn prefer_no_execute(facts: &Facts) -> Verdict {
     match (effects, facts.taken_for()) {
         (Some(effects), _) if effects.contains("PreferNoExecute") => Verdict::fine("the API server takes the effect"),
         // An aggregated API server says nothing of it in its schema.
-        (seen, Mode::BesideStock) => Verdict::fine(format!(
+        (seen, Mode::Beside) => Verdict::fine(format!(
             "the API server's schema {}; beside a stock Karmada such taints have their second home: annotation {}",
             match seen {
                 Some(_) => "does not have the effect",

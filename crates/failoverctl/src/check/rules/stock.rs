@@ -198,7 +198,7 @@ pub(super) fn scheduler(facts: &Facts) -> Verdict {
 }
 
 pub(super) fn stays(facts: &Facts) -> Verdict {
-    if facts.taken_for() != Mode::BesideStock {
+    if facts.taken_for() != Mode::Beside {
         return Verdict::not_applicable("no stock Karmada here");
     }
     let mut details: Vec<String> = STAYS.iter().map(|&line| line.to_owned()).collect();

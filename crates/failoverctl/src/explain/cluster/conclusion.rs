@@ -99,7 +99,7 @@ impl<'a> Facts<'a> {
             ),
             None => {
                 let how = match self.mode {
-                    Mode::BesideStock => {
+                    Mode::Beside => {
                         "stock Karmada's scheduler places its workloads anew at once, past the eviction queue and its rate"
                     }
                     Mode::Standalone | Mode::Unknown => "its workloads leave through the eviction queue",

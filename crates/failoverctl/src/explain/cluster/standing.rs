@@ -111,7 +111,7 @@ fn theirs_goes(taint: &Taint, mode: Mode) -> String {
     let by = match taint.key.as_str() {
         key::UNSCHEDULABLE => "a person cordoned the cluster: it stays until it is uncordoned",
         key::DRAIN => "a person drains the cluster: it stays until it is undrained",
-        key::NOT_READY | key::UNREACHABLE if taint.effect == effect::NO_SCHEDULE && mode == Mode::BesideStock => {
+        key::NOT_READY | key::UNREACHABLE if taint.effect == effect::NO_SCHEDULE && mode == Mode::Beside => {
             "stock Karmada's: it goes when the cluster is Ready again"
         }
         _ => "not ours: it stays until whoever added it takes it away",

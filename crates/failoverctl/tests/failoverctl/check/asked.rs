@@ -49,7 +49,7 @@ async fn a_control_plane_is_looked_at() {
             .await;
         assert_eq!(told.status, ExitStatus::Problem);
         let told: Value = serde_json::from_str(&told.text).unwrap();
-        assert_eq!(told["mode"], "besideStock");
+        assert_eq!(told["mode"], "beside");
         assert_eq!(state(&told, "mode"), "Problem", "no stock Karmada serves Clusters");
         assert_eq!(state(&told, "stock-version"), "Fine");
         assert_eq!(state(&told, "stock-graceful-eviction"), "Problem");

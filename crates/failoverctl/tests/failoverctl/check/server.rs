@@ -24,7 +24,7 @@ pub const STANDALONE: &[Row] = &[
         State::NotSeen,
     ),
     (Code::Mode, |_| {}, State::Fine),
-    (Code::Mode, |facts| facts.meant = Some(Mode::BesideStock), State::Problem),
+    (Code::Mode, |facts| facts.meant = Some(Mode::Beside), State::Problem),
     (Code::Mode, |facts| facts.mode = Mode::Unknown, State::NotSeen),
     (
         Code::Mode,
