@@ -13,6 +13,7 @@ mod page;
 mod reflect;
 mod status;
 mod store;
+mod telling;
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;

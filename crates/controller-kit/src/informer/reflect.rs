@@ -27,15 +27,13 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::cache::{Applied, Cache, Identity, Versions, is_older};
 use super::counts::Counts;
-use super::deep::DEEPEST_READ;
 use super::key::{ObjectKey, Scope};
-use super::page::{Page, Read, Unreadable, metadata, object};
+use super::page::{Page, Unreadable, metadata, object};
 use super::status::{ReadFailure, Stage, Status};
 use super::{InformerOptions, Observers, Reflected};
 use crate::api_errors;
 use crate::backoff::Backoff;
-use crate::disturbances::Disturbance;
-use crate::echoes::{self, Echo};
+use crate::echoes::Echo;
 use crate::random::Random;
 use crate::troubles::Troubles;
 
@@ -46,16 +44,13 @@ const STALE_LISTS_BELIEVED: u32 = 10;
 const FAILED_WATCHES_BEFORE_LIST: u32 = 5;
 
 /// A watch shorter than this is counted as failed, so that a server that hangs up at once is not asked in a loop.
-const SHORTEST_GOOD_WATCH: Duration = Duration::from_secs(1);
-
-/// So many watches in a row that end before half their time are more than the restart of a server.
-const SHORT_WATCHES_WORTH_A_WORD: u32 = 3;
+pub(super) const SHORTEST_GOOD_WATCH: Duration = Duration::from_secs(1);
 
 /// How much longer than the server's time limit a silent watch is believed.
 const SILENCE_MARGIN: Duration = Duration::from_secs(15);
 
-/// What is known of a kind is old when nothing of it was read for so long. API servers send a bookmark every minute.
-const OLD_VIEW: Duration = Duration::from_secs(120);
+/// Label of the failure of a watch that did not end when it should have.
+pub(super) const SILENT: &str = "silent";
 
 /// Makes of an object what is kept of it.
 pub(crate) type Keep<K, S> = Box<dyn Fn(K, &Identity) -> S + Send + Sync>;
@@ -84,7 +79,7 @@ pub(crate) struct Reflector<K, S> {
 
 /// Why a new list is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Relist {
+pub(super) enum Relist {
     Periodic,
     Gone,
     WatchFails,
@@ -99,7 +94,7 @@ enum WatchEnd {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum ListError {
+pub(super) enum ListError {
     #[error("{}", api_errors::one_line(_0))]
     Api(#[from] kube::Error),
     #[error("no answer within {}", crate::durations::format_duration(*_0))]
@@ -111,7 +106,7 @@ enum ListError {
 }
 
 impl ListError {
-    fn label(&self) -> &'static str {
+    pub(super) fn label(&self) -> &'static str {
         match self {
             Self::Api(error) => api_errors::label(error),
             Self::TimedOut(_) => "timeout",
@@ -324,6 +319,7 @@ where
         .await
         {
             Ok(Ok(stream)) => {
+                self.status.contact();
                 self.relieved();
                 stream
             }
@@ -344,7 +340,7 @@ where
                 Ok(Err(error)) => return watch_error(&error),
                 Err(_) => {
                     let why = format!("nothing heard for {}", crate::durations::format_duration(silence));
-                    return WatchEnd::Failed(why, "silent");
+                    return WatchEnd::Failed(why, SILENT);
                 }
             };
             match event {
@@ -385,26 +381,6 @@ where
             .apply(key, identity, versions, |identity| (self.keep)(object, identity))
     }
 
-    /// An object is known without what of it is too deep.
-    fn tell_cut(&self, request: &'static str, read: Read, key: &ObjectKey) {
-        if read == Read::Cut {
-            self.count_error(request, "too_deep");
-            tracing::warn!(
-                kind = %self.reflected.kind, member = self.member(), object = %key,
-                "the object has more than {DEEPEST_READ} levels of fields in each other: what is deeper is not read"
-            );
-        }
-    }
-
-    /// An object stays as it was known.
-    fn tell_unreadable(&self, request: &'static str, unreadable: &Unreadable) {
-        self.count_error(request, "unreadable");
-        tracing::warn!(
-            kind = %self.reflected.kind, member = self.member(), object = %unreadable.key,
-            "{unreadable}; it stays as it was known"
-        );
-    }
-
     fn advance(&mut self, version: &mut String, to: Option<String>) {
         let Some(to) = to.filter(|to| !is_older(Some(to), Some(version))) else {
             return;
@@ -418,138 +394,6 @@ where
     fn is_told(&self, version: Option<&str>) -> bool {
         let newest = self.newest_version.as_deref();
         newest.is_some() && (version == newest || is_older(version, newest))
-    }
-
-    /// Everything up to this version is in the cache.
-    fn heard(&self, version: &str) {
-        if let Some(late) = self.echo.as_ref().and_then(|echo| echo.heard(version)) {
-            self.count_error("watch", "late_event");
-            if let Some(disturbances) = &self.observers.disturbances {
-                echoes::tell(disturbances, &self.reflected.kind, late);
-            }
-        }
-    }
-
-    /// A list had so many changes of which watches had told nothing, though they had told what came after them. A deletion
-    /// leaves no version, so of those it is not known.
-    fn count_lost(&self, changes: usize) {
-        for _ in 0..changes {
-            self.count_error("watch", "lost_event");
-        }
-        if changes > 0 {
-            let kind = &self.reflected.kind;
-            self.observers.saw(Disturbance::LostEvents, &self.reflected.member, || {
-                format!("a list of {kind} had {changes} changes that no watch had told")
-            });
-        }
-    }
-
-    /// The server ended a watch that lived so long.
-    fn closed_after(&mut self, lived: Duration) {
-        if lived >= self.options.watch_timeout / 2 {
-            self.short_watches = 0;
-            return;
-        }
-        self.short_watches += 1;
-        self.count_error("watch", "ended_early");
-        if self.short_watches >= SHORT_WATCHES_WORTH_A_WORD {
-            let (kind, lived) = (&self.reflected.kind, Duration::from_secs(lived.as_secs()));
-            self.observers
-                .saw(Disturbance::ShortWatches, &self.reflected.member, || {
-                    let lived = crate::durations::format_duration(lived);
-                    format!("one of {kind} ended after {lived}")
-                });
-        }
-    }
-
-    fn report_list_error(&self, error: &ListError, failures: u32) {
-        let text = match error {
-            ListError::Api(api) if api_errors::is_not_found(api) => {
-                format!(
-                    "the API server does not serve {}: are its CRDs installed?",
-                    self.reflected.kind
-                )
-            }
-            ListError::Api(api) if api_errors::is_denied(api) => {
-                let kind = &self.reflected.kind;
-                // A member's answer has nothing to do with our own roles.
-                if self.reflected.member.is_empty() {
-                    format!("not allowed to list {kind}: {}", api_errors::with_advice(api))
-                } else {
-                    format!("not allowed to list {kind}: {error}")
-                }
-            }
-            ListError::Api(api) if self.reflected.member.is_empty() => api_errors::with_advice(api),
-            other => other.to_string(),
-        };
-        self.status.failed(ReadFailure::now(error.label(), &text));
-        self.unread(error.label(), &text);
-        self.trouble(&text, failures, "list failed, trying again");
-        if matches!(error, ListError::Stale { .. }) {
-            let kind = &self.reflected.kind;
-            self.observers.saw(Disturbance::StaleLists, &self.reflected.member, || {
-                format!("{kind}: {text}")
-            });
-        }
-    }
-
-    /// Nothing was read: nobody answered, or nothing that can be used, for so long that what is known is old. Of members that is
-    /// said by their Clusters.
-    fn unread(&self, label: &str, error: &str) {
-        if !self.reflected.member.is_empty() {
-            return;
-        }
-        let (kind, age) = (&self.reflected.kind, self.status.age());
-        match label {
-            "unreachable" | "timeout" => self
-                .observers
-                .saw(Disturbance::Unanswered, "", || format!("{kind}: {error}")),
-            // Told by itself.
-            "stale" => {}
-            // Where nothing is known yet, nothing is old: readiness tells that.
-            _ if age < OLD_VIEW || self.status.stage() != Stage::Synced => {}
-            _ => self.observers.saw(Disturbance::OldViews, "", || {
-                let age = crate::durations::format_duration(Duration::from_secs(age.as_secs()));
-                format!("nothing of {kind} was read for {age}: {error}")
-            }),
-        }
-    }
-
-    /// One line for all informers of the server, when the trouble begins.
-    fn trouble(&self, error: &str, failures: u32, what: &str) {
-        let (kind, member) = (self.reflected.kind.as_str(), self.member());
-        if self.troubles.begins(kind, error) {
-            tracing::warn!(kind, member, error, "{what}");
-        } else {
-            tracing::debug!(kind, member, error, failures, "{what}");
-        }
-    }
-
-    fn relieved(&self) {
-        if self.troubles.ends(&self.reflected.kind) {
-            tracing::info!(
-                kind = self.reflected.kind,
-                member = self.member(),
-                "lists and watches are answered again"
-            );
-        }
-    }
-
-    fn member(&self) -> Option<&str> {
-        Some(self.reflected.member.as_str()).filter(|member| !member.is_empty())
-    }
-
-    fn count_relist(&self, why: Relist) {
-        let reason = match why {
-            Relist::Periodic => "periodic",
-            Relist::Gone => "gone",
-            Relist::WatchFails => "watch_fails",
-        };
-        self.counts.relist(&self.reflected.counted, reason);
-    }
-
-    fn count_error(&self, request: &'static str, reason: &'static str) {
-        self.counts.error(&self.reflected.counted, request, reason);
     }
 }
 

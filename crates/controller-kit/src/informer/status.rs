@@ -63,6 +63,8 @@ pub(crate) struct Status {
 struct Heard {
     last: Instant,
     error: Option<ReadFailure>,
+    /// The first failure since then.
+    failing_since: Option<Instant>,
 }
 
 impl Status {
@@ -73,12 +75,17 @@ impl Status {
             heard: Mutex::new(Heard {
                 last: Instant::now(),
                 error: None,
+                failing_since: None,
             }),
         }
     }
 
+    /// The server has just shown that what is known is the present: by a page of a list, an event, or a watch that it opened or
+    /// ended in order, before which it sent all that there was.
     pub(crate) fn contact(&self) {
-        self.heard.lock().last = Instant::now();
+        let mut heard = self.heard.lock();
+        heard.last = Instant::now();
+        heard.failing_since = None;
     }
 
     /// A complete list is in the cache.
@@ -86,6 +93,7 @@ impl Status {
         *self.heard.lock() = Heard {
             last: Instant::now(),
             error: None,
+            failing_since: None,
         };
         {
             let mut stage = self.stage.lock();
@@ -98,7 +106,9 @@ impl Status {
     }
 
     pub(crate) fn failed(&self, error: ReadFailure) {
-        self.heard.lock().error = Some(error);
+        let mut heard = self.heard.lock();
+        heard.failing_since.get_or_insert(error.at);
+        heard.error = Some(error);
     }
 
     /// The last error, while nothing was listed since.
@@ -131,6 +141,12 @@ impl Status {
     /// Time since the server was last heard from.
     pub(crate) fn age(&self) -> Duration {
         self.heard.lock().last.elapsed()
+    }
+
+    /// For how long reads have failed. A watch that said nothing until it failed was well: the kind was quiet.
+    pub(crate) fn failing_for(&self) -> Duration {
+        let since = self.heard.lock().failing_since;
+        since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// For readiness: what is missing.

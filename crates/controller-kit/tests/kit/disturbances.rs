@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use controller_kit::leader::DISTURBANCES_ANNOTATION;
-use controller_kit::process::{Controller, KitFlags, Running};
+use controller_kit::process::{Controller, KitFlags, Process, Running};
 use controller_kit::{Context, Scope};
+use http::Request;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
 use kube::api::{Patch, PatchParams};
+use kube::client::Body;
+use kube::{Api, Client};
 use kube_sandbox::{Effect, EventEffect, Match, Verb};
 use rstest::rstest;
 use serde_json::json;
@@ -193,6 +195,76 @@ async fn a_view_that_is_old_is_told(#[case] code: u16, #[case] reason: &str) {
         assert!(!told("old_views"), "{:?}", process.readiness().notes());
     })
     .await;
+}
+
+/// On a server that sends no bookmarks nothing comes of a kind that is quiet, for as long as it is. That is no old view, and one
+/// failure, after which all is well again, makes none of it.
+#[tokio::test(start_paused = true)]
+async fn a_quiet_kind_is_no_old_view() {
+    within_hours(3, async {
+        let world = World::new();
+        world.put("own", "0");
+        let follower = Controller::new("follower", |ctx: Context| async move {
+            let _ = ctx.informers.of::<ConfigMap>().synced().await;
+            ctx.shutdown.cancelled().await;
+            Ok(())
+        });
+        let process = Process::builder("test", without_bookmarks(&world))
+            .clock(world.clock.clone())
+            .identity("follower-0")
+            .controllers([follower]);
+        let process = process.start().await.unwrap();
+        let faults = world.sandbox.faults();
+        let mut oldest = 0.0_f64;
+        for minute in 0..120_u32 {
+            seconds_and_a_bit(60).await;
+            if minute % 17 == 16 {
+                let failure = faults.inject(
+                    watches(),
+                    Effect::Error {
+                        code: 500,
+                        reason: "InternalError".to_owned(),
+                        message: "not now".to_owned(),
+                    },
+                );
+                faults.cut_watches(watches());
+                seconds_and_a_bit(2).await;
+                faults.remove(failure);
+            }
+            let notes = process.readiness().notes();
+            assert!(
+                !notes.iter().any(|note| note.contains("old_views")),
+                "{minute}: {notes:?}"
+            );
+            let age = process
+                .metrics()
+                .value("failover_informer_age_seconds", &[("kind", "configmaps")]);
+            oldest = oldest.max(age.unwrap());
+        }
+        assert!(errors(&process, "server_error") > 5.0, "there were failures");
+        assert!(
+            (200.0..300.0).contains(&oldest),
+            "quiet, and below what the alert FailoverWatchStale is about: {oldest}"
+        );
+    })
+    .await;
+}
+
+/// A client of a server that sends no bookmarks.
+fn without_bookmarks(world: &World) -> Client {
+    let behind = world.sandbox.client_named("follower");
+    let front = tower::service_fn(move |mut request: Request<Body>| {
+        let behind = behind.clone();
+        async move {
+            let uri = request
+                .uri()
+                .to_string()
+                .replace("allowWatchBookmarks=true", "allowWatchBookmarks=false");
+            *request.uri_mut() = uri.parse()?;
+            Ok::<_, tower::BoxError>(behind.send(request).await?)
+        }
+    });
+    Client::new(front, "default")
 }
 
 // What is disturbed is said with the renewals that are due anyway.
