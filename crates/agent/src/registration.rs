@@ -82,11 +82,11 @@ async fn register(ctx: &Context, flags: &Flags) -> Result<(), RegistrationError>
                     }
                     // Somebody was faster: what they made is looked at.
                     Err(error) if api_errors::is_already_exists(&error) => continue,
-                    Err(error) => warn!(%cluster, error = api_errors::one_line(&error), "not registered yet"),
+                    Err(error) => warn!(%cluster, error = api_errors::with_advice(&error), "not registered yet"),
                 },
                 Err(why) => warn!(%cluster, why, "not registered yet: the member does not say who it is"),
             },
-            Err(error) => warn!(%cluster, error = api_errors::one_line(&error), "the Cluster cannot be read yet"),
+            Err(error) => warn!(%cluster, error = api_errors::with_advice(&error), "the Cluster cannot be read yet"),
         }
         failures += 1;
         sleep(TRY_AGAIN.delay(failures, &mut random)).await;

@@ -1,5 +1,7 @@
 //! What an API error means, asked by name instead of by number.
 
+use std::borrow::Cow;
+
 use kube::Error;
 
 use crate::tls::tls_error;
@@ -115,25 +117,53 @@ pub fn with_advice(error: &Error) -> String {
 }
 
 /// What a person has to do before the control plane's API server serves this process; nothing where trying again may help.
-fn advice(error: &Error) -> Option<&'static str> {
+fn advice(error: &Error) -> Option<Cow<'static, str>> {
     match error {
         Error::Api(status) if status.code == 401 => Some(
             "the token or the certificate of the kubeconfig is not accepted, perhaps because it has expired: make a new one \
-             (failoverctl kubeconfig COMPONENT)",
+             (failoverctl kubeconfig COMPONENT; an agent's as docs/install.md says under Pull members)"
+                .into(),
         ),
-        Error::Api(status) if status.code == 403 => Some(
-            "the role of this component lacks that right: bring the chart control-plane to this version, or the kubeconfig is \
-             another component's",
-        ),
+        Error::Api(status) if status.code == 403 => Some(missing_right(&status.message)),
         Error::Service(cause) => match tls_error(cause.as_ref()) {
             Some(rustls::Error::InvalidCertificate(_)) => Some(
                 "the API server's certificate is not accepted here: check certificate-authority-data and server in the kubeconfig, \
-                 and the clock",
+                 and the clock"
+                    .into(),
             ),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Where a right comes from, by the API server's words for its refusal: they name the user, and a path where no kind is asked for.
+fn missing_right(refusal: &str) -> Cow<'static, str> {
+    if refusal.contains(" cannot get path ") {
+        return "what an API server says of itself is open to every user by ClusterRoleBinding system:discovery, which is changed or \
+                gone: put it back as Kubernetes makes it"
+            .into();
+    }
+    if let Some((namespace, cluster)) = agent(refusal) {
+        return format!(
+            "this agent lacks that right: give it those of its version, agent --cluster-name={cluster} \
+             --system-namespace={namespace} --print-rights=control-plane | kubectl apply -f -, or the kubeconfig is another \
+             component's"
+        )
+        .into();
+    }
+    "the role of this component lacks that right: bring the chart control-plane to this version, or the kubeconfig is another \
+     component's"
+        .into()
+}
+
+/// The namespace and the cluster of an agent that was refused: its rights come with no chart, and its ServiceAccount is called
+/// CLUSTER-agent.
+fn agent(refusal: &str) -> Option<(&str, &str)> {
+    let (_, user) = refusal.split_once("User \"system:serviceaccount:")?;
+    let (user, _) = user.split_once('"')?;
+    let (namespace, name) = user.split_once(':')?;
+    Some((namespace, name.strip_suffix("-agent")?))
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
@@ -168,14 +198,34 @@ mod tests {
 
     #[test]
     fn what_a_person_has_to_mend_says_how() {
-        let refused = |code| answer(json!({"code": code, "reason": "x", "message": "no"}));
+        let refused = |code, message: &str| answer(json!({"code": code, "reason": "x", "message": message}));
+        let forbidden = |name: &str, what: &str| {
+            let user = format!("system:serviceaccount:failover:{name}");
+            refused(403, &format!("clusters is forbidden: User \"{user}\" cannot {what}"))
+        };
         let io = |why: rustls::Error| Error::Service(std::io::Error::other(why).into());
         let expired = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
+        let clusters = "list resource \"clusters\" in API group \"cluster.karmada.io\" at the cluster scope";
         for (error, advice) in [
-            (refused(401), Some("failoverctl kubeconfig COMPONENT")),
-            (refused(403), Some("bring the chart control-plane to this version")),
+            (refused(401, "Unauthorized"), Some("failoverctl kubeconfig COMPONENT")),
+            (
+                forbidden("taint-manager", clusters),
+                Some("bring the chart control-plane to this version"),
+            ),
+            (
+                forbidden("m1-agent", clusters),
+                Some("agent --cluster-name=m1 --system-namespace=failover --print-rights=control-plane | kubectl"),
+            ),
+            (
+                forbidden("m1-agent", "get path \"/openapi/v3\""),
+                Some("ClusterRoleBinding system:discovery"),
+            ),
+            (
+                refused(403, "no"),
+                Some("bring the chart control-plane to this version"),
+            ),
             (io(expired), Some("certificate-authority-data")),
-            (refused(500), None),
+            (refused(500, "no"), None),
             (io(rustls::Error::HandshakeNotComplete), None),
         ] {
             let (plain, told) = (one_line(&error), with_advice(&error));
