@@ -4,8 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::check::stock::minor_version;
-
 /// So many are named of one version; further ones, such as the agents of a big fleet, are counted.
 const MAX_NAMED: usize = 16;
 
@@ -72,6 +70,13 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Versions<'a> {
     }
 }
 
+/// Major and minor of a version like `v1.17.2`.
+#[must_use]
+pub fn minor_version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.strip_prefix('v').unwrap_or(text).split(['.', '-', '+']);
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +108,15 @@ mod tests {
             told[0].starts_with("agent-10, ") && told[0].ends_with("agent-25, 14 more"),
             "{told:?}"
         );
+    }
+
+    #[rstest]
+    #[case("v1.17.2", Some((1, 17)))]
+    #[case("v1.19.0-rc.0", Some((1, 19)))]
+    #[case("0.1.0", Some((0, 1)))]
+    #[case("latest", None)]
+    #[case("", None)]
+    fn versions(#[case] text: &str, #[case] expected: Option<(u32, u32)>) {
+        assert_eq!(minor_version(text), expected);
     }
 }

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Read, not compiled in: the programs are built without the pages.
-static TEXT: LazyLock<String> = LazyLock::new(|| {
+static PAGE: LazyLock<Page> = LazyLock::new(|| {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(Words::PAGE);
-    std::fs::read_to_string(path).expect(Words::PAGE)
+    Page::read(&std::fs::read_to_string(path).expect(Words::PAGE))
 });
 
 /// Of these every version is looked at.
@@ -63,6 +63,7 @@ impl Object {
 pub(crate) struct Words {
     journal: Journal,
     faults: Faults,
+    page: &'static Page,
 }
 
 impl Words {
@@ -70,23 +71,26 @@ impl Words {
     pub const PAGE: &str = "docs/reference/conditions-and-events.md";
 
     /// Begins to listen.
+    ///
+    /// # Panics
+    /// When the page is not there, or of another form: now, and not when a test is over.
     pub fn of(plane: &Sandbox) -> Self {
         Self {
             journal: plane.journal(&FOLLOWED),
             faults: plane.faults(),
+            page: &PAGE,
         }
     }
 
     /// What processes said that does not stand on the page.
     pub fn undocumented(&self, plane: &Sandbox) -> Vec<String> {
-        let page = Page::read(&TEXT);
-        let mut unknown = self.unknown_conditions(&page);
+        let mut unknown = self.unknown_conditions();
         let works = plane.list("work.karmada.io/v1alpha1", "Work").into_iter();
         for work in works.filter(|work| self.wrote(work)) {
             let said = serde_json::from_value::<Object>(work).unwrap_or_default().conditions();
-            unknown.extend(said.filter_map(|(kind, condition)| page.lacks(&kind, &condition)));
+            unknown.extend(said.filter_map(|(kind, condition)| self.page.lacks(&kind, &condition)));
         }
-        unknown.extend(self.events(plane).filter_map(|event| page.lacks_event(&event)));
+        unknown.extend(self.events(plane).filter_map(|event| self.page.lacks_event(&event)));
         unknown.into_iter().collect()
     }
 
@@ -101,7 +105,7 @@ impl Words {
         events.filter(|event| self.wrote(event) || event["source"]["component"] == "failoverctl")
     }
 
-    fn unknown_conditions(&self, page: &Page) -> BTreeSet<String> {
+    fn unknown_conditions(&self) -> BTreeSet<String> {
         let mut before = BTreeMap::<(&'static str, String), Entry>::new();
         let mut unknown = BTreeSet::new();
         for entry in self.journal.take().into_iter().filter(|entry| !entry.is_gone) {
@@ -110,7 +114,7 @@ impl Words {
                 continue;
             }
             let lacking: Vec<(Condition, String)> = conditions(&entry)
-                .filter_map(|(kind, condition)| page.lacks(&kind, &condition).map(|lack| (condition, lack)))
+                .filter_map(|(kind, condition)| self.page.lacks(&kind, &condition).map(|lack| (condition, lack)))
                 .collect();
             if !lacking.is_empty() {
                 let old: Vec<Condition> = old
@@ -134,8 +138,8 @@ fn conditions(entry: &Entry) -> impl Iterator<Item = (String, Condition)> {
 struct Page {
     /// Kind, type, status and reason.
     conditions: BTreeSet<(String, Condition)>,
-    /// Reason, and the cell that says the type.
-    events: BTreeMap<String, String>,
+    /// Reason, and the types that its cell names.
+    events: BTreeMap<String, BTreeSet<&'static str>>,
 }
 
 impl Page {
@@ -159,10 +163,10 @@ impl Page {
             }
         }
         let events = rows(text, "Events").into_iter().flat_map(|row| {
-            let (reasons, type_) = (row[0], row[1].to_owned());
-            quoted(reasons).map(move |reason| (reason.to_owned(), type_.clone()))
+            let (reasons, types) = (row[0], types_of_events(row[1]));
+            quoted(reasons).map(move |reason| (reason.to_owned(), types.clone()))
         });
-        let events: BTreeMap<String, String> = events.collect();
+        let events: BTreeMap<String, BTreeSet<&'static str>> = events.collect();
         assert!(conditions.len() > 20 && events.len() > 20, "the page has another form");
         Self { conditions, events }
     }
@@ -185,11 +189,21 @@ impl Page {
 }
 
 /// The rows of a section's table, in cells.
-fn rows<'a>(text: &'a str, section: &str) -> Vec<Vec<&'a str>> {
-    let section = text.split("\n## ").find(|part| part.starts_with(section)).unwrap();
+fn rows<'a>(text: &'a str, name: &str) -> Vec<Vec<&'a str>> {
+    let section = text.split("\n## ").find(|part| part.starts_with(name));
+    let section = section.unwrap_or_else(|| panic!("the page has no section {name}"));
     let lines = section.lines().filter(|line| line.starts_with("| `"));
     lines
         .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect()
+}
+
+/// The types that a cell names, among other words.
+fn types_of_events(cell: &str) -> BTreeSet<&'static str> {
+    let named: Vec<&str> = cell.split([' ', ',']).collect();
+    ["Normal", "Warning"]
+        .into_iter()
+        .filter(|type_| named.contains(type_))
         .collect()
 }
 
@@ -202,7 +216,7 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
 fn meanings(cell: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     for sentence in cell.split(". ") {
-        let status = sentence.split([' ', ',']).next().unwrap();
+        let status = sentence.split([' ', ',']).next().unwrap_or_default();
         if ["True", "False", "Unknown"].contains(&status) {
             found.extend(quoted(sentence).map(|reason| (status, reason)));
         }
@@ -227,10 +241,9 @@ mod tests {
 
     #[test]
     fn a_condition_is_known_by_kind_type_status_and_reason() {
-        let page = Page::read(&TEXT);
         let said = |kind: &str, type_: &str, status: &str, reason: &str| {
             let condition = serde_json::from_value(json!({"type": type_, "status": status, "reason": reason})).unwrap();
-            page.lacks(kind, &condition).is_none()
+            PAGE.lacks(kind, &condition).is_none()
         };
         assert!(said("Cluster", "Ready", "True", "ClusterReady"));
         assert!(!said("Cluster", "Ready", "False", "ClusterReady"));
@@ -241,11 +254,11 @@ mod tests {
 
     #[test]
     fn an_event_is_known_by_reason_and_type() {
-        let page = Page::read(&TEXT);
-        let event = |reason: &str, type_: &str| page.lacks_event(&json!({"reason": reason, "type": type_})).is_none();
+        let event = |reason: &str, type_: &str| PAGE.lacks_event(&json!({"reason": reason, "type": type_})).is_none();
         assert!(event("ClusterReady", "Normal"));
         assert!(event("ClusterUnknown", "Warning") && event("ClusterUnknown", "Normal"));
         assert!(!event("ClusterReady", "Warning"));
+        assert!(!event("ClusterReady", ""), "an Event has a type");
         assert!(!event("ClusterSplendid", "Normal"));
     }
 }

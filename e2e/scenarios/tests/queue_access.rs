@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use controller_kit::{Clock, KitFlags, Process};
-use e2e_harness::{ControlPlane, Identity, Tool, available, available_with, eventually};
+use e2e_harness::{Binaries, ControlPlane, Identity, Tool, available, available_with, eventually};
 use eviction_queue::access::AccessFlags;
 use eviction_queue_api::{ConnectionFlags, QueueClient, v1};
 use k8s_openapi::api::authentication::v1::TokenRequest;
@@ -214,14 +214,20 @@ async fn completes(client: &QueueClient) -> Result<(), Status> {
     service.complete(v1::CompleteRequest::default()).await.map(drop)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_certificates_that_the_page_makes_let_in_whom_it_names() {
-    let Some(binaries) = available_with(Tool::Kubectl, "docs/queue-access.md, typed") else {
-        return;
-    };
+/// A control plane on which the page is typed, as who owns it, and the programs for that; nothing where there are none.
+async fn to_type_on() -> Option<(Binaries, ControlPlane, Client)> {
+    let binaries = available_with(Tool::Kubectl, "docs/queue-access.md, typed")?;
     let plane = ControlPlane::start().await.unwrap();
     let admin = plane.client().await.unwrap();
     install(&admin).await;
+    Some((binaries, plane, admin))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_certificates_that_the_page_makes_let_in_whom_it_names() {
+    let Some((binaries, plane, admin)) = to_type_on().await else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let variables = [
         ("FOLDER", folder.path().as_os_str().to_owned()),
@@ -278,12 +284,9 @@ async fn the_certificates_that_the_page_makes_let_in_whom_it_names() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whom_the_page_binds_may_look() {
-    let Some(binaries) = available_with(Tool::Kubectl, "docs/queue-access.md, typed") else {
+    let Some((binaries, plane, admin)) = to_type_on().await else {
         return;
     };
-    let plane = ControlPlane::start().await.unwrap();
-    let admin = plane.client().await.unwrap();
-    install(&admin).await;
     let variables = [("KUBECONFIG", OsString::from(plane.kubeconfig(Identity::Admin)))];
     let terminal = Terminal::new(&binaries, plane.folder().path(), variables).unwrap();
     let bound = blocks_of(PAGE, "With tokens").unwrap().concat();

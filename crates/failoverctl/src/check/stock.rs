@@ -5,6 +5,8 @@ use std::fmt;
 
 use k8s_openapi::api::apps::v1::Deployment;
 
+use crate::versions::minor_version;
+
 /// A program of stock's that matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
@@ -200,13 +202,6 @@ fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// Major and minor of a version like `v1.17.2`.
-#[must_use]
-pub fn minor_version(text: &str) -> Option<(u32, u32)> {
-    let mut parts = text.strip_prefix('v').unwrap_or(text).split(['.', '-', '+']);
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,16 +265,6 @@ mod tests {
     #[case("--allow=yes", None)]
     fn switches_as_stock_reads_them(#[case] arg: &str, #[case] expected: Option<bool>) {
         assert_eq!(with_args(&[arg]).switch("allow"), expected);
-    }
-
-    #[rstest]
-    #[case("v1.17.2", Some((1, 17)))]
-    #[case("v1.19.0-rc.0", Some((1, 19)))]
-    #[case("0.1.0", Some((0, 1)))]
-    #[case("latest", None)]
-    #[case("", None)]
-    fn versions(#[case] text: &str, #[case] expected: Option<(u32, u32)>) {
-        assert_eq!(minor_version(text), expected);
     }
 
     #[test]

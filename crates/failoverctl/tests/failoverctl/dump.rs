@@ -18,6 +18,18 @@ async fn from(world: &World, file: &Path, args: &[&str]) -> Result<Answer, Failu
     run(&Cli::try_parse_from(cli).unwrap(), &world.around).await
 }
 
+/// A dump of a world in which an entry waits, and the folder in which it lies; controllers that are off hold no Lease.
+pub async fn of_a_waiting_entry(off: &[&str]) -> (tempfile::TempDir, String) {
+    let world = World::new(off);
+    let queue = world.start_queue().await;
+    let _published = world.publish(vec![world.entry()]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("dump.jsonl").to_str().unwrap().to_owned();
+    world.ask(&["dump", "-f", &file]).await;
+    queue.stop().await;
+    (directory, file)
+}
+
 fn without_as_of(text: &str) -> Value {
     let mut value: Value = serde_json::from_str(text).unwrap();
     value.as_object_mut().unwrap().remove("asOf");

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-use crate::dump::{ON_A_DUMP, SAYS_WHAT_IT_CANNOT_SEE};
+use crate::dump::{self, ON_A_DUMP, SAYS_WHAT_IT_CANNOT_SEE};
 use crate::live::World;
 use crate::objects::CONTROLLERS;
 
@@ -34,17 +34,10 @@ fn ends_alike(args: &[&str]) {
 
 #[tokio::test(start_paused = true)]
 async fn what_reads_a_dump() {
-    let world = World::new(&[]);
-    let queue = world.start_queue().await;
-    let _published = world.publish(vec![world.entry()]).await;
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("dump.jsonl");
-    let file = file.to_str().unwrap();
-    world.ask(&["dump", "-f", file]).await;
-    queue.stop().await;
+    let (_directory, file) = dump::of_a_waiting_entry(&[]).await;
     for args in ON_A_DUMP.iter().chain(SAYS_WHAT_IT_CANNOT_SEE) {
         for format in ["table", "json"] {
-            ends_alike(&[&["--from", file, "-o", format], *args].concat());
+            ends_alike(&[&["--from", &file, "-o", format], *args].concat());
         }
     }
 }

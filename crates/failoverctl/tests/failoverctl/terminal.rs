@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::live::World;
+use crate::dump;
 
 /// What the program writes to a terminal of so many columns, as it is and as the terminal breaks it.
 pub fn on_terminal(columns: u16, args: &[&str]) -> (String, String) {
@@ -53,19 +53,12 @@ pub fn on_terminal(columns: u16, args: &[&str]) -> (String, String) {
 /// table is as wide as it has to be.
 #[tokio::test(start_paused = true)]
 async fn tables_on_a_narrow_terminal() {
-    let world = World::new(&["evictor"]);
-    let queue = world.start_queue().await;
-    let _published = world.publish(vec![world.entry()]).await;
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("dump.jsonl");
-    let file = file.to_str().unwrap();
-    world.ask(&["dump", "-f", file]).await;
-    queue.stop().await;
+    let (_directory, file) = dump::of_a_waiting_entry(&["evictor"]).await;
     for (name, args) in [
         ("narrow_status", &["status", "member1"][..]),
         ("narrow_queue_list", &["queue", "list"]),
     ] {
-        let args = &[&["--from", file], args].concat()[..];
+        let args = &[&["--from", &file], args].concat()[..];
         let (narrow, as_broken) = on_terminal(40, args);
         assert_snapshot!(name, as_broken);
         let piped = |columns: &str| {

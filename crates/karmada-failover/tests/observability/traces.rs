@@ -22,22 +22,7 @@ fn a_move_is_one_trace_across_processes() {
         scene::fail(&world).await;
         let told = told.lock().clone();
 
-        let spans: Vec<(&str, &str)> = told.iter().map(|(process, span)| (*process, span.name)).collect();
-        let mut sorted = spans.clone();
-        sorted.sort_unstable();
-        assert_eq!(
-            sorted,
-            [
-                ("eviction-queue", "in the queue"),
-                ("eviction-queue", "lease"),
-                ("graceful-eviction-controller", "clean up"),
-                ("graceful-eviction-controller", "place anew"),
-                ("graceful-eviction-controller", "until healthy"),
-                ("taint-manager", "evict"),
-                ("taint-manager", "move"),
-                ("taint-manager", "until due"),
-            ]
-        );
+        assert_spans_of_a_move(&told);
         let first = assert_one_trace(&told, &scene::binding());
         // The taint is the beginning, and nothing is missing between it and the end.
         let cluster = world.cluster("member1").await;
@@ -92,21 +77,7 @@ fn a_move_by_an_application_is_one_trace_too() {
         tokio::time::sleep(Duration::from_secs(60)).await;
         let told = told.lock().clone();
 
-        let mut spans: Vec<(&str, &str)> = told.iter().map(|(process, span)| (*process, span.name)).collect();
-        spans.sort_unstable();
-        assert_eq!(
-            spans,
-            [
-                ("eviction-queue", "in the queue"),
-                ("eviction-queue", "lease"),
-                ("graceful-eviction-controller", "clean up"),
-                ("graceful-eviction-controller", "place anew"),
-                ("graceful-eviction-controller", "until healthy"),
-                ("taint-manager", "evict"),
-                ("taint-manager", "move"),
-                ("taint-manager", "until due"),
-            ]
-        );
+        assert_spans_of_a_move(&told);
         let first = assert_one_trace(&told, &key);
         let seen_after = first.from.duration_since(ill_from).as_secs_f64();
         assert!(
@@ -117,6 +88,25 @@ fn a_move_by_an_application_is_one_trace_too() {
         assert_carried_by_the_record(&world, &first);
         world.finish(processes).await;
     });
+}
+
+/// What each process tells of one move.
+fn assert_spans_of_a_move(told: &[(&'static str, Span)]) {
+    let mut spans: Vec<(&str, &str)> = told.iter().map(|(process, span)| (*process, span.name)).collect();
+    spans.sort_unstable();
+    assert_eq!(
+        spans,
+        [
+            ("eviction-queue", "in the queue"),
+            ("eviction-queue", "lease"),
+            ("graceful-eviction-controller", "clean up"),
+            ("graceful-eviction-controller", "place anew"),
+            ("graceful-eviction-controller", "until healthy"),
+            ("taint-manager", "evict"),
+            ("taint-manager", "move"),
+            ("taint-manager", "until due"),
+        ]
+    );
 }
 
 /// All that was told is one trace under its first span, of this binding leaving member1.

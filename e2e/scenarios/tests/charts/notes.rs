@@ -113,7 +113,8 @@ impl Paper {
         let folder = tempfile::tempdir().unwrap();
         for program in PROGRAMS {
             let file = folder.path().join(program);
-            let script = "#!/bin/sh\nprintf '%s\\037' \"${0##*/}\" \"$@\" >> \"$SEEN\"\necho >> \"$SEEN\"\necho YQ==\n";
+            // In one write: of a pipeline all write at a time.
+            let script = "#!/bin/sh\nline=$(printf '%s\\037' \"${0##*/}\" \"$@\")\nprintf '%s\\n' \"$line\" >> \"$SEEN\"\necho YQ==\n";
             std::fs::write(&file, script).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
