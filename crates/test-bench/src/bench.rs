@@ -1,9 +1,9 @@
 //! A control plane with our kinds, members, and processes on it, under the rules.
 //!
-//! Guarantee: a test that ends on a bench ends well only if no process on it broke one of the correctness rules that can
-//! be read off what is stored: 1 to 4, 7 and 8 ([`kube_sandbox::rules`]), and if every condition and Event of a process
-//! stands in `docs/reference/conditions-and-events.md`. Nobody has to ask for it: the bench judges when it goes. Rule 6 is read off a queue, by a [`QueueWatch`](crate::QueueWatch); rule 5 takes two runs, and the tests that
-//! restart compare them.
+//! Guarantee: a test that ends on a bench ends well only if no process on it broke one of the correctness rules that can be
+//! read off what is stored: 1 to 4, 7 and 8 ([`kube_sandbox::rules`]), and if every condition and Event of a process stands
+//! in `docs/reference/conditions-and-events.md`. Nobody has to ask for it: the bench judges when it goes. Rule 6 is read off
+//! a queue, by a [`QueueWatch`](crate::QueueWatch); rule 5 takes two runs, and the tests that restart compare them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,8 +73,8 @@ impl Bench {
         Self::timed(members, housekeeping, clock, &now)
     }
 
-    /// The same where the runtime is one of several, each on a machine of its own: `now` is the time of all of them, and
-    /// `clock` shows it here.
+    /// The same where the runtime is one of several, each on a machine of its own: `now` is the time of all of them,
+    /// and `clock` shows it here.
     #[must_use]
     pub fn timed(members: &[&str], housekeeping: Housekeeping, clock: Clock, now: &Now) -> Self {
         let started = now();

@@ -13,13 +13,36 @@ fn yaml(path: &str) -> Value {
     serde_saphyr::from_str(&std::fs::read_to_string(root().join(path)).unwrap()).unwrap()
 }
 
+/// Each group of alerts: the file of its tests in the chart, and the alerts.
+fn groups() -> Vec<(String, Vec<Value>)> {
+    let rules = yaml("charts/monitoring/rules/failover.yaml");
+    let groups = rules["groups"].as_array().unwrap().iter().map(|group| {
+        let name = group["name"].as_str().unwrap().strip_prefix("failover.").unwrap();
+        (format!("tests/{name}.yaml"), group["rules"].as_array().unwrap().clone())
+    });
+    groups.collect()
+}
+
 /// The alerts.
 pub fn alerts() -> Vec<Value> {
-    let rules = yaml("charts/monitoring/rules/failover.yaml");
-    let groups = rules["groups"].as_array().unwrap();
-    groups
-        .iter()
-        .flat_map(|group| group["rules"].as_array().unwrap().clone())
+    groups().into_iter().flat_map(|(_, alerts)| alerts).collect()
+}
+
+/// The files of their tests in the chart.
+pub fn test_files() -> Vec<String> {
+    groups().into_iter().map(|(tests, _)| tests).collect()
+}
+
+/// The alerts that a file of tests asks for, and whether they are to fire.
+fn tested(file: &str) -> Vec<(String, bool)> {
+    let tests = yaml(&format!("charts/monitoring/{file}"));
+    let tests = tests["tests"].as_array().unwrap().iter();
+    let asked = tests.flat_map(|test| test["alert_rule_test"].as_array().unwrap().clone());
+    asked
+        .map(|asked| {
+            let fires = !asked["exp_alerts"].as_array().unwrap().is_empty();
+            (asked["alertname"].as_str().unwrap().to_owned(), fires)
+        })
         .collect()
 }
 
@@ -125,26 +148,23 @@ fn who_leads_is_asked_of_agents_or_of_the_others() {
 
 #[test]
 fn every_alert_is_whole_and_tested_firing_and_silent() {
-    let tests = yaml("charts/monitoring/tests/alerts.yaml");
-    let tested: Vec<(String, bool)> = tests["tests"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|test| test["alert_rule_test"].as_array().unwrap().clone())
-        .map(|test| {
-            let fires = !test["exp_alerts"].as_array().unwrap().is_empty();
-            (test["alertname"].as_str().unwrap().to_owned(), fires)
-        })
-        .collect();
+    for (file, alerts) in groups() {
+        let tested = tested(&file);
+        for alert in alerts {
+            let name = alert["alert"].as_str().unwrap().to_owned();
+            for fires in [true, false] {
+                assert!(
+                    tested.contains(&(name.clone(), fires)),
+                    "{name} has no test in {file} where it fires: {fires}"
+                );
+            }
+        }
+    }
+    let there = std::fs::read_dir(root().join("charts/monitoring/tests")).unwrap();
+    assert_eq!(there.count(), test_files().len(), "a file of no group is never run");
     let mut names = BTreeSet::new();
     for alert in alerts() {
         let name = alert["alert"].as_str().unwrap().to_owned();
-        for fires in [true, false] {
-            assert!(
-                tested.contains(&(name.clone(), fires)),
-                "{name} has no test where it fires: {fires}"
-            );
-        }
         assert!(
             matches!(alert["labels"]["severity"].as_str(), Some("critical" | "warning")),
             "{name}"
@@ -168,7 +188,10 @@ fn every_alert_is_whole_and_tested_firing_and_silent() {
     for page in pages {
         let page = page.unwrap().file_name().into_string().unwrap();
         let name = page.strip_suffix(".md").unwrap();
-        assert!(names.contains(name), "docs/runbooks/{page} is of no alert");
+        assert!(
+            names.contains(name),
+            "docs/runbooks/{page} is of no alert"
+        );
     }
 }
 

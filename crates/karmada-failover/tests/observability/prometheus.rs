@@ -90,7 +90,12 @@ fn promtool(prometheus: &Prometheus, arguments: &[&str]) {
 fn promtool_takes_the_rules_and_their_tests_pass() {
     let Some(prometheus) = prometheus() else { return };
     promtool(&prometheus, &["check", "rules", "rules/failover.yaml"]);
-    promtool(&prometheus, &["test", "rules", "tests/alerts.yaml"]);
+    let files = alerts::test_files();
+    let files = files.iter().map(String::as_str);
+    promtool(
+        &prometheus,
+        &["test", "rules"].into_iter().chain(files).collect::<Vec<_>>(),
+    );
 }
 
 /// The rules as they are shipped, only faster and with these bounds.

@@ -49,12 +49,16 @@ impl Bench {
             "spec": {"syncMode": "Push", "taints": taints},
             "status": {
                 "conditions": [{
-                    "type": "Ready", "status": ready, "reason": "R", "message": "", "lastTransitionTime": self.clock.now(),
+                    "type": "Ready", "status": ready, "reason": "R", "message": "",
+                    "lastTransitionTime": self.clock.now(),
                 }],
                 "apiEnablements": [
                     {"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]},
                     {"groupVersion": "v1", "resources": [{"name": "configmaps", "kind": "ConfigMap"}]},
-                    {"groupVersion": "rbac.authorization.k8s.io/v1", "resources": [{"name": "clusterroles", "kind": "ClusterRole"}]},
+                    {
+                        "groupVersion": "rbac.authorization.k8s.io/v1",
+                        "resources": [{"name": "clusterroles", "kind": "ClusterRole"}],
+                    },
                 ],
             },
         }));
@@ -84,7 +88,9 @@ impl Bench {
     /// A binding of a Deployment `nginx` of 3 replicas, as the detector makes it.
     pub fn put_deployment(&self, more: &Value) {
         let mut spec = json!({
-            "resource": {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "nginx", "uid": "t"},
+            "resource": {
+                "apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "nginx", "uid": "t",
+            },
             "replicas": 3, "replicaRequirements": {}, "schedulerName": "default-scheduler",
         });
         for (key, value) in more.as_object().unwrap() {

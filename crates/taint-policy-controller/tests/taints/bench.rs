@@ -72,7 +72,10 @@ impl Bench {
     }
 
     pub fn put_policy(&self, name: &str, spec: &Value) {
-        self.put(json!({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": name}, "spec": spec}));
+        self.put(json!({
+            "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": name},
+            "spec": spec,
+        }));
     }
 
     /// NoExecute on Ready=False or Unknown, after 300 s and away after 180 s.
