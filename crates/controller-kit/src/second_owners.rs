@@ -36,13 +36,88 @@ struct Inner {
     _metric: CollectorGuard,
 }
 
-/// What is kept of an Event, whose name the informer keeps.
+/// By the process that wrote an Event, its time, and from when on signs count: whether it is one.
+pub type IsSign = fn(Option<&str>, Timestamp, Timestamp) -> bool;
+
+/// An Event that is a sign.
+#[derive(Clone, Copy, Debug)]
+pub struct Sighting<'a> {
+    /// The namespace that it is in: whoever wrote it may write Events there.
+    pub namespace: &'a str,
+    /// Its reason.
+    pub reason: &'a str,
+    /// The object that it is about.
+    pub about: &'a ObjectReference,
+}
+
+/// What is kept of an Event, whose name the informer keeps: nothing where it is no sign, as the many of our own.
+#[derive(Debug)]
+struct Kept(Option<Box<EventSign>>);
+
 #[derive(Debug)]
 struct EventSign {
-    instance: Option<String>,
-    at: Option<Timestamp>,
     reason: String,
-    about: Box<ObjectReference>,
+    about: ObjectReference,
+}
+
+/// Follows the Events of `source` until the process stops: `sees` is told of each that `is_sign` takes for one.
+pub fn follow_events(
+    ctx: &Context,
+    source: &'static str,
+    since: Timestamp,
+    is_sign: IsSign,
+    mut sees: impl FnMut(Sighting<'_>) + Send + 'static,
+) {
+    let informers = ctx.informers.for_a_while();
+    let scope = Scope::all().fields(format!("reportingComponent={source}"));
+    let informer = informers.keeping(scope, &(), move |event: Event| {
+        let at = time_of(&event).filter(|at| is_sign(event.reporting_instance.as_deref(), *at, since));
+        Kept(at.map(|_| {
+            Box::new(EventSign {
+                reason: event.reason.unwrap_or_default(),
+                about: event.involved_object,
+            })
+        }))
+    });
+    let shutdown = ctx.shutdown.clone();
+    ctx.tasks.spawn(format!("events of {source}"), async move {
+        // They run as long as somebody has them.
+        let _informers = informers;
+        let mut changes = informer.changes();
+        loop {
+            let change = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => return,
+                change = changes.recv() => change,
+            };
+            let Some(change) = change else { return };
+            let Some(sign) = change.after.as_ref().and_then(|kept| kept.0.as_ref()) else {
+                continue;
+            };
+            sees(Sighting {
+                namespace: change.key.namespace.as_deref().unwrap_or_default(),
+                reason: &sign.reason,
+                about: &sign.about,
+            });
+        }
+    });
+}
+
+/// When it happened last.
+fn time_of(event: &Event) -> Option<Timestamp> {
+    let series = event
+        .series
+        .as_ref()
+        .and_then(|series| series.last_observed_time.as_ref());
+    let times = [
+        series.map(|time| time.0),
+        event.last_timestamp.as_ref().map(|time| time.0),
+    ];
+    let first = [
+        event.event_time.as_ref().map(|time| time.0),
+        event.metadata.creation_timestamp.as_ref().map(|time| time.0),
+    ];
+    times.into_iter().chain(first).flatten().next()
 }
 
 impl SecondOwners {
@@ -85,55 +160,23 @@ impl SecondOwners {
         before.is_none_or(|at| at.elapsed() >= REMEMBERED)
     }
 
-    /// Follows the Events of `source` until the process stops; of each that `is_sign` (by the process that wrote it, its time and
-    /// [`SecondOwners::since`]) takes for one, `job` has a second owner, and the first is told as `words` puts it.
+    /// Follows the Events of `source` until the process stops: by each that `is_sign` takes for one `job` has a second owner,
+    /// and the first is told as `words` puts it.
     pub fn follow_events(
         &self,
         ctx: &Context,
         job: &'static str,
         source: &'static str,
-        is_sign: fn(Option<&str>, Timestamp, Timestamp) -> bool,
+        is_sign: IsSign,
         words: impl Fn(&str) -> String + Send + 'static,
     ) {
-        let informers = ctx.informers.for_a_while();
-        let scope = Scope::all().fields(format!("reportingComponent={source}"));
-        let informer = informers.keeping(scope, &(), |event: Event| {
-            let series = event
-                .series
-                .and_then(|series| series.last_observed_time)
-                .map(|time| time.0);
-            let last = event.last_timestamp.map(|time| time.0);
-            let first = event
-                .event_time
-                .map(|time| time.0)
-                .or(event.metadata.creation_timestamp.map(|time| time.0));
-            EventSign {
-                instance: event.reporting_instance,
-                at: series.or(last).or(first),
-                reason: event.reason.unwrap_or_default(),
-                about: Box::new(event.involved_object),
-            }
-        });
-        let (owners, events, shutdown) = (self.clone(), ctx.events.clone(), ctx.shutdown.clone());
-        ctx.tasks.spawn(format!("events of {source}"), async move {
-            // They run as long as somebody has them.
-            let _informers = informers;
-            let mut changes = informer.changes();
-            loop {
-                let change = tokio::select! {
-                    biased;
-                    () = shutdown.cancelled() => return,
-                    change = changes.recv() => change,
-                };
-                let Some(change) = change else { return };
-                let Some(event) = change.after else { continue };
-                let Some(at) = event.at else { continue };
-                if is_sign(event.instance.as_deref(), at, owners.since()) && owners.saw(job) {
-                    let note = words(&format!("an Event {} of {source}", event.reason));
-                    let name = event.about.name.as_deref().unwrap_or_default();
-                    warn!(job, "{name}: {note}");
-                    events.publish(&event.about, EventType::Warning, EVENT, note);
-                }
+        let (owners, events) = (self.clone(), ctx.events.clone());
+        follow_events(ctx, source, self.since(), is_sign, move |sign| {
+            if owners.saw(job) {
+                let note = words(&format!("an Event {} of {source}", sign.reason));
+                let name = sign.about.name.as_deref().unwrap_or_default();
+                warn!(job, "{name}: {note}");
+                events.publish(sign.about, EventType::Warning, EVENT, note);
             }
         });
     }

@@ -194,6 +194,7 @@ pub fn to_hold_reason(reason: HoldReason) -> v1::HoldReason {
         HoldReason::NotNeeded => v1::HoldReason::NotNeeded,
         HoldReason::NoTarget => v1::HoldReason::NoTarget,
         HoldReason::Wait => v1::HoldReason::Wait,
+        HoldReason::SecondOwner => v1::HoldReason::SecondOwner,
         HoldReason::Paused => v1::HoldReason::Paused,
     }
 }
@@ -212,6 +213,7 @@ pub fn from_hold_reason(reason: v1::HoldReason) -> Option<HoldReason> {
         v1::HoldReason::NotNeeded => HoldReason::NotNeeded,
         v1::HoldReason::NoTarget => HoldReason::NoTarget,
         v1::HoldReason::Wait => HoldReason::Wait,
+        v1::HoldReason::SecondOwner => HoldReason::SecondOwner,
         v1::HoldReason::Paused => HoldReason::Paused,
     })
 }

@@ -1,10 +1,18 @@
 //! Signs that somebody else does a job that only one may do: a stock controller that was not switched off.
 //!
-//! Nothing is done about it here but to tell: two that undo each other's writes are worse than one too many. What stock's
-//! controllers write looks as ours does, on purpose; what tells them apart is what ours always say and stock's never do.
+//! Nothing that somebody else wrote is undone: two that undo each other's writes are worse than one too many. It is told, and
+//! evictions are held as far as the writer of the sign reaches ([`Signs`]). What stock's controllers write looks as ours
+//! does, on purpose; what tells them apart is what ours always say and stock's never do.
 
-use api_types::work::{GracefulEvictionTask, task};
+mod hold;
+
+use api_types::work::{Binding, GracefulEvictionTask, task};
 use jiff::Timestamp;
+
+pub use hold::{Reach, Sign, Signs};
+
+/// Why a lease ends whose entry a second owner holds, and why the entry is held, in a word.
+pub const REASON: &str = "SecondOwner";
 
 /// A job that only one may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,21 +83,74 @@ pub enum Arrival {
     Seen,
 }
 
-/// Whose job this task is, if a stock controller wrote it after `since`: ours give each task a message, stock's none. What was
-/// there before belongs to the hand-over. Stock's taint manager writes no time: such a task is as young as it was seen to come.
+/// A task that a stock controller wrote, by all that it says, as far as it tells one of them from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StocksTask {
+    /// Whose job it is.
+    pub job: Job,
+    /// The cluster that is left.
+    pub cluster: Box<str>,
+    /// When it says that it was written.
+    pub at: Option<Timestamp>,
+}
+
+impl StocksTask {
+    /// Ours give each task a message, stock's none.
+    #[must_use]
+    pub fn of(written: &GracefulEvictionTask) -> Option<Self> {
+        let job = match written.producer.as_str() {
+            task::TAINT_MANAGER => Job::TaintManager,
+            task::APPLICATION_FAILOVER | task::CLUSTER_APPLICATION_FAILOVER => Job::ApplicationFailover,
+            _ => return None,
+        };
+        let is_stocks = written.message.as_deref().is_none_or(str::is_empty);
+        is_stocks.then(|| Self {
+            job,
+            cluster: written.from_cluster.as_str().into(),
+            at: written.creation_timestamp.as_ref().map(|at| at.0),
+        })
+    }
+
+    /// All of a binding.
+    #[must_use]
+    pub fn all_of(binding: &Binding) -> Box<[Self]> {
+        binding
+            .spec
+            .graceful_eviction_tasks
+            .iter()
+            .filter_map(Self::of)
+            .collect()
+    }
+
+    /// Stock's taint manager writes no time: such a task is as young as it was seen to come.
+    fn came_after(&self, since: Timestamp) -> bool {
+        self.at.is_none_or(|at| at > since)
+    }
+
+    fn is_of_the_same_move_as(&self, other: &Self) -> bool {
+        (self.job, &self.cluster) == (other.job, &other.cluster)
+    }
+}
+
+/// Whose job this task is, if a stock controller wrote it after `since`. What was there before belongs to the hand-over.
 #[must_use]
 pub fn of_task(written: &GracefulEvictionTask, arrival: Arrival, since: Timestamp) -> Option<Job> {
     if arrival == Arrival::Found {
         return None;
     }
-    let job = match written.producer.as_str() {
-        task::TAINT_MANAGER => Job::TaintManager,
-        task::APPLICATION_FAILOVER | task::CLUSTER_APPLICATION_FAILOVER => Job::ApplicationFailover,
-        _ => return None,
-    };
-    let came_later = written.creation_timestamp.as_ref().is_none_or(|at| at.0 > since);
-    let is_stocks = written.message.as_deref().is_none_or(str::is_empty);
-    (is_stocks && came_later).then_some(job)
+    let task = StocksTask::of(written).filter(|task| task.came_after(since))?;
+    Some(task.job)
+}
+
+/// The tasks of a binding that stock wrote between two looks at it, and after `since`. One whose time was filled in meanwhile
+/// is no other one.
+pub fn arrived<'a>(
+    before: &[StocksTask],
+    now: &'a [StocksTask],
+    since: Timestamp,
+) -> impl Iterator<Item = &'a StocksTask> {
+    now.iter()
+        .filter(move |task| task.came_after(since) && !before.iter().any(|before| before.is_of_the_same_move_as(task)))
 }
 
 /// Whether an Event of one of a job's sources, of this time, is stock's: ours name the process that wrote them.
@@ -141,6 +202,30 @@ mod tests {
             None,
             "it belongs to the hand-over"
         );
+    }
+
+    #[rstest]
+    #[case::one_more(&[], &["1"], &["m1"])]
+    #[case::the_same(&["1"], &["1"], &[])]
+    #[case::its_time_was_filled_in(&["1"], &["1 00:00:09"], &[])]
+    #[case::another_one_beside_it(&["1"], &["1", "2 00:00:09"], &["m2"])]
+    #[case::from_before_the_start(&[], &["1 00:00:01"], &[])]
+    #[case::it_is_gone(&["1"], &[], &[])]
+    fn a_task_that_came_between_two_looks(#[case] before: &[&str], #[case] now: &[&str], #[case] expected: &[&str]) {
+        let tasks = |told: &[&str]| -> Vec<StocksTask> {
+            let task = |told: &&str| {
+                let (cluster, at) = told.split_once(' ').unwrap_or((told, ""));
+                let at = (!at.is_empty()).then(|| format!("2026-01-01T{at}Z"));
+                let task = json!({"fromCluster": format!("m{cluster}"), "producer": "TaintManager",
+                    "reason": "TaintUntolerated", "creationTimestamp": at});
+                StocksTask::of(&serde_json::from_value(task).unwrap()).unwrap()
+            };
+            told.iter().map(task).collect()
+        };
+        let since = "2026-01-01T00:00:05Z".parse().unwrap();
+        let (before, now) = (tasks(before), tasks(now));
+        let came: Vec<&str> = arrived(&before, &now, since).map(|task| &*task.cluster).collect();
+        assert_eq!(came, expected);
     }
 
     #[test]

@@ -9,6 +9,9 @@ use scheduler_filters::{Registry, Schedulers};
 /// Default of `--state-preservation-wait`.
 const STATE_PRESERVATION_WAIT: Duration = Duration::from_secs(60);
 
+/// Default of `--second-owner-hold`.
+const SECOND_OWNER_HOLD: Duration = Duration::from_secs(5 * 60);
+
 /// Flags of the controller `evictor`.
 #[derive(Clone, Debug, Args)]
 #[group(skip)]
@@ -23,6 +26,17 @@ pub struct EvictorFlags {
         default_value = "60s"
     )]
     pub state_preservation_wait: Duration,
+
+    /// For how long after the last sign that a stock controller does the same job (a task or an Event of it) evictions for
+    /// that job are held where it was seen: in that namespace, or of bindings of cluster scope. 0s: never.
+    #[arg(
+        long,
+        env = "KARMADA_FAILOVER_SECOND_OWNER_HOLD",
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        default_value = "5m"
+    )]
+    pub second_owner_hold: Duration,
 
     /// The plugins of a scheduler, as its own --plugins has them: NAME=LIST, once for each scheduler whose plugins are
     /// not the default ones; several are separated by `;`. The check before an eviction asks them for the bindings that name it.
@@ -39,6 +53,7 @@ impl Default for EvictorFlags {
     fn default() -> Self {
         Self {
             state_preservation_wait: STATE_PRESERVATION_WAIT,
+            second_owner_hold: SECOND_OWNER_HOLD,
             scheduler_plugins: Vec::new(),
         }
     }

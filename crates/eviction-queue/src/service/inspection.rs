@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api_types::{BindingKey, ClusterName};
-use eviction_queue_api::convert::{known, to_entry, to_key, to_template, to_time};
+use eviction_queue_api::convert::{known, to_entry, to_hold_reason, to_key, to_template, to_time};
 use eviction_queue_api::v1;
 use eviction_queue_api::v1::queue_inspection_server::QueueInspection;
 use failover_core::eviction::queue::{
@@ -151,6 +151,15 @@ fn understood(filter: Option<&v1::EntryFilter>) -> Result<(), Status> {
     Ok(())
 }
 
+fn held(queue: &Queue) -> Vec<v1::HeldEntries> {
+    let held = queue.held().into_iter();
+    held.map(|(reason, entries)| v1::HeldEntries {
+        reason: to_hold_reason(reason).into(),
+        entries: entries as u64,
+    })
+    .collect()
+}
+
 fn status(shell: &Shell, queue: &Queue, now: Moment) -> v1::GetStatusResponse {
     let status = queue.status(now);
     v1::GetStatusResponse {
@@ -186,6 +195,7 @@ fn status(shell: &Shell, queue: &Queue, now: Moment) -> v1::GetStatusResponse {
                 takeovers: producer.takeovers,
             })
             .collect(),
+        held: held(queue),
         consumers: count(status.consumers),
         max_outstanding_leases: count(status.max_outstanding_leases),
         oldest_ready_since: status.oldest_ready_since.map(to_time),

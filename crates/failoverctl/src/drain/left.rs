@@ -39,7 +39,11 @@ pub(super) fn is_stuck(entry: &EntryView) -> bool {
         && reason.is_some_and(|reason| {
             matches!(
                 reason,
-                HoldReason::Stay | HoldReason::Dropped | HoldReason::NoTarget | HoldReason::Paused
+                HoldReason::Stay
+                    | HoldReason::Dropped
+                    | HoldReason::NoTarget
+                    | HoldReason::SecondOwner
+                    | HoldReason::Paused
             )
         })
 }

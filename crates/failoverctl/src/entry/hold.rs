@@ -55,6 +55,10 @@ impl HoldView {
                 "it moves when a cluster can take it; failoverctl explain binding says why each cannot"
             }
             HoldReason::Wait => "it is looked at again at the time given",
+            HoldReason::SecondOwner => {
+                "it goes on by itself once the other controller is switched off and no sign of it was seen for a while; \
+                 failoverctl check says which it is"
+            }
             HoldReason::Paused => "it goes on when the FailoverPause ends: failoverctl pause list, failoverctl resume",
         }
     }

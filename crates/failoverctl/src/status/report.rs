@@ -137,6 +137,18 @@ pub fn queue_not_done(status: &v1::GetStatusResponse, now: Timestamp) -> Vec<Not
             ),
         ));
     }
+    let by_others = |held: &&v1::HeldEntries| held.reason() == v1::HoldReason::SecondOwner;
+    if let Some(held) = status.held.iter().find(by_others) {
+        let entries = match held.entries {
+            1 => "1 entry is".to_owned(),
+            more => format!("{more} entries are"),
+        };
+        let message = format!(
+            "{entries} held because a second controller does the same job there: failoverctl queue list --state held says where, \
+             failoverctl check which; they go on by themselves a while after it was switched off"
+        );
+        found.push(NotDone::problem("second-owner", message));
+    }
     for producer in &status.producers {
         let subject = format!("producer/{}", producer.producer);
         if let Some(since) = at(producer.gone_since.as_ref()) {

@@ -106,6 +106,21 @@ fn held_for_want_of_a_place() {
     assert_snapshot!(show(&report, Format::Table));
 }
 
+#[test]
+fn held_for_a_second_owner() {
+    let message = "a second controller does the job of taintManager in namespace default (it wrote the task for cluster member1 on \
+                   default/web, at 2026-01-31T11:58:00Z): held until 5m after its last sign; to end it, run \
+                   karmada-controller-manager with --feature-gates=Failover=false";
+    let entry = held("nginx-deployment", v1::HoldReason::SecondOwner, message);
+    let report = explained(&Gathered {
+        queue: queue(busy(), vec![EntryView::of(&entry)]),
+        ..ready()
+    });
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    let text = show(&report, Format::Table);
+    assert_snapshot!(text.lines().last().unwrap(), @"");
+}
+
 /// The cluster is well, and the application on it is not: the verdict is that of application failover.
 #[test]
 fn an_application_that_fails_on_a_cluster_that_is_well() {

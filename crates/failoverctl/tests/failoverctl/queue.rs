@@ -63,6 +63,19 @@ async fn entries_in_all_formats() {
 }
 
 #[tokio::test]
+async fn what_a_second_owner_holds_says_who_where_and_how_it_ends() {
+    let message = "a second controller does the job of taintManager in namespace default (an Event R of taint-manager, at \
+                   2026-01-31T11:58:00Z): held until 5m after its last sign; to end it, run karmada-controller-manager with \
+                   --feature-gates=Failover=false";
+    let queue = FixedQueue {
+        entries: vec![held("db-deployment", v1::HoldReason::SecondOwner, message)],
+        ..FixedQueue::default()
+    };
+    let answer = ask(queue, &["queue", "list"]).await.unwrap();
+    assert_snapshot!(answer.text, @"");
+}
+
+#[tokio::test]
 async fn an_empty_queue() {
     let answer = ask(FixedQueue::default(), &["queue", "list"]).await.unwrap();
     assert_snapshot!(answer.text, @"No entry of the eviction queue matches.");

@@ -73,6 +73,40 @@ fn all_is_well() {
     assert_snapshot!(show(&report, Format::Table));
 }
 
+/// Stock's taint manager was not switched off.
+#[rstest]
+#[case::one(1, "1 entry is held")]
+#[case::more(3, "3 entries are held")]
+fn a_second_owner_holds_some(#[case] entries: u64, #[case] expected: &str) {
+    let held = |reason: v1::HoldReason, entries| v1::HeldEntries {
+        reason: reason.into(),
+        entries,
+    };
+    let status = v1::GetStatusResponse {
+        held: vec![
+            held(v1::HoldReason::NoTarget, 7),
+            held(v1::HoldReason::SecondOwner, entries),
+        ],
+        ..calm()
+    };
+    let gathered = gathered(
+        fleet(objects::cluster("member1", "True")),
+        leases(),
+        Ok(answers(status, vec![], vec![])),
+    );
+    let report = report(&gathered, now()).unwrap();
+    assert_eq!(report.exit_status(), ExitStatus::Problem);
+    let said = &report.not_done[0];
+    assert_eq!(said.subject, "second-owner");
+    assert_eq!(
+        said.message,
+        format!(
+            "{expected} because a second controller does the same job there: failoverctl queue list --state held says where, \
+             failoverctl check which; they go on by themselves a while after it was switched off"
+        )
+    );
+}
+
 #[test]
 fn one_cluster_is_away() {
     let report = report(&one_away(), now()).unwrap();

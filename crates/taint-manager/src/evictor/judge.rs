@@ -20,6 +20,8 @@ pub(crate) struct Basis<'a> {
     pub check: PreEvictionCheck,
     /// How long after the due time state that is missing is waited for.
     pub state_wait: Duration,
+    /// How the lease ends if somebody else does the same job there.
+    pub second_owner: Option<&'a Completion>,
 }
 
 /// What to do.
@@ -50,6 +52,9 @@ pub(crate) fn judge(live: &Live<'_>, basis: &Basis<'_>) -> Decision {
         Ok(standing) => standing,
         Err(completion) => return Decision::End(completion),
     };
+    if let Some(held) = basis.second_owner {
+        return Decision::End(held.clone());
+    }
     let scheduler = basis.schedulers.of(binding);
     let feasibility = feasibility(&Question {
         binding,

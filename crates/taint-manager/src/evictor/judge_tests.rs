@@ -99,6 +99,7 @@ fn an_application_that_fails_is_judged_like_a_cluster() {
             schedulers: &Schedulers::default(),
             check: PreEvictionCheck::Affinity,
             state_wait: Duration::from_secs(60),
+            second_owner: None,
         };
         judge(&live, &basis)
     };
@@ -129,6 +130,16 @@ fn an_application_that_fails_is_judged_like_a_cluster() {
 }
 
 fn decided(binding: &Binding, now: &Cluster, others: &[Cluster], check: PreEvictionCheck) -> Decision {
+    decided_beside(None, binding, now, others, check)
+}
+
+fn decided_beside(
+    held: Option<&Completion>,
+    binding: &Binding,
+    now: &Cluster,
+    others: &[Cluster],
+    check: PreEvictionCheck,
+) -> Decision {
     let tainted = cluster(
         "m1",
         &json!([{"key": "k", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}]),
@@ -152,6 +163,7 @@ fn decided(binding: &Binding, now: &Cluster, others: &[Cluster], check: PreEvict
         schedulers: &Schedulers::default().with("strict", Registry::builtin().enable(&["APIEnablement"].into())),
         check,
         state_wait: Duration::from_secs(660),
+        second_owner: held,
     };
     judge(&live, &basis)
 }
@@ -267,4 +279,25 @@ fn without_need_nobody_looks_for_a_place() {
         ends(&recovered, &[], PreEvictionCheck::Affinity),
         said("NotNeeded", "NoCause")
     );
+}
+
+/// A second owner holds what has to leave, and nothing else: what is over is over, and is said to be.
+#[test]
+fn a_second_owner_holds_what_has_to_leave() {
+    let held = Completion {
+        outcome: OutcomeKind::Wait {
+            until: "2026-01-01T00:15:00Z".parse().unwrap(),
+        },
+        reason: "SecondOwner".to_owned(),
+        message: "why".to_owned(),
+    };
+    let judged = |now: &Cluster| {
+        let m2 = [cluster("m2", &json!([]))];
+        match decided_beside(Some(&held), &binding(), now, &m2, PreEvictionCheck::Affinity) {
+            Decision::End(completion) => completion,
+            Decision::Evict(eviction) => panic!("{eviction:?}"),
+        }
+    };
+    assert_eq!(judged(&tainted_m1()), held);
+    assert_eq!(judged(&cluster("m1", &json!([]))).reason, "NoCause");
 }

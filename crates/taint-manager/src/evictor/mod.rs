@@ -2,7 +2,7 @@
 //!
 //! Rooms: `judge` and `plan` (what becomes of a lease, and what is written; pure), `lease`, `fence` and `reads` (what
 //! must hold before a write), `attached` (what follows the binding), `carry` (what the policy's annotation says, beside a
-//! stock Karmada), `work` (one lease from grant to completion),
+//! stock Karmada), `others` (who else does it, and holds it), `work` (one lease from grant to completion),
 //! `writer` (the only place that writes), `stream` (leases in, outcomes out), `trace` (what is told of it to a collector).
 //! Here is the wiring.
 
@@ -11,6 +11,7 @@ mod carry;
 mod fence;
 mod judge;
 mod lease;
+mod others;
 mod plan;
 mod reads;
 mod stream;
@@ -29,6 +30,7 @@ use crate::{Flags, Wiring};
 use attached::Attached;
 use carry::Carrier;
 use fence::Fence;
+use others::Others;
 use reads::SharedReads;
 use stream::Evictor;
 use work::Bench;
@@ -58,6 +60,9 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
     let Ok(attached) = Attached::synced(&ctx).await else {
         return Ok(());
     };
+    let Ok(others) = Others::watched(&ctx, flags.evictor.second_owner_hold).await else {
+        return Ok(());
+    };
     if wiring.mode.is_beside() {
         let Ok(carrier) = Carrier::synced(&ctx).await else {
             return Ok(());
@@ -69,6 +74,7 @@ pub(crate) async fn run(ctx: Context, flags: Flags, wiring: Wiring) -> Result<()
         clusters,
         policies,
         attached,
+        others,
         schedulers: wiring.schedulers,
         switches: flags.switches(&ctx.gates, wiring.mode),
         check: flags.check(),

@@ -28,6 +28,7 @@ use super::attached::Attached;
 use super::fence::Fence;
 use super::judge::{Basis, Decision, Eviction, judge};
 use super::lease::{Lease, Over, Term};
+use super::others::Others;
 use super::plan;
 use super::reads::SharedReads;
 use super::writer::{Writer, Written};
@@ -45,6 +46,7 @@ pub(crate) struct Bench {
     pub clusters: Store<Cluster>,
     pub policies: Store<ClusterTaintPolicy>,
     pub attached: Attached,
+    pub others: Others,
     pub schedulers: Schedulers,
     pub switches: Switches,
     pub check: PreEvictionCheck,
@@ -250,11 +252,13 @@ impl Bench {
             switches: &self.switches,
             now: self.ctx.clock.now(),
         };
+        let held = self.others.hold(&lease.entry.key, binding);
         let basis = Basis {
             fleet: &fleet,
             schedulers: &self.schedulers,
             check: self.check,
             state_wait: self.state_wait,
+            second_owner: held.as_ref(),
         };
         judge(&live, &basis)
     }

@@ -3,7 +3,7 @@
 //!
 //! Guarantee: [`judged`](JudgedPart::judged) gives a binding on which [`failover_core::eviction::desired_entry::wanted`]
 //! says what it says on the whole one, and [`failover_core::eviction::stay_edit::over`], too. It is not for writing: what is not kept is missing in it. Beside it the owners of
-//! an attached binding are kept, by which the evictor finds it.
+//! an attached binding are kept, by which the evictor finds it, and what stock's controllers wrote, by which it sees them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use api_types::work::{
 };
 use controller_kit::{Commons, Context, Identity, Informer, Scope};
 use failover_core::graceful::mirrors::owner_labels;
+use failover_core::second_owner::StocksTask;
 use k8s_openapi::api::core::v1::Toleration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use parking_lot::Mutex;
@@ -37,6 +38,8 @@ pub(crate) struct JudgedPart {
     /// One for all that run on the same clusters with as many replicas on each.
     clusters: Arc<Targets>,
     tasks: Box<[Arc<str>]>,
+    /// Those of them that a stock controller wrote; empty, and without an allocation, nearly everywhere.
+    of_stock: Box<[StocksTask]>,
     /// Empty, and without an allocation, for all that are not attached.
     owners: Box<[Arc<str>]>,
     rules: Arc<Rules>,
@@ -138,6 +141,11 @@ impl JudgedPart {
         self.owners.iter().map(|label| &**label)
     }
 
+    /// The tasks that a stock controller wrote.
+    pub fn of_stock(&self) -> &[StocksTask] {
+        &self.of_stock
+    }
+
     /// The annotation `failover.karmada.io/stay` as it is written; absent is empty.
     pub fn stay(&self) -> &str {
         self.stay.as_deref().unwrap_or_default()
@@ -227,6 +235,7 @@ impl Keeper {
     pub fn keep(&self, binding: Binding, identity: &Identity) -> JudgedPart {
         let pending = PendingSaid::of(&binding).map(Box::new);
         let owners = owner_labels(&binding);
+        let of_stock = StocksTask::all_of(&binding);
         let claim = Claim::of(&binding.metadata).map(|claim| {
             let name = json!([claim.policy, claim.id, claim.failover]).to_string();
             self.claims.lock().get(&name, || Arc::new(claim))
@@ -268,6 +277,7 @@ impl Keeper {
             priority: spec.schedule_priority.map(|priority| priority.priority),
             clusters,
             tasks: tasks.map(|task| common(&task.from_cluster)).collect(),
+            of_stock,
             owners: owners.iter().map(|label| common(label)).collect(),
             rules: self.rules(
                 spec.placement.map(|placement| placement.cluster_tolerations),

@@ -23,5 +23,6 @@ mod rates;
 mod recorded;
 mod restarts;
 mod scene;
+mod second_owners;
 mod switches;
 mod windows;

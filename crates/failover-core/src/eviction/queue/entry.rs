@@ -13,6 +13,7 @@ use super::operator::OperatorOrder;
 use super::past::Past;
 use super::purge::Purge;
 use crate::eviction::Cause;
+use crate::second_owner;
 
 /// Names an entry. Sorts by cluster, then binding, then cause. Entries of one cluster have its name, its UID and the cause
 /// in common and may share them.
@@ -161,6 +162,8 @@ pub enum HoldReason {
     NoTarget,
     /// The evictor asked to wait.
     Wait,
+    /// Somebody else does the same job there, and the evictor asked to wait until that is over.
+    SecondOwner,
     /// A pause covers the entry.
     Paused,
 }
@@ -179,6 +182,7 @@ impl HoldReason {
             Self::NotNeeded => "NotNeeded",
             Self::NoTarget => "NoTarget",
             Self::Wait => "Wait",
+            Self::SecondOwner => second_owner::REASON,
             Self::Paused => "Paused",
         }
     }

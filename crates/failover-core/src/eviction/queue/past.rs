@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::entry::WithdrawReason;
+use super::entry::{HoldReason, WithdrawReason};
 use super::event::NoTargetRestsOn;
 
 /// What the leases of an entry came to.
@@ -45,6 +45,8 @@ pub(super) enum Aftermath {
         rests_on: NoTargetRestsOn,
     },
     Wait {
+        /// Wait or SecondOwner.
+        held_for: HoldReason,
         until: Timestamp,
         message: Arc<str>,
     },

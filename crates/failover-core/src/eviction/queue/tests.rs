@@ -219,13 +219,17 @@ impl Sim {
     }
 
     fn complete(&mut self, id: LeaseId, outcome: OutcomeKind) {
+        self.complete_because(id, outcome, "R");
+    }
+
+    fn complete_because(&mut self, id: LeaseId, outcome: OutcomeKind, reason: &str) {
         let (released, lease) = self.held.remove(&id).unwrap();
         if outcome == OutcomeKind::Evicted {
             self.evicted.push((released, EntryKey::clone(&lease.published.key)));
         }
         let completion = Completion {
             outcome,
-            reason: "R".into(),
+            reason: reason.into(),
             message: "m".into(),
         };
         self.tell(Event::Complete {

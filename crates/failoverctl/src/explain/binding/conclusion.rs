@@ -81,7 +81,9 @@ impl Facts<'_> {
                         | HoldReason::Wait
                         | HoldReason::CauseNotSeen,
                     ) => Severity::Note,
-                    Some(HoldReason::NoTarget | HoldReason::ProducerGone) | None => Severity::Problem,
+                    Some(HoldReason::NoTarget | HoldReason::ProducerGone | HoldReason::SecondOwner) | None => {
+                        Severity::Problem
+                    }
                 };
                 let summary = format!("{binding} has to leave {cluster} but is held: {}", entry.why());
                 let change = self.other_than_evictor(cluster, hold.reason);

@@ -196,7 +196,10 @@ impl Book {
 fn news(before: Option<&Seen>, now: &Seen, told: &mut Option<v1::HoldReason>) -> Vec<Happened> {
     let queued = before.is_none().then_some(Happened::Queued);
     let was_leased = before.is_some_and(|before| before.state == v1::EntryState::Leased);
-    let looked_at_again = matches!(told, Some(v1::HoldReason::NoTarget | v1::HoldReason::Wait));
+    let looked_at_again = matches!(
+        told,
+        Some(v1::HoldReason::NoTarget | v1::HoldReason::Wait | v1::HoldReason::SecondOwner)
+    );
     let released = now.state == v1::EntryState::Leased && !was_leased && !looked_at_again;
     let held = now
         .hold

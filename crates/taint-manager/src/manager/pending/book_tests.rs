@@ -121,6 +121,17 @@ fn what_a_new_watch_does_not_tell_is_gone_and_no_news() {
     assert!(book.of(&BindingKey::namespaced("n", "web")).is_some());
 }
 
+// A second owner holds it, it is asked about again, and the answer is the same.
+#[test]
+fn a_hold_that_goes_on_is_told_once() {
+    let mut book = live();
+    let mut next = |state, hold| happened(&mut book, Step::Changed(entry("web", state, hold)));
+    let held = Some(v1::HoldReason::SecondOwner);
+    assert_eq!(next(v1::EntryState::Held, held).len(), 2, "it is queued, and held");
+    assert_eq!(next(v1::EntryState::Leased, None), []);
+    assert_eq!(next(v1::EntryState::Held, held), []);
+}
+
 // The queue's leader changes: its successor knows nothing until the producers have published again.
 #[test]
 fn what_a_new_term_of_the_queue_hears_again_is_no_news() {

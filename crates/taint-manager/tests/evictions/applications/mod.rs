@@ -5,6 +5,7 @@ mod clocks;
 mod drops;
 mod moves;
 mod producer;
+mod second_owners;
 
 use controller_kit::{Mode, Running};
 use serde_json::{Value, json};

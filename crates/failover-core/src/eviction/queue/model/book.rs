@@ -153,8 +153,12 @@ impl Queue {
             Some(Aftermath::NoTarget { until, message, .. }) => {
                 return Some((HoldReason::NoTarget, message.clone(), Some(*until)));
             }
-            Some(Aftermath::Wait { until, message }) => {
-                return Some((HoldReason::Wait, message.clone(), Some(*until)));
+            Some(Aftermath::Wait {
+                held_for,
+                until,
+                message,
+            }) => {
+                return Some((*held_for, message.clone(), Some(*until)));
             }
             None => {}
         }

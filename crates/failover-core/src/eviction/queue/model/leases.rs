@@ -7,11 +7,12 @@ use jiff::Timestamp;
 
 use super::{Queue, cool, later};
 use crate::eviction::queue::changes::Removed;
-use crate::eviction::queue::entry::{Entry, EntryKey};
+use crate::eviction::queue::entry::{Entry, EntryKey, HoldReason};
 use crate::eviction::queue::event::{CompleteResult, Completion, Effect, Moment, OutcomeKind, StreamId};
 use crate::eviction::queue::lease::{Lease, LeaseId};
 use crate::eviction::queue::outcome::{LeaseEnd, RecentOutcome};
 use crate::eviction::queue::past::Aftermath;
+use crate::second_owner;
 
 impl Queue {
     /// Prolongs leases. They belong to the stream on which that was asked: a consumer whose stream broke renews on its
@@ -93,6 +94,11 @@ impl Queue {
         } else {
             self.bucket.give_back(id);
         }
+        // Of what is waited for, the one that a person ends is told apart.
+        let held_for = match &*reason {
+            second_owner::REASON => HoldReason::SecondOwner,
+            _ => HoldReason::Wait,
+        };
         self.finished(&lease, LeaseEnd::from(&outcome), reason, message.clone(), now);
         self.effects.push(Effect::Completed(CompleteResult::Accepted));
         if outcome == OutcomeKind::Evicted {
@@ -137,6 +143,7 @@ impl Queue {
                     })
                 }
                 OutcomeKind::Wait { until } => Some(Aftermath::Wait {
+                    held_for,
                     until: in_bounds(until, longest_wait),
                     message,
                 }),

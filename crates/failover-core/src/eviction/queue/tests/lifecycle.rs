@@ -261,6 +261,26 @@ fn wait_is_held_until_its_time() {
     assert!(matches!(sim.only().state, State::Leased(_)));
 }
 
+// What a person ends is told apart from what ends by itself alone, and takes no turn either.
+#[test]
+fn a_second_owner_holds_until_the_time_that_the_evictor_names() {
+    let mut sim = Sim::new(settings(1.0));
+    sim.publish(vec![published("m1", "a", 0)]);
+    sim.consumer(10, 5);
+    sim.run_until(1_000, |_| {});
+    let lease = sim.lease();
+    sim.complete_because(lease, OutcomeKind::Wait { until: at(61_000) }, "SecondOwner");
+    assert_eq!(held(&sim), Some(HoldReason::SecondOwner));
+    assert_eq!(sim.queue.held(), [(HoldReason::SecondOwner, 1)].into());
+    sim.publish(vec![published("m2", "b", 0)]);
+    sim.run_until(1_001, Sim::evict_all);
+    assert_eq!(sim.evicted.len(), 1, "its token is there for another one at once");
+    sim.run_until(60_999, |_| {});
+    assert_eq!(held(&sim), Some(HoldReason::SecondOwner));
+    sim.run_until(61_000, |_| {});
+    assert!(matches!(sim.only().state, State::Leased(_)));
+}
+
 #[test]
 fn a_producer_s_hold_keeps_an_entry_visible_and_unreleased() {
     let mut sim = Sim::new(settings(1.0));
