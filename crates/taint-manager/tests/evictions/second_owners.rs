@@ -351,8 +351,9 @@ fn an_evictor_that_starts_again_knows_what_it_sees_from_then_on(
         scene.until(25 + HOLD).await;
         assert!(scene.entries().await.is_empty(), "nothing is lost");
         assert_eq!(scene.rules.evictions().len(), 4);
-        deployment(&scene, "a", "four", json!({}));
         sign.shows(&scene, "second").await;
+        scene.until(30 + HOLD).await;
+        deployment(&scene, "a", "four", json!({}));
         scene.until(40 + HOLD).await;
         assert_eq!(names_of_held(&scene).await, ["a/four"]);
     });
