@@ -169,7 +169,7 @@ fn every_reason_has_its_own_word_and_its_way_back() {
         assert_eq!(to_removed_reason(core), reason);
         Some(core.as_str())
     });
-    assert_eq!((held, removed), (10, 11));
+    assert_eq!((held, removed), (11, 11));
     assert_eq!(from_hold_reason(v1::HoldReason::Unspecified), None);
     assert_eq!(from_removed_reason(v1::RemovedReason::Unspecified), None);
 }

@@ -103,6 +103,10 @@ fn reasons() -> BTreeSet<(String, String)> {
             .map(|reason| (outcome.to_owned(), reason))
             .collect()
     };
+    let of_others = found(
+        r#"\bREASON: &str = "(\w+)""#,
+        &self::code("crates/failover-core/src/second_owner.rs"),
+    );
     let named = Regex::new(r#"OutcomeKind::(\w+)(?:\s*\{[^}]*\})?,\s*(?:reason: )?"(\w+)""#).unwrap();
     let named = named
         .captures_iter(&code)
@@ -111,6 +115,10 @@ fn reasons() -> BTreeSet<(String, String)> {
         with("NotNeeded", r#"\bnot_needed\(\s*"(\w+)""#),
         with("Wait", r#"\bwait\([^";]*"(\w+)""#),
         with("Failed", r#"\bDone::failed\(\s*"(\w+)""#),
+        of_others
+            .into_iter()
+            .map(|reason| ("Wait".to_owned(), reason))
+            .collect(),
         named.collect(),
     ]
     .concat()

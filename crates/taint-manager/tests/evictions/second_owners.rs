@@ -359,6 +359,28 @@ fn an_evictor_that_starts_again_knows_what_it_sees_from_then_on(
     });
 }
 
+/// Once stock's controller is off nobody has to wait: both forget.
+#[rstest]
+fn a_restart_of_the_evictor_and_the_queue_lifts_a_hold(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
+    paused(async move {
+        let scene = two_namespaces(mode);
+        let queue = scene.queue("queue-0", 10.0).await;
+        let manager = scene.manager("manager-0").await;
+        scene.until(20).await;
+        Sign::Event.shows(&scene, "first").await;
+        scene.taint("m1", &json!([scene.no_execute(NOT_READY)])).await;
+        scene.until(60).await;
+        assert_eq!(names_of_held(&scene).await, ["a/one", "a/two"]);
+        manager.stop().await;
+        queue.stop().await;
+        let _queue = scene.queue("queue-1", 10.0).await;
+        let _manager = scene.manager("manager-1").await;
+        scene.until(100).await;
+        assert!(scene.entries().await.is_empty(), "{:?}", scene.entries().await);
+        assert_eq!(scene.rules.evictions().len(), 3);
+    });
+}
+
 /// What another process of ours writes looks as stock's does, and says more.
 #[rstest]
 fn what_is_ours_is_no_sign(#[values(Mode::Standalone, Mode::Beside)] mode: Mode) {
