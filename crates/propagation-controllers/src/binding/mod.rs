@@ -151,8 +151,11 @@ struct BindingController {
     troubles: Troubles,
 }
 
-/// How long a store takes to catch up with the API server: with a write that came before ours, or with what a list lacked.
-const UNTIL_CAUGHT_UP: Duration = Duration::from_millis(200);
+/// How long a store takes to catch up with a write that came before ours.
+const AGAIN_WHEN_OUTDATED: Duration = Duration::from_millis(200);
+
+/// How long a list or a watch that is behind is given to show what the API server has.
+const UNTIL_CAUGHT_UP: Duration = Duration::from_secs(1);
 
 /// How many writes were not done because they were made from what is no longer so.
 #[derive(Clone, Copy, Default)]
@@ -200,6 +203,10 @@ impl BindingController {
             unreachable_wait: self.unreachable_wait,
         };
         let plan = plan(&situation, self.interpreter.as_ref());
+        // What is made by an old view is as wrong as what is deleted: a copy where the binding has left since.
+        if !plan.delete.is_empty() && self.is_of_before(key, &binding).await? {
+            return Ok(Next::After(UNTIL_CAUGHT_UP));
+        }
         self.remember_away(key, &binding, &plan);
         let written = self.carry_out(key, &binding, &plan).await;
         let refused = self.tell(&binding, &plan, &written);
@@ -211,7 +218,7 @@ impl BindingController {
         match written {
             Err(error) => Err(error),
             // The version that got in between may differ in status only, which would not bring us back.
-            Ok(Written { outdated: 1.., .. }) => Ok(Next::After(UNTIL_CAUGHT_UP)),
+            Ok(Written { outdated: 1.., .. }) => Ok(Next::After(AGAIN_WHEN_OUTDATED)),
             Ok(written) => match plan.failures.first() {
                 Some((cluster, error)) => Err(anyhow::anyhow!("no Work for cluster {cluster}: {error}")),
                 None => {
@@ -265,7 +272,7 @@ impl BindingController {
         let mut next = Next::Done;
         for work in orphans {
             if writer::delete(&self.ctx, work).await? == Outcome::Outdated {
-                next = Next::After(UNTIL_CAUGHT_UP);
+                next = Next::After(AGAIN_WHEN_OUTDATED);
             }
         }
         Ok(next)
@@ -305,19 +312,7 @@ impl BindingController {
             // One cluster's trouble does not keep the others' Works.
             Err(error) => failed = Some(error),
         };
-        let mut delete = plan.delete.as_slice();
-        if !delete.is_empty() {
-            let stays = match self.is_of_before(key, binding).await {
-                Ok(false) => None,
-                Ok(true) => Some(Ok(Outcome::Outdated)),
-                Err(error) => Some(Err(error.into())),
-            };
-            if let Some(stays) = stays {
-                delete = &[];
-                note(stays);
-            }
-        }
-        for some in delete.chunks(AT_ONCE) {
+        for some in plan.delete.chunks(AT_ONCE) {
             let deleted = join_all(some.iter().map(|work| async move {
                 let deleted = writer::delete(&self.ctx, work).await;
                 log_moved("Work deleted", key, work, &deleted);
