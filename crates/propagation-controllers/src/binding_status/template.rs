@@ -7,20 +7,23 @@ use api_types::conditions;
 use api_types::work::Binding;
 use serde_json::Value;
 
-use crate::interpreted::{GET_DEPENDENCIES, GET_REPLICAS, Trouble, condition};
+use crate::interpreted::{AGGREGATE_STATUS, GET_DEPENDENCIES, GET_REPLICAS, Trouble, condition};
 use crate::interpreter::{InterpretError, Interpreter};
 use crate::troubles::About;
 
 const QUESTIONS: [(About, &str); 2] = [(About::Dependencies, GET_DEPENDENCIES), (About::Replicas, GET_REPLICAS)];
 
-/// Whether the binding says that its template could not be interpreted.
+/// Whether the binding says that its template could not be interpreted, alone or with the status of its copies.
 #[must_use]
 pub fn is_said(binding: &Binding) -> bool {
-    let said = binding
-        .status
-        .as_ref()
-        .and_then(|status| conditions::get(&status.conditions, condition::INTERPRETED));
-    said.is_some_and(|said| said.status == "False" && QUESTIONS.iter().any(|(_, reason)| *reason == said.reason))
+    said(binding).is_some()
+}
+
+fn said(binding: &Binding) -> Option<&str> {
+    let conditions = &binding.status.as_ref()?.conditions;
+    let said = conditions::get(conditions, condition::INTERPRETED).filter(|said| said.status == "False")?;
+    let about_it = [GET_DEPENDENCIES, GET_REPLICAS, AGGREGATE_STATUS];
+    about_it.contains(&said.reason.as_str()).then_some(&*said.reason)
 }
 
 /// What is wrong; `None` where that is not known, so that what was said has to stay. `known` has what the others found.
@@ -31,12 +34,15 @@ pub fn troubles(
     known: impl Fn(About) -> Option<String>,
     interpreter: &dyn Interpreter,
 ) -> Option<Vec<Trouble>> {
-    let is_said = is_said(binding);
+    let said = said(binding);
+    if said == Some(AGGREGATE_STATUS) && template.is_none() {
+        return None;
+    }
     let mut all = Vec::new();
     for (about, reason) in QUESTIONS {
         let words = match known(about) {
             Some(words) => Some(words),
-            None if is_said => ask(about, binding, template?, interpreter)
+            None if said.is_some() => ask(about, binding, template?, interpreter)
                 .err()
                 .map(|error| error.to_string()),
             None => None,

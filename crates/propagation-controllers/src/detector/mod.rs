@@ -211,7 +211,10 @@ impl Detector {
         let bound = Bound::of(self.index.binding(&key.binding()), key);
         let template = match self.index.templates.get(key) {
             Ok(Some(template)) => template.value(&key.kind),
-            Ok(None) => return self.remove_binding_of_nothing(key, bound.ours()).await,
+            Ok(None) => {
+                self.troubles.fine(&key.binding(), About::Replicas);
+                return self.remove_binding_of_nothing(key, bound.ours()).await;
+            }
             // Once it is known what there is, we are back here.
             Err(_) => return Ok(Next::Done),
         };
@@ -222,16 +225,23 @@ impl Detector {
         let choice = self.policy_of(key, &template);
         self.counts.matched(begun.elapsed());
         match choice {
-            // Its id comes first; with it this policy is a new one, and we are back here.
-            Choice::Policy(policy) if !has_id(&policy) => Ok(Next::Done),
-            Choice::Policy(policy) => {
+            Choice::Policy(policy) if has_id(&policy) => {
                 let begun = Instant::now();
                 let applied = self.apply(key, &template, &policy, bound).await;
-                self.counts.applied(&applied, begun.elapsed());
+                if !applied.as_ref().is_err_and(Failure::is_passing) {
+                    self.counts.applied(&applied, begun.elapsed());
+                }
                 applied
             }
-            Choice::InAnotherVersion => Ok(Next::Done),
-            Choice::Nothing => self.release(key, &template, bound.ours()).await,
+            // Nobody asks for its replicas any more.
+            choice => {
+                self.troubles.fine(&key.binding(), About::Replicas);
+                match choice {
+                    Choice::Nothing => self.release(key, &template, bound.ours()).await,
+                    // Its id comes first; with it this policy is a new one, and we are back here.
+                    Choice::Policy(_) | Choice::InAnotherVersion => Ok(Next::Done),
+                }
+            }
         }
     }
 
@@ -499,4 +509,11 @@ enum Failure {
     Leaving { binding: String, message: String },
     #[error("binding {binding} belongs to another object, {owner}; rename one of the two")]
     Taken { binding: String, owner: String },
+}
+
+impl Failure {
+    /// No word of it: what was written from is no longer so, or the template is about to go.
+    fn is_passing(&self) -> bool {
+        matches!(self, Self::Api(error) if is_outdated(error) || is_terminating(error))
+    }
 }

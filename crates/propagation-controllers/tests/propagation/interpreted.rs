@@ -12,6 +12,10 @@ const BROKEN_DEPENDENCIES: (&str, &str) = (
     "dependencyInterpretation",
     "function GetDependencies(o) if o.spec.settings == 'broken' then error('broken') end return {} end",
 );
+const BROKEN_AGGREGATION: (&str, &str) = (
+    "statusAggregation",
+    "function AggregateStatus(o, items) return o.spec.size.deep end",
+);
 
 fn said(world: &World) -> Value {
     world.condition("gear-widget", "Interpreted")
@@ -87,11 +91,15 @@ async fn a_template_that_is_mended_is_seen_by_whoever_says_it() {
 }
 
 // What cannot be read may still be broken.
+#[rstest]
+#[case::replicas(BROKEN_REPLICAS, "GetReplicasFailed")]
+#[case::aggregation(BROKEN_AGGREGATION, "AggregateStatusFailed")]
 #[tokio::test(start_paused = true)]
-async fn until_the_template_is_read_it_stays() {
+async fn until_the_template_is_read_it_stays(#[case] broken: (&str, &str), #[case] reason: &str) {
     limited(async {
-        let mut world = troubled(&[BROKEN_REPLICAS]).await;
+        let mut world = troubled(&[broken]).await;
         let before = said(&world);
+        assert_eq!(before["reason"], reason);
         let away = Effect::Error {
             code: 500,
             reason: "InternalError".into(),
@@ -105,6 +113,25 @@ async fn until_the_template_is_read_it_stays() {
         faults.remove(away);
         customization(&world, "widgets", scripts());
         world.pass(120_000).await;
+        assert_eq!(said(&world)["status"], "True");
+    })
+    .await;
+}
+
+// Without a policy nobody asks for its replicas any more, and what was found is no news of today.
+#[tokio::test(start_paused = true)]
+async fn a_template_without_a_policy_is_looked_at_by_who_says_it() {
+    limited(async {
+        let mut world = troubled(&[BROKEN_REPLICAS]).await;
+        world.start().await;
+        world.pass(60_000).await;
+        let policy = ("policy.karmada.io/v1alpha1", "PropagationPolicy");
+        world.delete(policy.0, policy.1, Some("shop"), "widget").await;
+        world.pass(60_000).await;
+        assert!(world.binding("gear-widget").is_some());
+        assert_eq!(said(&world)["status"], "False", "it is still broken");
+        customization(&world, "widgets", scripts());
+        world.pass(60_000).await;
         assert_eq!(said(&world)["status"], "True");
     })
     .await;
