@@ -6,10 +6,9 @@ use std::{env, io};
 
 /// Karmada's module.
 const MODULE: &str = "github.com/karmada-io/karmada";
-/// The oldest version that ours work beside.
-const VERSION: &str = "v1.16.0";
-/// What Go says of that version's files.
-const SUM: &str = "h1:RD58HD7xp0+FKDWkJRygBsN/ht3k7gbBZa0xBzWSio4=";
+/// The oldest version that ours work beside is pinned here, where a program of `stock` links it.
+const GO_MOD: &str = include_str!("../stock/go.mod");
+const GO_SUM: &str = include_str!("../stock/go.sum");
 
 /// Why the sources are not there, in one line with the way to get them.
 #[derive(Debug, thiserror::Error)]
@@ -21,17 +20,20 @@ pub enum NoStock {
     #[error("cannot run go: {0}")]
     Go(io::Error),
     /// Go could not fetch it.
-    #[error("go cannot fetch {MODULE} {VERSION}: {why}; it needs a module proxy (GOPROXY), or the module in its cache")]
+    #[error("go cannot fetch {MODULE}: {why}; it needs a module proxy (GOPROXY), or the module in its cache")]
     NotFetchable {
         /// What Go said.
         why: String,
     },
     /// It is not what it was.
-    #[error("{MODULE} {VERSION} has the sum {found}, expected {SUM}")]
+    #[error("{MODULE} has the sum {found}, which is not that of the pinned version")]
     Another {
         /// Its sum.
         found: String,
     },
+    /// The files beside this crate pin none.
+    #[error("{MODULE} is not pinned in stock/go.mod and stock/go.sum")]
+    NotPinned,
 }
 
 /// The folder of the sources in Go's module cache, which may not be written to; fetched unless they are there.
@@ -39,12 +41,13 @@ pub enum NoStock {
 /// # Errors
 /// [`NoStock`].
 pub fn fetch_stock() -> Result<PathBuf, NoStock> {
+    let (version, pinned) = pin().ok_or(NoStock::NotPinned)?;
     let output = Command::new("go")
         // Outside of every module, whose requirements would count.
         .current_dir(env::temp_dir())
         .env("GOWORK", "off")
         .env("GOFLAGS", "")
-        .args(["mod", "download", "-json", &format!("{MODULE}@{VERSION}")])
+        .args(["mod", "download", "-json", &format!("{MODULE}@{version}")])
         .output()
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => NoStock::NoGo,
@@ -59,11 +62,21 @@ pub fn fetch_stock() -> Result<PathBuf, NoStock> {
         });
     };
     match field(&said, "Sum") {
-        Some(sum) if sum == SUM => Ok(PathBuf::from(folder)),
+        Some(sum) if sum == pinned => Ok(PathBuf::from(folder)),
         sum => Err(NoStock::Another {
             found: sum.unwrap_or_default(),
         }),
     }
+}
+
+/// The version, and the sum of its files.
+fn pin() -> Option<(&'static str, &'static str)> {
+    let after = |line: &'static str, words: &str| line.trim().strip_prefix(words)?.strip_prefix(' ');
+    let version = GO_MOD.lines().find_map(|line| after(line, MODULE))?;
+    let sum = GO_SUM
+        .lines()
+        .find_map(|line| after(line, &format!("{MODULE} {version}")))?;
+    Some((version, sum))
 }
 
 /// A field of Go's answer, which has one a line.
@@ -75,7 +88,13 @@ fn field(said: &str, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::field;
+    use super::{field, pin};
+
+    #[test]
+    fn a_version_is_pinned() {
+        let (version, sum) = pin().unwrap();
+        assert!(version.starts_with("v1.") && sum.starts_with("h1:"), "{version} {sum}");
+    }
 
     #[test]
     fn what_go_answers_is_read() {

@@ -1,7 +1,7 @@
 //! Every script that a stock Karmada brings, unchanged, on the objects by which stock tests it: what ours makes of them is what
-//! stock's own interpreter makes of them. `stock_scripts_tests.json` holds what that one answered when it was asked the same, by
-//! a program that links the same version of Karmada; of an object that it changes how, as a merge patch (of its status, for
-//! AggregateStatus). `NOW` stands for the time of the run.
+//! stock's own interpreter makes of them. `stock_scripts_tests.json` holds what that one answered when it was asked the same, as
+//! `e2e/control-plane/stock` records it; of an object that it changes how, as a merge patch (of its status, for AggregateStatus).
+//! `NOW` stands for the time of the run.
 
 use std::collections::BTreeMap;
 use std::fs;
