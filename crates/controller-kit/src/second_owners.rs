@@ -50,17 +50,20 @@ pub struct Sighting<'a> {
     pub about: &'a ObjectReference,
 }
 
-/// What is kept of an Event, whose name the informer keeps: nothing where it is no sign, as the many of our own.
+/// What is kept of an Event, whose name the informer keeps: nothing where it can be no sign, as the many of our own.
 #[derive(Debug)]
 struct Kept(Option<Box<EventSign>>);
 
 #[derive(Debug)]
 struct EventSign {
+    instance: Option<String>,
+    at: Timestamp,
     reason: String,
     about: ObjectReference,
 }
 
-/// Follows the Events of `source` until the process stops: `sees` is told of each that `is_sign` takes for one.
+/// Follows the Events of `source` until the process stops: `sees` is told of each that `is_sign` takes for one. Several may follow
+/// the same source, by the same rule: it is watched once.
 pub fn follow_events(
     ctx: &Context,
     source: &'static str,
@@ -68,12 +71,15 @@ pub fn follow_events(
     is_sign: IsSign,
     mut sees: impl FnMut(Sighting<'_>) + Send + 'static,
 ) {
-    let informers = ctx.informers.for_a_while();
+    let informers = ctx.informers.aside();
     let scope = Scope::all().fields(format!("reportingComponent={source}"));
     let informer = informers.keeping(scope, &(), move |event: Event| {
-        let at = time_of(&event).filter(|at| is_sign(event.reporting_instance.as_deref(), *at, since));
-        Kept(at.map(|_| {
+        let instance = event.reporting_instance.as_deref();
+        let at = time_of(&event).filter(|at| is_sign(instance, *at, Timestamp::MIN));
+        Kept(at.map(|at| {
             Box::new(EventSign {
+                instance: event.reporting_instance,
+                at,
                 reason: event.reason.unwrap_or_default(),
                 about: event.involved_object,
             })
@@ -94,11 +100,13 @@ pub fn follow_events(
             let Some(sign) = change.after.as_ref().and_then(|kept| kept.0.as_ref()) else {
                 continue;
             };
-            sees(Sighting {
-                namespace: change.key.namespace.as_deref().unwrap_or_default(),
-                reason: &sign.reason,
-                about: &sign.about,
-            });
+            if is_sign(sign.instance.as_deref(), sign.at, since) {
+                sees(Sighting {
+                    namespace: change.key.namespace.as_deref().unwrap_or_default(),
+                    reason: &sign.reason,
+                    about: &sign.about,
+                });
+            }
         }
     });
 }

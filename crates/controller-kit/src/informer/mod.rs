@@ -124,6 +124,8 @@ struct Inner {
     known: Mutex<BTreeMap<(String, TypeId), Known>>,
     /// Single objects, which are followed while somebody wants them.
     lent: Mutex<Lent>,
+    /// See [`Informers::aside`].
+    aside: Mutex<Weak<Inner>>,
     troubles: Troubles,
     counts: Arc<Counts>,
     /// Of all servers of the process; the informers of a member come and go, its counts stay while it is a member.
@@ -229,12 +231,30 @@ impl Informers {
             stop: parent.stop.child_token(),
             known: Mutex::default(),
             lent: Mutex::default(),
+            aside: Mutex::default(),
             troubles: parent.troubles.clone(),
             counts: parent.counts.clone(),
             all_counts: parent.all_counts.clone(),
             gauges: Mutex::default(),
         });
         show(&inner);
+        Self {
+            inner,
+            give_up: self.give_up.clone(),
+            observers: self.observers.clone(),
+        }
+    }
+
+    /// The one set of this kind that all who ask share: for what several follow beside their work. It runs as long as somebody
+    /// has it.
+    #[must_use]
+    pub fn aside(&self) -> Self {
+        let mut shared = self.inner.aside.lock();
+        let inner = shared.upgrade().unwrap_or_else(|| {
+            let made = self.for_a_while().inner;
+            *shared = Arc::downgrade(&made);
+            made
+        });
         Self {
             inner,
             give_up: self.give_up.clone(),
@@ -277,6 +297,7 @@ impl Informers {
             options,
             known: Mutex::default(),
             lent: Mutex::default(),
+            aside: Mutex::default(),
         });
         show(&inner);
         Self {

@@ -56,8 +56,7 @@ impl HoldView {
             }
             HoldReason::Wait => "it is looked at again at the time given",
             HoldReason::SecondOwner => {
-                "it goes on by itself once the other controller is switched off and no sign of it was seen for a while; \
-                 failoverctl check says which it is"
+                "it goes on by itself once the other controller is switched off and no sign of it was seen for a while"
             }
             HoldReason::Paused => "it goes on when the FailoverPause ends: failoverctl pause list, failoverctl resume",
         }

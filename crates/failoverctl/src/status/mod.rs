@@ -6,5 +6,5 @@ mod text;
 mod views;
 
 pub use gather::{FromQueue, Gathered, gather};
-pub use report::{StatusReport, queue_not_done, report};
+pub use report::{StatusReport, by_second_owners, queue_not_done, report};
 pub use views::{ClusterView, LaneView, PauseView, ProducerView, QueueView, RegimeView, TaintView, TotalsView};

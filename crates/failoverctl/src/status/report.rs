@@ -94,6 +94,14 @@ impl StatusReport {
     }
 }
 
+/// How many entries are held because of second owners; nothing where none is.
+#[must_use]
+pub fn by_second_owners(status: &v1::GetStatusResponse) -> Option<u64> {
+    let mut held = status.held.iter();
+    held.find(|held| held.reason() == v1::HoldReason::SecondOwner)
+        .map(|held| held.entries)
+}
+
 /// What is not done because of the queue's state.
 #[must_use]
 pub fn queue_not_done(status: &v1::GetStatusResponse, now: Timestamp) -> Vec<NotDone> {
@@ -137,15 +145,14 @@ pub fn queue_not_done(status: &v1::GetStatusResponse, now: Timestamp) -> Vec<Not
             ),
         ));
     }
-    let by_others = |held: &&v1::HeldEntries| held.reason() == v1::HoldReason::SecondOwner;
-    if let Some(held) = status.held.iter().find(by_others) {
-        let entries = match held.entries {
+    if let Some(entries) = by_second_owners(status) {
+        let entries = match entries {
             1 => "1 entry is".to_owned(),
             more => format!("{more} entries are"),
         };
         let message = format!(
             "{entries} held because a second controller does the same job there: failoverctl queue list --state held says where, \
-             failoverctl check which; they go on by themselves a while after it was switched off"
+             which one, and how it is switched off; they go on by themselves a while after that"
         );
         found.push(NotDone::problem("second-owner", message));
     }

@@ -122,7 +122,7 @@ fn held_for_a_second_owner() {
         text.lines().last().unwrap(),
         format!(
             "default/nginx-deployment has to leave member1 but is held: SecondOwner: {message}; it goes on by itself once the other \
-             controller is switched off and no sign of it was seen for a while; failoverctl check says which it is."
+             controller is switched off and no sign of it was seen for a while."
         )
     );
 }

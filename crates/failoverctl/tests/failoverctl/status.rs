@@ -102,7 +102,7 @@ fn a_second_owner_holds_some(#[case] entries: u64, #[case] expected: &str) {
         said.message,
         format!(
             "{expected} because a second controller does the same job there: failoverctl queue list --state held says where, \
-             failoverctl check which; they go on by themselves a while after it was switched off"
+             which one, and how it is switched off; they go on by themselves a while after that"
         )
     );
 }

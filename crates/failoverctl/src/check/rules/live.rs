@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::check::facts::{Facts, Stage};
 use crate::check::verdict::Verdict;
 use crate::controllers::{self, ControllerView, Mode, NotDone, Severity};
-use crate::status::queue_not_done;
+use crate::status::{by_second_owners, queue_not_done};
 use crate::versions::Apart;
 
 /// Leases by which a stock Karmada says that it runs.
@@ -216,6 +216,13 @@ pub(super) fn second_owner(facts: &Facts) -> Verdict {
         let twice = STOCKS_JOBS.iter().filter(|name| runs(name));
         found.extend(twice.map(|name| format!("controller {name} of ours runs, and stock does the same")));
     }
+    let held = facts.queue.as_ref().ok().and_then(by_second_owners);
+    found.extend(held.map(|entries| {
+        format!(
+            "the queue holds evictions because of one that was seen ({entries}): failoverctl queue list --state held says where, and \
+             what it did"
+        )
+    }));
     match (&facts.stock_events, facts.stage) {
         (Ok(events), Stage::Installed) => {
             let began = started(facts);

@@ -1,5 +1,6 @@
 //! What is seen of what runs.
 
+use eviction_queue_api::v1;
 use failoverctl::check::Code;
 use failoverctl::check::facts::{Facts, StockEvent};
 use failoverctl::check::verdict::State;
@@ -21,6 +22,7 @@ pub const STANDALONE: &[Row] = &[
         },
         State::Problem,
     ),
+    (Code::SecondOwner, held_for_another, State::Problem),
     (Code::Controllers, |_| {}, State::Fine),
     (
         Code::Controllers,
@@ -104,6 +106,15 @@ fn told(facts: &mut Facts, seconds: i64) {
         about: "ResourceBinding default/web".to_owned(),
         at: after(seconds),
     }]);
+}
+
+/// The queue holds evictions where somebody else was seen.
+fn held_for_another(facts: &mut Facts) {
+    let queue = facts.queue.as_mut().unwrap();
+    queue.held.push(v1::HeldEntries {
+        reason: v1::HoldReason::SecondOwner.into(),
+        entries: 3,
+    });
 }
 
 fn annotate(facts: &mut Facts, name: &str, value: &str) {
