@@ -47,21 +47,8 @@ pub(super) async fn target(
     named: &mut Named,
     patience: Duration,
 ) -> Result<MemberTarget, NoTarget> {
-    let (name, spec) = (cluster.cluster_name(), &cluster.spec);
-    let address = MemberAddress {
-        cluster: name.as_str(),
-        api_endpoint: spec.api_endpoint.as_deref(),
-        secret: spec.secret_ref.as_ref().map(|reference| SecretPlace {
-            namespace: &reference.namespace,
-            name: &reference.name,
-        }),
-        proxy_url: spec.proxy_url.as_deref(),
-        proxy_header: &spec.proxy_header,
-        verification: match spec.insecure_skip_tls_verification {
-            Some(true) => TlsVerification::Skip,
-            _ => TlsVerification::Verify,
-        },
-    };
+    let name = cluster.cluster_name();
+    let address = MemberAddress::of(cluster);
     let wrong = |error: controller_kit::members::AddressError| NoTarget::Wrong(error.to_string());
     let place = address.secret_place().map_err(wrong)?;
     let secret = named.at(ctx, &ObjectKey::namespaced(place.namespace, place.name));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use api_types::cluster::Cluster;
 use http::HeaderMap;
 use k8s_openapi::api::core::v1::Secret;
 
@@ -30,6 +31,28 @@ pub struct MemberAddress<'a> {
     pub proxy_header: &'a BTreeMap<String, String>,
     /// `spec.insecureSkipTLSVerification`.
     pub verification: TlsVerification,
+}
+
+impl<'a> MemberAddress<'a> {
+    /// What this one says.
+    #[must_use]
+    pub fn of(cluster: &'a Cluster) -> Self {
+        let spec = &cluster.spec;
+        Self {
+            cluster: cluster.metadata.name.as_deref().unwrap_or_default(),
+            api_endpoint: spec.api_endpoint.as_deref(),
+            secret: spec.secret_ref.as_ref().map(|reference| SecretPlace {
+                namespace: &reference.namespace,
+                name: &reference.name,
+            }),
+            proxy_url: spec.proxy_url.as_deref(),
+            proxy_header: &spec.proxy_header,
+            verification: match spec.insecure_skip_tls_verification {
+                Some(true) => TlsVerification::Skip,
+                _ => TlsVerification::Verify,
+            },
+        }
+    }
 }
 
 /// Where a Secret is.

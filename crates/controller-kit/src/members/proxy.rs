@@ -44,7 +44,8 @@ pub(super) fn headers(
     Ok(headers)
 }
 
-/// As kube makes a client that goes by an `http` proxy, but with these headers for it.
+/// A client that goes by an `http` proxy, with these headers for it, as kube makes one without: but answers are not asked for
+/// compressed, requests have no trace of their own, and how long a connection may take is left to the limit of the request.
 pub(super) fn client(config: &Config, proxy: &Uri, headers: HeaderMap) -> Result<Client, kube::Error> {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);

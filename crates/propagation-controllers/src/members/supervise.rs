@@ -190,21 +190,8 @@ where
     /// Address and credentials, by the Cluster and its Secret. Never waits: what is read meanwhile brings the member
     /// back, and others are not to wait for it.
     fn target(&self, cluster: &Cluster) -> Result<MemberTarget, NoIdentity> {
-        let (name, spec) = (cluster.cluster_name(), &cluster.spec);
-        let address = MemberAddress {
-            cluster: name.as_str(),
-            api_endpoint: spec.api_endpoint.as_deref(),
-            secret: spec.secret_ref.as_ref().map(|reference| SecretPlace {
-                namespace: &reference.namespace,
-                name: &reference.name,
-            }),
-            proxy_url: spec.proxy_url.as_deref(),
-            proxy_header: &spec.proxy_header,
-            verification: match spec.insecure_skip_tls_verification {
-                Some(true) => TlsVerification::Skip,
-                _ => TlsVerification::Verify,
-            },
-        };
+        let name = cluster.cluster_name();
+        let address = MemberAddress::of(cluster);
         let place = address.secret_place()?;
         let place = ObjectKey::namespaced(place.namespace, place.name);
         let mut secrets = self.secrets.lock();
