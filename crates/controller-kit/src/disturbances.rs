@@ -123,8 +123,8 @@ impl Disturbance {
     /// Not seen for so long, it is over.
     fn over_after(self) -> Duration {
         Duration::from_secs(match self {
-            // What was lost is found by lists, and those are made every half an hour.
-            Self::LostEvents => 3_600,
+            // What was lost is found by lists, and those are made every two hours, give or take half an hour: two of them.
+            Self::LostEvents => 5 * 3_600,
             // Windows run for minutes.
             Self::ClockSteps => 600,
             // By the length of a watch.
