@@ -1,4 +1,4 @@
-//! Writes to one member, counted by stock's names, so that what people built on them goes on.
+//! Writes to one member, counted by stock's names (`docs/metrics.md` says where they are not all of stock's).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What `/metrics` counts by stock's names (karmada's `pkg/metrics`): who has dashboards for them keeps them.
+//! What `/metrics` counts by stock's names (karmada's `pkg/metrics`).
 
 use kube_sandbox::{Match, Verb};
 use serde_json::json;
