@@ -5,7 +5,7 @@ use std::time::Duration;
 use api_types::cluster::Cluster;
 use controller_kit::durations::format_duration;
 use controller_kit::informer::{Followed, NotRead, ReadFailureKind};
-use controller_kit::members::{MemberAddress, SecretPlace, TlsVerification};
+use controller_kit::members::MemberAddress;
 use controller_kit::{Context, MemberTarget, ObjectKey};
 use k8s_openapi::api::core::v1::Secret;
 use tokio::time::{Instant, timeout};
@@ -47,7 +47,6 @@ pub(super) async fn target(
     named: &mut Named,
     patience: Duration,
 ) -> Result<MemberTarget, NoTarget> {
-    let name = cluster.cluster_name();
     let address = MemberAddress::of(cluster);
     let wrong = |error: controller_kit::members::AddressError| NoTarget::Wrong(error.to_string());
     let place = address.secret_place().map_err(wrong)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use api_types::ClusterName;
 use api_types::cluster::{Cluster, condition};
 use controller_kit::informer::Followed;
-use controller_kit::members::{AddressError, MemberAddress, SecretPlace, TlsVerification};
+use controller_kit::members::{AddressError, MemberAddress};
 use controller_kit::tasks::TaskGuard;
 use controller_kit::{Context, MemberTarget, Next, ObjectKey, Store, Tasks, WorkQueue};
 use k8s_openapi::api::core::v1::Secret;
